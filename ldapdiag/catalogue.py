@@ -1,0 +1,28 @@
+"""The catalogue: installed checks, ours and anyone's, through one entry point."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+from ldapdiag.check import Check
+from ldapdiag.errors import UsageError
+
+GROUP = "ldapdiag.checks"
+
+AnyCheck = Check[Any]
+
+
+def installed_checks() -> tuple[AnyCheck, ...]:
+    """Return every check that an installed package offers, ours first, in the order each package gives."""
+    points = sorted(entry_points(group=GROUP), key=lambda point: (point.name != "builtin", point.name))
+    return tuple(one for point in points for one in point.load())
+
+
+def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]:
+    """Return the checks with these ids, all of them when none is named."""
+    known = {one.id: one for one in checks}
+    for wanted in ids:
+        if wanted not in known:
+            raise UsageError(f"there is no check {wanted!r}; 'ldapdiag checks' lists the {len(known)} there are")
+    return tuple(one for one in checks if not ids or one.id in ids)

@@ -1,0 +1,1 @@
+"""Bytes to typed facts. Pure: no file, socket, clock or screen is touched here."""

@@ -1,0 +1,99 @@
+"""Addresses and ports as every table writes them, brought to one spelling."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import lru_cache
+
+ANY = "*"
+"""The wildcard address: 0.0.0.0, :: and * alike."""
+
+CUT = "…"
+"""Ends an address that the table cut short, or a host name: only the port can be joined."""
+
+LDAP_PORTS = frozenset({389, 636, 3268, 3269})
+"""ldap, ldaps, and the two global-catalogue ports of Active Directory."""
+
+SERVICES = {
+    "ldap": 389,
+    "ldaps": 636,
+    "ssl-ldap": 636,
+    "globalcat": 3268,
+    "globalcate": 3268,
+    "msft-gc": 3268,
+    "msft-gc-ssl": 3269,
+}
+"""Port names as /etc/services of several systems spells them (IANA: ldap, ldaps, msft-gc, msft-gc-ssl)."""
+
+UNKNOWN_PORT = -1
+"""A port written as a name we do not know, or not written at all."""
+
+ANY_PORT = 0
+
+CONTAINER_BRIDGES = (
+    ipaddress.ip_network("172.17.0.0/16"),
+    ipaddress.ip_network("192.168.122.0/24"),
+    ipaddress.ip_network("10.0.2.0/24"),
+    ipaddress.ip_network("10.88.0.0/16"),
+)
+"""Defaults of docker0, libvirt, VirtualBox/QEMU user networks and podman: the same on thousands of hosts."""
+
+
+@lru_cache(maxsize=65536)
+def normalise_address(text: str) -> str:
+    """Return the one spelling of an address: `::ffff:a.b.c.d` is `a.b.c.d`, brackets and scope are dropped.
+
+    Wildcards become `*`. What is no address (a host name) is kept in lower case and marked with `…`.
+    """
+    bare = text.strip("[]").partition("%")[0].rstrip("]")
+    if bare in {"*", "0.0.0.0", "::", ""}:  # noqa: S104  the wildcard as tables print it; nothing is bound
+        return ANY
+    try:
+        address = ipaddress.ip_address(bare)
+    except ValueError:
+        if bare == "localhost":
+            return "127.0.0.1"
+        return bare.lower().removesuffix(CUT) + CUT
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(address)
+
+
+def port_number(text: str) -> int:
+    """Return the port a table's text names: a number, `*`, or a service name of LDAP."""
+    if text.isascii() and text.isdigit() and len(text) <= 5:
+        return int(text)
+    if text == "*":
+        return ANY_PORT
+    return SERVICES.get(text.lower(), UNKNOWN_PORT)
+
+
+@lru_cache(maxsize=65536)
+def is_loopback(address: str) -> bool:
+    """Tell whether an address never leaves its host."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=65536)
+def identifies_a_host(address: str) -> bool:
+    """Tell whether an address can say which host a table is from.
+
+    Loopback, link-local, wildcard and the default container bridges are the same on many hosts
+    (DESIGN: pairing, rule 2); a cut address or a name is no address.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified or parsed.is_multicast:
+        return False
+    return not any(parsed in bridge for bridge in CONTAINER_BRIDGES if bridge.version == parsed.version)
+
+
+def endpoint(address: str, port: int) -> str:
+    """Return `address:port` as people write it; IPv6 in brackets."""
+    shown = "*" if port == ANY_PORT else "?" if port == UNKNOWN_PORT else str(port)
+    return f"[{address}]:{shown}" if ":" in address else f"{address}:{shown}"

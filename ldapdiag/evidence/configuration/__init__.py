@@ -1,0 +1,40 @@
+"""Configuration: the limits, timeouts and keepalive a directory server is set to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.evidence.family import ServerIdentity
+from ldapdiag.evidence.origin import Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """Settings as configured. None: not in the text, so the server's default for its version holds."""
+
+    kind: ClassVar[str] = "configuration"
+    how: ClassVar[str] = (
+        "389-ds: ldapsearch … -b cn=config -s base > cn-config.ldif; OpenLDAP: ldapsearch … -b cn=config -s base "
+        "(or slapcat -n0) > cn-config.ldif"
+    )
+
+    origin: Origin
+    identity: ServerIdentity
+    complete: bool = False
+    """True when the text is the whole entry, so that an attribute that is absent is at its default."""
+    idle_timeout_seconds: int | None = None
+    """0 is off."""
+    keepalive_seconds: int | None = None
+    """389-ds nsslapd-tcp-keepalive-time."""
+    max_descriptors: int | None = None
+    reserved_descriptors: int | None = None
+    connection_table_size: int | None = None
+    threads: int | None = None
+    max_threads_per_connection: int | None = None
+    listen_backlog: int | None = None
+    ports: tuple[int, ...] = ()
+    idle_exemptions: tuple[tuple[str, int], ...] = ()
+    """(DN, seconds) of entries with their own idle limit (nsIdleTimeout); -1 is none."""
+    replication_accounts: tuple[str, ...] = ()
+    """Bind DNs that replicate (nsDS5ReplicaBindDN, olcUpdateDN): an idle timeout must spare them."""

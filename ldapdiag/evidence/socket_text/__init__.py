@@ -1,0 +1,1 @@
+"""Socket tables as tools print them: one module per grammar, each with its FORMAT."""

@@ -1,0 +1,108 @@
+"""SocketTable: one telling of one host's TCP sockets, as columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.evidence.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class TcpState(IntEnum):
+    """The states of RFC 9293, numbered as Linux does (include/net/tcp_states.h)."""
+
+    UNKNOWN = 0
+    ESTABLISHED = 1
+    SYN_SENT = 2
+    SYN_RECEIVED = 3
+    FIN_WAIT_1 = 4
+    FIN_WAIT_2 = 5
+    TIME_WAIT = 6
+    CLOSED = 7
+    CLOSE_WAIT = 8
+    LAST_ACK = 9
+    LISTEN = 10
+    CLOSING = 11
+
+
+class Timer(IntEnum):
+    """Which timer of a socket is running, numbered as inet_diag does."""
+
+    OFF = 0
+    RETRANSMIT = 1
+    KEEPALIVE = 2
+    TIME_WAIT = 3
+    PERSIST = 4
+
+
+Key = tuple[str, int, str, int]
+"""Local address, local port, remote address, remote port."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketTable:
+    """One telling of a host's TCP sockets. All columns have one length; None where the telling lacks a column.
+
+    Addresses are normalised (evidence.addresses); ages are milliseconds, queues bytes (of a LISTEN row:
+    connections waiting and the backlog).
+    """
+
+    kind: ClassVar[str] = "socket-table"
+    how: ClassVar[str] = "on that host: ss -tanoi (or netstat -an) > sockets.txt"
+
+    origin: Origin
+    telling: str
+    """Which tool told it: ss, netstat, proc, lsof."""
+    local_address: Sequence[str]
+    local_port: Sequence[int]
+    remote_address: Sequence[str]
+    remote_port: Sequence[int]
+    state: Sequence[TcpState]
+    receive_queue: Sequence[int] | None = None
+    send_queue: Sequence[int] | None = None
+    timer: Sequence[Timer | None] | None = None
+    retransmits: Sequence[int] | None = None
+    """Retransmissions so far, of rows whose timer is RETRANSMIT."""
+    probes: Sequence[int] | None = None
+    """Keepalive or window probes sent and not answered, of rows whose timer is KEEPALIVE or PERSIST."""
+    last_received: Sequence[int | None] | None = None
+    """Milliseconds since the last data came in (tcp_info lastrcv)."""
+    last_acknowledged: Sequence[int | None] | None = None
+    """Milliseconds since the last ACK came in (tcp_info lastack); keepalive answers refresh it."""
+    busy: Sequence[int | None] | None = None
+    """Milliseconds this socket has spent with unacknowledged data."""
+    bytes_sent: Sequence[int | None] | None = None
+    bytes_received: Sequence[int | None] | None = None
+    owner: Sequence[str] | None = None
+    """The program that holds the socket; empty when the telling does not know."""
+    pid: Sequence[int | None] | None = None
+    inode: Sequence[int | None] | None = None
+    """0: no file holds it (not accepted yet, or closed by its program)."""
+    shows_time_wait: bool | None = None
+    """Whether TIME-WAIT rows would be here if there were any; None: the text does not tell."""
+    shows_all_programs: bool = True
+    """False for a telling of one program's sockets, or one that a user without rights took (lsof)."""
+    families: frozenset[int] = frozenset({4, 6})
+    """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, with the mapped IPv4 of dual-stack listeners."""
+    has_header: bool = True
+    """False: the text may be somebody's selection of rows."""
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def keys(self) -> Iterator[Key]:
+        """Yield (local address, local port, remote address, remote port) of every row."""
+        return zip(self.local_address, self.local_port, self.remote_address, self.remote_port, strict=True)
+
+    def peer_keys(self) -> Iterator[Key]:
+        """Yield every row's key as the other end would write it."""
+        return zip(self.remote_address, self.remote_port, self.local_address, self.local_port, strict=True)
+
+    def count(self, state: TcpState) -> int:
+        """Return how many rows are in this state."""
+        return Counter(self.state)[state]

@@ -1,0 +1,92 @@
+"""Verdicts: what a check says of one subject. Nothing is ever left unsaid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ldapdiag.remedy import Remedy
+
+
+class Severity(IntEnum):
+    """How bad it is; each check defines by numbers, in its manual page, which is which."""
+
+    INFO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+    CRITICAL = 4
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Confidence(StrEnum):
+    """How sure we are."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something is wrong with the subject (or, at severity info, worth knowing)."""
+
+    subject: str
+    severity: Severity
+    confidence: Confidence
+    title: str
+    """One line, with its numbers: what one would say on the phone."""
+    detail: str
+    """What it means and how it is known; whole sentences, one line of text each."""
+    observed: Mapping[str, Any]
+    """The numbers, by the keys of the contract."""
+    key: str = ""
+    """What follows the check's name in the id; the subject when empty."""
+    server: str | None = None
+    hosts: tuple[str, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clear:
+    """The evidence suffices to say that the subject is not affected. A claim, never a default."""
+
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotJudged:
+    """The evidence does not suffice. `missing` names it, `how` tells how to get it."""
+
+    subject: str | None
+    reason: str
+    missing: tuple[str, ...] = ()
+    how: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crashed:
+    """The check (or a fact it needs) has a bug. Reported, never hidden."""
+
+    subject: str | None
+    reason: str
+    where: str = ""
+
+
+Verdict = Finding | Clear | NotJudged | Crashed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict with the id of the check that spoke it."""
+
+    check: str
+    verdict: Verdict = field()

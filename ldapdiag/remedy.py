@@ -1,0 +1,77 @@
+"""Remedy: what to run, where, what it changes and how to take it back. Data, never executed here."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ldapdiag.evidence.family import Family
+
+ATTRIBUTE_TYPE = r"(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)"
+ATTRIBUTE_VALUE = r"(?:#(?:[0-9A-Fa-f]{2})+|(?:[^\\,+\"<>;=\x00-\x1f\x7f]|=|\\[\\ #=\"+,;<>]|\\[0-9A-Fa-f]{2})*)"
+DISTINGUISHED_NAME = re.compile(
+    rf"{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE}(?:[,+] *{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE})*",
+)
+"""RFC 4514 section 3, with the blank after a comma that servers print (RFC 2253 section 4)."""
+
+LDIF_SAFE = re.compile(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+"""SAFE-STRING of RFC 2849, without a trailing blank."""
+
+
+class Where(StrEnum):
+    """Where a remedy is carried out."""
+
+    SERVER = "server"
+    CLIENT = "client"
+    BOX = "box"
+    HOST = "host"
+
+
+class Kind(StrEnum):
+    """What the text of a remedy is."""
+
+    LDIF = "ldif"
+    SHELL = "shell"
+    CONFIG = "config"
+    ADVICE = "advice"
+
+
+class Needs(StrEnum):
+    """What must happen before a remedy acts."""
+
+    NONE = "none"
+    REINDEX = "reindex"
+    RESTART = "restart"
+    RECONNECT = "reconnect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """One thing to do. `text` may be pasted as it stands; nothing that came out of a log is in it unvalidated."""
+
+    title: str
+    target: str
+    """The name of the server, client or box."""
+    where: Where
+    kind: Kind
+    text: str
+    changes: str
+    risk: str
+    undo: str
+    verify: str
+    family: Family | None = None
+    needs: Needs = Needs.NONE
+
+
+def is_distinguished_name(text: str) -> bool:
+    """Tell whether a text is a DN by RFC 4514; only such a text may enter a remedy."""
+    return len(text) < 2048 and DISTINGUISHED_NAME.fullmatch(text) is not None
+
+
+def ldif_line(attribute: str, value: str) -> str:
+    """Return `attribute: value`, in base64 where RFC 2849 asks for it."""
+    if LDIF_SAFE.fullmatch(value):
+        return f"{attribute}: {value}"
+    return f"{attribute}:: {base64.b64encode(value.encode()).decode()}"
