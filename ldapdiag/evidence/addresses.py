@@ -11,6 +11,9 @@ ANY = "*"
 CUT = "…"
 """Ends an address that the table cut short, or a host name: only the port can be joined."""
 
+LONGEST_NAME = 255
+"""Characters of a host name (RFC 1035, 2.3.4); what is longer is no name, and is not kept whole."""
+
 LDAP_PORTS = frozenset({389, 636, 3268, 3269})
 """ldap, ldaps, and the two global-catalogue ports of Active Directory."""
 
@@ -39,33 +42,59 @@ CONTAINER_BRIDGES = (
 """Defaults of docker0, libvirt, VirtualBox/QEMU user networks and podman: the same on thousands of hosts."""
 
 
-@lru_cache(maxsize=65536)
 def normalise_address(text: str) -> str:
     """Return the one spelling of an address: `::ffff:a.b.c.d` is `a.b.c.d`, brackets and scope are dropped.
 
     Wildcards become `*`. What is no address (a host name) is kept in lower case and marked with `…`.
     """
+    return _normalised(text[:LONGEST_NAME])
+
+
+@lru_cache(maxsize=65536)
+def _normalised(text: str) -> str:
     bare = text.strip("[]").partition("%")[0].rstrip("]")
-    if bare in {"*", "0.0.0.0", "::", ""}:  # noqa: S104  the wildcard as tables print it; nothing is bound
+    if bare in {"*", ""}:
         return ANY
     try:
         address = ipaddress.ip_address(bare)
     except ValueError:
         if bare == "localhost":
             return "127.0.0.1"
-        return bare.lower().removesuffix(CUT) + CUT
+        return bare.lower().rstrip(CUT) + CUT
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(address)
+        address = address.ipv4_mapped
+    return ANY if address.is_unspecified else str(address)
 
 
 def port_number(text: str) -> int:
     """Return the port a table's text names: a number, `*`, or a service name of LDAP."""
     if text.isascii() and text.isdigit() and len(text) <= 5:
-        return int(text)
+        number = int(text)
+        return number if number < 1 << 16 else UNKNOWN_PORT
     if text == "*":
         return ANY_PORT
     return SERVICES.get(text.lower(), UNKNOWN_PORT)
+
+
+class Addresses(dict[str, str]):
+    """The addresses of one document: each text normalised once, each spelling one object in all columns."""
+
+    def __missing__(self, text: str) -> str:
+        address = normalise_address(text)
+        address = self.setdefault(address, address)
+        if len(text) <= LONGEST_NAME:
+            self[text] = address
+        return address
+
+
+class Ports(dict[str, int]):
+    """The ports of one document, each text looked up once."""
+
+    def __missing__(self, text: str) -> int:
+        port = port_number(text)
+        if len(text) <= LONGEST_NAME:
+            self[text] = port
+        return port
 
 
 @lru_cache(maxsize=65536)

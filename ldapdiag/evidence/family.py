@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
+
+DS389_BRANDS = ("389-Directory/", "Red Hat-Directory/", "Fedora-Directory/")
+"""CAPBRAND in its version texts: 389-ds, and what it was sold as before."""
 
 
 class Family(StrEnum):
@@ -37,7 +40,7 @@ def identify(banner: str) -> ServerIdentity | None:
     """Return the identity that a version text tells: `389-Directory/2.3.1 B2025`, `OpenLDAP: slapd 2.5.13+dfsg-5`."""
     found = VERSION.search(banner)
     version = tuple(int(number) for number in found.groups(default="0")) if found else ()
-    if "389-Directory/" in banner:
+    if any(brand in banner for brand in DS389_BRANDS):
         return ServerIdentity(family=Family.DS389, version=version)
     if "OpenLDAP" in banner or "slapd " in banner:
         return ServerIdentity(family=Family.OPENLDAP, version=version)

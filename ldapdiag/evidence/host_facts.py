@@ -24,7 +24,7 @@ class KernelSettings:
     def number(self, name: str) -> int | None:
         """Return a parameter as a whole number, or None when it is not there or is no number."""
         text = self.values.get(name, "")
-        return int(text) if text.isascii() and text.isdigit() else None
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

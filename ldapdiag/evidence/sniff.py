@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence import ldif_facts
+from ldapdiag.evidence.configuration import slapd_conf
 from ldapdiag.evidence.document import lines_of
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_text import ss
+from ldapdiag.evidence.host_text import capture_times, descriptors, nstat, proc_limits, sysctl
+from ldapdiag.evidence.server_log_text import access, ds389_errors, slapd
+from ldapdiag.evidence.socket_text import conntrack, lsof, netstat, proc_net, ss, unused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEAD_BYTES = 1 << 16
 
-FORMATS: tuple[Format, ...] = (ss.FORMAT,)
+FORMATS: tuple[Format, ...] = (
+    ss.FORMAT,
+    netstat.FORMAT,
+    proc_net.FORMAT,
+    lsof.FORMAT,
+    conntrack.FORMAT,
+    *unused.FORMATS,
+    ldif_facts.FORMAT,
+    slapd_conf.FORMAT,
+    ds389_errors.FORMAT,
+    slapd.FORMAT,
+    *access.FORMATS,
+    sysctl.FORMAT,
+    nstat.FORMAT,
+    proc_limits.FORMAT,
+    descriptors.FORMAT,
+    capture_times.FORMAT,
+)
 """Every grammar we read. A new one costs its module and one line here."""
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ldapdiag.evidence.document import Document
 
 Column = Literal[
@@ -23,51 +26,94 @@ Column = Literal[
     "inode",
 ]
 
+STATES = {
+    "ESTABLISHED": TcpState.ESTABLISHED,
+    "VERBUNDEN": TcpState.ESTABLISHED,  # net-tools in German, the only state it translates
+    "SYN_SENT": TcpState.SYN_SENT,
+    "SYN_RECV": TcpState.SYN_RECEIVED,
+    "SYN_RCVD": TcpState.SYN_RECEIVED,
+    "SYN_RECEIVED": TcpState.SYN_RECEIVED,
+    "FIN_WAIT1": TcpState.FIN_WAIT_1,
+    "FIN_WAIT_1": TcpState.FIN_WAIT_1,
+    "FIN_WAIT2": TcpState.FIN_WAIT_2,
+    "FIN_WAIT_2": TcpState.FIN_WAIT_2,
+    "TIME_WAIT": TcpState.TIME_WAIT,
+    "CLOSE": TcpState.CLOSED,
+    "CLOSED": TcpState.CLOSED,
+    "CLOSE_WAIT": TcpState.CLOSE_WAIT,
+    "LAST_ACK": TcpState.LAST_ACK,
+    "LISTEN": TcpState.LISTEN,
+    "LISTENING": TcpState.LISTEN,
+    "CLOSING": TcpState.CLOSING,
+    "UNKNOWN": TcpState.UNKNOWN,
+}
+"""The words with underscores: netstat's and lsof's, on every system."""
+
+LONGEST_OWNER = 64
+"""Characters of a program's name that are kept; Linux has 15 (TASK_COMM_LEN)."""
+
 BLANK: dict[str, Any] = {"timer": Timer.OFF, "retransmits": 0, "probes": 0, "owner": ""}
 """What a row has in an optional column that its telling shows for other rows only."""
 
 
+Row = tuple[str, int, str, int, TcpState, int, int]
+"""Local address and port, remote address and port, state, receive queue, send queue."""
+LOCAL, REMOTE, STATE, WIDTH = 0, 2, 4, 7
+
+
+def count_of(text: str) -> int | None:
+    """Return the decimal number a text is, if it is one that fits a kernel's counters."""
+    return int(text) if len(text) <= 20 and text.isascii() and text.isdigit() else None
+
+
 class Rows:
-    """Columns in the making. `add` begins a row, `set` fills an optional column of the newest one."""
+    """Columns in the making. `add` begins a row, `set` fills an optional column of the newest one.
+
+    The cells of all rows lie in one list, row after row: a list per column would cost seven calls for each of a
+    million rows, a tuple per row its memory.
+    """
 
     def __init__(self) -> None:
-        self.local_address: list[str] = []
-        self.local_port: list[int] = []
-        self.remote_address: list[str] = []
-        self.remote_port: list[int] = []
-        self.state: list[TcpState] = []
-        self.receive_queue: list[int] = []
-        self.send_queue: list[int] = []
-        self.optional: dict[str, list[Any]] = {}
+        self.cells: list[Any] = []
+        self.add: Callable[[Row], None] = self.cells.extend
+        self.optional: defaultdict[str, list[Any]] = defaultdict(list)
 
-    def add(  # noqa: PLR0913  a row has seven fields; a tuple for each of a million rows would cost as much as the reading
-        self,
-        local_address: str,
-        local_port: int,
-        remote_address: str,
-        remote_port: int,
-        state: TcpState,
-        receive_queue: int = 0,
-        send_queue: int = 0,
-    ) -> None:
-        """Begin a row."""
-        self.local_address.append(local_address)
-        self.local_port.append(local_port)
-        self.remote_address.append(remote_address)
-        self.remote_port.append(remote_port)
-        self.state.append(state)
-        self.receive_queue.append(receive_queue)
-        self.send_queue.append(send_queue)
+    def __len__(self) -> int:
+        return len(self.cells) // WIDTH
+
+    def states(self) -> set[TcpState]:
+        """Return the states that occur."""
+        return set(self.cells[STATE::WIDTH])
+
+    def newest_state(self) -> TcpState:
+        """Return the state of the row that was begun last."""
+        state: TcpState = self.cells[STATE - WIDTH]
+        return state
+
+    def remote_ports(self, state: TcpState) -> set[int]:
+        """Return the remote ports of the rows in this state."""
+        states = self.cells[STATE::WIDTH]
+        return {port for port, each in zip(self.cells[REMOTE + 1 :: WIDTH], states, strict=True) if each is state}
+
+    def addresses(self) -> set[str]:
+        """Return the addresses that occur at either end."""
+        return {*self.cells[LOCAL::WIDTH], *self.cells[REMOTE::WIDTH]}
+
+    def respell(self, spelled: Mapping[str, str]) -> None:
+        """Replace each address by what this mapping has for it."""
+        for column in (LOCAL, REMOTE):
+            self.cells[column::WIDTH] = [spelled[address] for address in self.cells[column::WIDTH]]
 
     def set(self, column: Column, value: object) -> None:
         """Fill an optional column of the newest row."""
-        values = self.optional.setdefault(column, [])
-        missing = len(self.state) - 1 - len(values)
+        values = self.optional[column]
+        missing = len(self.cells) // WIDTH - 1 - len(values)
+        if missing > 0:
+            values.extend([BLANK.get(column)] * missing)
         if missing < 0:
             values[-1] = value
-            return
-        values.extend([BLANK.get(column)] * missing)
-        values.append(value)
+        else:
+            values.append(value)
 
     def table(
         self,
@@ -78,19 +124,21 @@ class Rows:
         **traits: Any,  # noqa: ANN401  SocketTable's own optional fields
     ) -> SocketTable:
         """Return the finished table; optional columns are filled up to the last row."""
-        length = len(self.state)
+        length = len(self)
         for column, values in self.optional.items():
             values.extend([BLANK.get(column)] * (length - len(values)))
+        columns: dict[str, Any] = dict(self.optional)
+        cells = self.cells
         return SocketTable(
             origin=document.origin(),
             telling=telling,
-            local_address=self.local_address,
-            local_port=self.local_port,
-            remote_address=self.remote_address,
-            remote_port=self.remote_port,
-            state=self.state,
-            receive_queue=self.receive_queue if queues else None,
-            send_queue=self.send_queue if queues else None,
-            **self.optional,
+            local_address=cells[LOCAL::WIDTH],
+            local_port=cells[LOCAL + 1 :: WIDTH],
+            remote_address=cells[REMOTE::WIDTH],
+            remote_port=cells[REMOTE + 1 :: WIDTH],
+            state=cells[STATE::WIDTH],
+            receive_queue=cells[STATE + 1 :: WIDTH] if queues else None,
+            send_queue=cells[STATE + 2 :: WIDTH] if queues else None,
+            **columns,
             **traits,
         )

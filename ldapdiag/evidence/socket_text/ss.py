@@ -1,11 +1,15 @@
-r"""The table of iproute2's ss, with every option set that changes its columns.
+r"""The table of iproute2's ss, with every option that changes its columns.
 
-    State  Recv-Q Send-Q      Local Address:Port       Peer Address:Port Process
-    ESTAB  0      0      [::ffff:10.77.1.2]:389  [::ffff:10.77.2.2]:58862 timer:(keepalive,31sec,0) ino:5 sk:3 <->
+    Netid  State  Recv-Q Send-Q      Local Address:Port       Peer Address:Port Process
+    tcp    ESTAB  0      0      [::ffff:10.77.1.2]:389  [::ffff:10.77.2.2]:58862 timer:(keepalive,31sec,0) ino:5 <->
     \t bbr wscale:10,10 rto:204 rtt:0.041/0.032 bytes_sent:146 lastsnd:264252 lastrcv:264252 lastack:264252 busy:4ms
+    FIN-WAIT-1 0   1          10.201.1.2:53836        10.201.2.2:389  timer:(on,3.080ms,2) users:(("java",1171,6))
 
-The second line (-i, -m without -O) begins with a blank. A key is omitted when its value is 0.
-Source: iproute2 misc/ss.c; samples of 3.x to 6.x in the tests.
+Netid stands there when several kinds of sockets were asked for, State unless only one state was. The details of
+-i and -m follow on the same line (-O) or on the next, which begins with a blank or a tab; a key whose value is 0 is
+left out. iproute2 before 4.x writes IPv6 without brackets, and users without pid= and fd=.
+An expiry like 3.080ms means 3.080 seconds (print_ms_timer prints seconds, a dot, milliseconds); no column needs it.
+Source: iproute2 misc/ss.c (sock_state_print, inet_addr_print, print_ms_timer, tcp_stats_print).
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_text.rows import Rows
+from ldapdiag.evidence.socket_text.rows import Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ STATES = {
     "LISTEN": TcpState.LISTEN,
     "CLOSING": TcpState.CLOSING,
     "UNKNOWN": TcpState.UNKNOWN,
+    "UNDEF": TcpState.UNKNOWN,
 }
 TIMERS = {
     "on": Timer.RETRANSMIT,
@@ -43,106 +48,190 @@ TIMERS = {
     "timewait": Timer.TIME_WAIT,
     "persist": Timer.PERSIST,
 }
-NETIDS = frozenset({"tcp", "mptcp"})
+PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 OTHER_NETIDS = frozenset(
-    {"udp", "raw", "icmp6", "u_str", "u_dgr", "u_seq", "nl", "p_raw", "p_dgr", "dccp", "sctp", "vsock", "xdp", "tipc"}
+    {"udp", "raw", "icmp6", "u_str", "u_dgr", "u_seq", "nl", "p_raw", "p_dgr", "dccp", "sctp"}
+    | {"v_str", "v_dgr", "xdp", "ti_rd", "ti_dg", "ti_sq", "ti_st", "???", "mptcp"}
 )
-NOISE = ("Failed to find cgroup2 mount", "Netid", "State", "Recv-Q", "Cannot open netlink socket", "RTNETLINK answers")
+"""Kinds that are passed over. The subflows of an mptcp socket are in the table as tcp."""
+NOISE = ("Failed to find cgroup2 mount", "Failed to open cgroup2", "Cannot open netlink socket", "RTNETLINK answers")
 
-TIMER = re.compile(r"timer:\((\w+),([^,)]*),(\d+)\)")
-USERS = re.compile(r'users:\(\("([^"]*)",(?:pid=)?(\d+)')
-NUMBERS = re.compile(r" (ino|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received):(\d+)")
-HAS_TCP_INFO = re.compile(r" (?:rto|cwnd|mss):\d")
-HEADER = re.compile(r"^(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
-ROW = re.compile(r"^(?:\w+\s+)?(?:" + "|".join(STATES) + r")\s+\d+\s+\d+\s+\S+[:*]\S*\s+\S+")
+HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
+TIMER = re.compile(r"timer:\((\w{1,16}),[^,)]{0,32},(\d{1,9})\)")
+USERS = re.compile(r'users:\(\("(.{0,64}?)",(?:pid=)?(\d{1,10})\b')
+NUMBERS = re.compile(r" (ino|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received|rto|cwnd|mss):(\d{1,20})")
 
 
 def recognises(head: Head) -> bool:
     """Tell ss by its header, or by rows with its own spelling of the states."""
-    return any(HEADER.match(line) or ROW.match(line) for line in head.lines)
+    return any(HEADER.match(line) or _is_row(line) for line in head.lines)
+
+
+def _is_row(line: str) -> bool:
+    fields = line[:300].split(None, 6)
+    if fields and (fields[0] == "tcp" or fields[0] in OTHER_NETIDS):
+        del fields[0]
+    return (
+        len(fields) > 4
+        and fields[0] in STATES
+        and fields[1].isdigit()
+        and fields[2].isdigit()
+        and (":" in fields[3] or fields[3] == ANY)
+    )
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; sockets of other kinds are passed over."""
-    rows = Rows()
-    header = listeners = others = False
-    tcp = False
+    """Read the TCP rows; each time the header comes again (a loop), another table begins."""
+    look = Look(Addresses(), Ports())
     for line in document.lines:
-        fields = line.split(None, 5)
-        if not fields:
-            continue
-        if line[0] in "\t ":
-            if tcp:
-                _details(rows, " " + line)
-            continue
-        state = STATES.get(fields[0])
-        if state is None:
-            netid = fields[0]
-            if netid in NETIDS and len(fields) > 1:
-                fields = line.split(None, 6)[1:]
-                state = STATES.get(fields[0])
-            elif netid in OTHER_NETIDS:
-                tcp = False
-                continue
-        if state is None or not _row(rows, state, fields):
-            header = header or HEADER.match(line) is not None
-            if not line.startswith(NOISE):
-                tcp = False
+        if line[:1] in {" ", "\t", ""}:
+            if not look.take_details_line(line):
                 document.misread(line)
-            continue
-        tcp = True
-        listeners = listeners or state is TcpState.LISTEN
-        others = others or state is TcpState.TIME_WAIT
+        elif look.take_line(line):
+            pass
+        elif HEADER.match(line):
+            if look.rows:
+                yield look.table(document)
+                look = Look(look.addresses, look.ports)
+            look.take_header(line)
+        elif not line.startswith(NOISE):
+            look.above = ""
+            document.misread(line)
+    if look.tells_of_tcp():
+        yield look.table(document)
+
+
+class Look:
+    """One look at a host's sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.has_header = False
+        self.has_netid = False
+        self.has_state = True
+        self.above = ""
+        """The kind of the row that a line of details belongs to: tcp, another, or none."""
+        self.others = False
+
+    def take_header(self, line: str) -> None:
+        """Keep which columns there are."""
+        self.has_header = True
+        self.has_netid = line.startswith("Netid")
+        self.has_state = "State" in line[:16]
+
+    def take_line(self, line: str) -> bool:
+        """Take a row of any kind; tell whether the line was one."""
+        fields = line.split(None, 5)
+        kind = "tcp"
+        state = STATES.get(fields[0]) if fields else None
+        if state is None:
+            kind, fields = self._aligned(fields)
+            state = STATES.get(fields[0]) if fields else None
+        if state is None or len(fields) < 5:
+            return False
+        if kind != "tcp":
+            self.above = kind
+            self.others = True
+            return True
+        local, _, local_port = fields[3].rpartition(":")
+        remote, _, remote_port = fields[4].rpartition(":")
+        receive_queue = 0 if fields[1] == "0" else count_of(fields[1])
+        send_queue = 0 if fields[2] == "0" else count_of(fields[2])
+        if not local or not remote or receive_queue is None or send_queue is None:
+            return False
+        self.above = kind
+        addresses, ports = self.addresses, self.ports
+        self.rows.add(
+            (
+                addresses[local],
+                ports[local_port],
+                addresses[remote],
+                ports[remote_port],
+                state,
+                receive_queue,
+                send_queue,
+            )
+        )
         if len(fields) > 5:
-            _details(rows, " " + fields[5])
-    yield rows.table(
-        document,
-        telling="ss",
-        shows_time_wait=True if listeners or others else None,
-        has_header=header,
-    )
+            self._take_details(" " + fields[5])
+        return True
 
+    def _aligned(self, fields: list[str]) -> tuple[str, list[str]]:
+        """Return the kind of a row and its fields from State on, for a row that does not begin with its state."""
+        kind = "tcp"
+        if fields and (fields[0] == "tcp" or fields[0] in OTHER_NETIDS):
+            self.has_netid = True
+            kind, *fields = fields
+        if not self.has_state:
+            fields = ["UNKNOWN", *fields]
+        return kind, [*fields[:4], *" ".join(fields[4:]).split(None, 1)]
 
-def _row(rows: Rows, state: TcpState, fields: list[str]) -> bool:
-    """Add a row; tell whether the fields were one."""
-    if len(fields) < 5:
-        return False
-    local, _, local_port = fields[3].rpartition(":")
-    remote, _, remote_port = fields[4].rpartition(":")
-    if not (local and remote and fields[1].isdigit() and fields[2].isdigit()):
-        return False
-    rows.add(
-        normalise_address(local),
-        port_number(local_port),
-        normalise_address(remote),
-        port_number(remote_port),
-        state,
-        int(fields[1]),
-        int(fields[2]),
-    )
-    return True
+    def take_details_line(self, line: str) -> bool:
+        """Take the second line of a row (-i, -m without -O), which may be empty; tell whether there is such a row."""
+        if not line.strip():
+            return True
+        if self.above == "tcp":
+            self._take_details(" " + line)
+        return self.above != "" and ":" in line
 
+    def _take_details(self, text: str) -> None:
+        """Add what follows the addresses, on the same line or the next, to the newest row."""
+        if len(text) < 6:
+            return
+        if "timer:(" in text and (timer := TIMER.search(text)):
+            kind = TIMERS.get(timer[1], Timer.OFF)
+            self.rows.set("timer", kind)
+            self.rows.set("retransmits", int(timer[2]) if kind is Timer.RETRANSMIT else 0)
+            self.rows.set("probes", int(timer[2]) if kind in PROBING else 0)
+        if "users:((" in text and (users := USERS.search(text)):
+            self.rows.set("owner", users[1])
+            self.rows.set("pid", int(users[2]))
+        self._take_numbers(dict(NUMBERS.findall(text)))
 
-def _details(rows: Rows, text: str) -> None:
-    """Add what follows the addresses, on the same line or the next, to the newest row."""
-    if len(text) < 6:
-        return
-    if timer := TIMER.search(text):
-        kind = TIMERS.get(timer[1], Timer.OFF)
-        rows.set("timer", kind)
-        rows.set("probes" if kind in {Timer.KEEPALIVE, Timer.PERSIST} else "retransmits", int(timer[3]))
-    if users := USERS.search(text):
-        rows.set("owner", users[1])
-        rows.set("pid", int(users[2]))
-    found: dict[str, str] = dict(NUMBERS.findall(text))
-    if "ino" in found:
-        rows.set("inode", int(found["ino"]))
-    if HAS_TCP_INFO.search(text):
-        rows.set("last_received", int(found.get("lastrcv", 0)))
-        rows.set("last_acknowledged", int(found.get("lastack", 0)))
-        rows.set("busy", int(found.get("busy", 0)))
-        rows.set("bytes_sent", int(found.get("bytes_sent", found.get("bytes_acked", 0))))
-        rows.set("bytes_received", int(found.get("bytes_received", 0)))
+    def _take_numbers(self, found: dict[str, str]) -> None:
+        """Add inode and tcp_info. A key that is left out is 0, where there is tcp_info at all."""
+        if "ino" in found:
+            self.rows.set("inode", int(found["ino"]))
+        if found.keys().isdisjoint({"rto", "cwnd", "mss"}) or self.rows.newest_state() is TcpState.LISTEN:
+            return
+        self.rows.set("last_received", int(found.get("lastrcv", 0)))
+        self.rows.set("last_acknowledged", int(found.get("lastack", 0)))
+        self.rows.set("busy", int(found.get("busy", 0)))
+        self.rows.set("bytes_sent", int(found.get("bytes_sent", found.get("bytes_acked", 0))))
+        self.rows.set("bytes_received", int(found.get("bytes_received", 0)))
+
+    def tells_of_tcp(self) -> bool:
+        """Tell whether this look can say anything about TCP: ss -x cannot, and ss -u looks like ss -t without rows."""
+        if self.rows:
+            return self.has_netid or not self._is_of_udp()
+        return self.has_header and not self.others
+
+    def _is_of_udp(self) -> bool:
+        """Tell whether these are rows of ss -uan: without Netid, the states and wildcard peers give them away."""
+        states = self.rows.states()
+        if TcpState.CLOSED not in states or states - {TcpState.CLOSED, TcpState.ESTABLISHED}:
+            return False
+        return self.rows.remote_ports(TcpState.CLOSED) == {ANY_PORT}
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        if not self.has_state:
+            document.note(f"{document.path} has no column of states: ss was asked for the sockets of one state.")
+        return self.rows.table(
+            document,
+            telling="ss",
+            shows_time_wait=self._shows_time_wait(),
+            has_header=self.has_header,
+        )
+
+    def _shows_time_wait(self) -> bool | None:
+        """Tell by the rows: listeners beside connections are there with -a alone, and -a shows TIME-WAIT."""
+        states = self.rows.states()
+        if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1):
+            return True
+        return None
 
 
 FORMAT = Format(name="ss", title="a socket table of ss", recognises=recognises, read=read)

@@ -1,0 +1,221 @@
+"""ghost-connections: connections that the server holds and their client no longer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ldapdiag.analysis.accounts import Accounts
+from ldapdiag.analysis.descriptors import Descriptors
+from ldapdiag.analysis.direction import Direction, Style
+from ldapdiag.analysis.idle import IdleBounds
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.check import check
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+NEARLY_FULL = 0.8
+HOURS_LEFT = 24
+MANY, SOME, FEW = 200, 100, 10
+HALF, SLIGHT = 0.5, 0.05
+
+
+@check
+def judge(
+    pairing: Pairing,
+    bounds: IdleBounds | None = None,
+    accounts: Accounts | None = None,
+    descriptors: Descriptors | None = None,
+) -> Iterator[Verdict]:
+    """Connections the server holds that are dead at the other end.
+
+    ## What it looks at
+    Every connection established at the server is looked up in the table of the host that owns the client's address,
+    by both addresses and ports; behind address translation, in the table of the box that translates. A ghost is one
+    that the other end does not have, where neither the time between the tables nor a place the table does not show
+    can explain it. `certain`: the table of a box on the path lacks every one, or their keepalive probes go
+    unanswered. `likely`: the client's table lacks them, but a table shows one network namespace, and a container or
+    zone may hold them. `possible`: their number is known, not which they are, or the table may be a selection.
+
+    critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 % used or
+    run out within 24 h. high: 100 or more, or half of the pair's. medium: fewer. info: below 10 and below 5 % of the
+    server's connections.
+
+    ## Why it matters
+    Each one costs the server a descriptor until something closes it; with no idle timeout and no keepalive that is
+    the next restart. A firewall that forgets resting connections makes new ones all day.
+
+    ## What to do
+    See idle-timeout: it argues the value, and prints the commands to drain them, to cure the cause, and to tidy up.
+
+    ## When it is harmless
+    Every site has a few: laptops that were closed, clients that lost power. They stay below 10 and below 5 %.
+    """
+    total = sum(direction.server_count for direction in pairing.directions)
+    if not total:
+        yield Clear(subject=pairing.host, reason="no connection is established at the server")
+    for direction in pairing.directions:
+        if not direction.server_count:
+            continue  # only the client has some: see stranded-connections
+        if direction.missing is not None:
+            missing = direction.missing
+            reason = f"{direction.server_count} connections at {pairing.host}: {missing.reason}"
+            yield NotJudged(subject=direction.subject, reason=reason, missing=missing.lacks, how=missing.how)
+        elif direction.ghosts:
+            yield _finding(direction, pairing.host, total, bounds, accounts, descriptors)
+        elif direction.unproven:
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"{sum(direction.unproven.values())} of {direction.server_count} have no living counterpart, none "
+                f"of them proven dead: {told(direction)}",
+                how="look at the client, the server and the client again, with ages: ss -tanoi",
+            )
+        else:
+            yield Clear(subject=direction.subject, reason=_living(direction, pairing.host))
+
+
+def _finding(  # noqa: PLR0913, PLR0917  the facts of the check, handed on
+    direction: Direction,
+    server: str,
+    total: int,
+    bounds: IdleBounds | None,
+    accounts: Accounts | None,
+    descriptors: Descriptors | None,
+) -> Finding:
+    owners = accounts.of_ghosts(direction) if accounts else None
+    confidence, why = confidence_of(direction)
+    return Finding(
+        subject=direction.subject,
+        key=f"{direction.client}|{direction.server}",
+        severity=severity_of(direction, total, descriptors),
+        confidence=confidence,
+        title=_title(direction),
+        detail="\n".join(_sentences(direction, server, bounds, owners, why)),
+        observed=observed(direction) | {"accounts": owners},
+        server=server,
+        hosts=tuple(sorted({*direction.client_hosts, server})),
+        origins=direction.origins,
+    )
+
+
+def severity_of(direction: Direction, total: int, descriptors: Descriptors | None) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    ghosts = direction.ghosts
+    if ghosts < FEW and ghosts < SLIGHT * total:
+        return Severity.INFO
+    if ghosts >= MANY and ghosts >= HALF * total:
+        return Severity.CRITICAL
+    if descriptors is not None:
+        left = descriptors.hours_left
+        if (descriptors.share or 0) >= NEARLY_FULL or (left is not None and left < HOURS_LEFT):
+            return Severity.CRITICAL
+    if ghosts >= SOME or ghosts >= HALF * direction.server_count:
+        return Severity.HIGH
+    return Severity.MEDIUM
+
+
+def confidence_of(direction: Direction) -> tuple[Confidence, str]:
+    """Return how sure it is that they are dead, and why."""
+    if direction.ghost_ports is None:
+        return Confidence.POSSIBLE, "How many is known, but not which: some of the missing ones may just have closed."
+    if direction.box_lacks == direction.ghosts:
+        boxes = " and ".join(direction.boxes)
+        return (
+            Confidence.CERTAIN,
+            f"{boxes} carries the living ones and has no entry for any of these {direction.ghosts}.",
+        )
+    unanswered = direction.probing + direction.leftovers
+    if unanswered >= direction.ghosts:
+        return Confidence.CERTAIN, "Nobody answers the keepalive probes or the last packets of any of them."
+    proven = f" {unanswered} of them are proven: nobody answers their probes." if unanswered else ""
+    where = " or ".join(direction.client_hosts)
+    if direction.selected:
+        return Confidence.POSSIBLE, f"A table without its header may be a selection of rows.{proven}"
+    return (
+        Confidence.LIKELY,
+        f"Not certain, because a table shows one network namespace: a container or zone on {where} would not be in "
+        f"it.{proven} The table of the box between them would settle it.",
+    )
+
+
+def told(direction: Direction) -> str:
+    """Return why some sockets without a living counterpart are not claimed, with their numbers."""
+    return "; ".join(f"{count} ({reason})" for reason, count in direction.unproven.items())
+
+
+def observed(direction: Direction) -> dict[str, Any]:
+    """Return the numbers by the contract's keys."""
+    return {
+        "server": direction.server,
+        "client": direction.client,
+        "client_hosts": list(direction.client_hosts),
+        "server_count": direction.server_count,
+        "client_count": direction.client_count,
+        "matched": direction.matched,
+        "ghosts": direction.ghosts,
+        "unproven": sum(direction.unproven.values()) + direction.closing,
+        "ghost_client_ports": None if direction.ghost_ports is None else list(direction.ghost_ports),
+        "pairing": str(direction.join),
+        "path": str(direction.path),
+        "style": str(direction.style),
+    }
+
+
+def _living(direction: Direction, server: str) -> str:
+    closing = f", and {direction.closing} were opening or closing just then" if direction.closing else ""
+    return f"{direction.server_count} at {server}, {direction.matched} of them living at {_clients(direction)}{closing}"
+
+
+def _clients(direction: Direction) -> str:
+    return " and ".join(direction.client_hosts) or direction.client
+
+
+def _title(direction: Direction) -> str:
+    ghosts, count = direction.ghosts, direction.server_count
+    share = "All" if ghosts == count else f"{ghosts} of the"
+    if direction.translated_by is not None and direction.join == "box-table":
+        return f"{share} {count} connections from {direction.client} no longer exist behind it (NAT on {direction.translated_by})"
+    where = _clients(direction)
+    return f"{share} {count} connections from {where} no longer exist on {where}"
+
+
+def _sentences(
+    direction: Direction,
+    server: str,
+    bounds: IdleBounds | None,
+    owners: Any,
+    why: str,  # noqa: ANN401  a mapping or None
+) -> Iterator[str]:
+    clients = _clients(direction)
+    if direction.style is Style.SILENT_DROP:
+        signs = [f"{direction.probing} have keepalive probes that nobody answers"] if direction.probing else []
+        signs += [f"{direction.leftovers} clients still retransmit their last packet"] if direction.leftovers else []
+        yield (
+            f"Something between {clients} and {server} forgets idle connections and tells nobody (silent drop: "
+            f"{' and '.join(signs)})."
+        )
+    else:
+        yield f"Whether something between {clients} and {server} drops them silently or resets {clients} cannot be told."
+    path = bounds.of(direction.client) if bounds else None
+    if path is not None and path.upper_seconds is not None:
+        yield f"It forgets after {_bracket(path.lower_seconds, path.upper_seconds)}: {path.source}."
+    if owners:
+        yield _belong(owners, direction.ghosts)
+    if direction.join != "4-tuple":
+        yield f"The ends were joined by {direction.join}; addresses are translated at {direction.translated_by}."
+    yield why
+    if direction.skew_excluded:
+        yield f"Not churn: {'; '.join(direction.skew_excluded)}."
+    if direction.unproven:
+        yield f"Not counted: {told(direction)}."
+
+
+def _bracket(lower: float | None, upper: float) -> str:
+    if lower is None:
+        return f"at most {upper:g} s"
+    return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
+
+
+def _belong(owners: dict[str, int], ghosts: int) -> str:
+    if len(owners) == 1:
+        return f"All {ghosts} belong to {next(iter(owners))}."
+    return "They belong to " + ", ".join(f"{account} ({count})" for account, count in owners.items()) + "."

@@ -1,0 +1,5 @@
+"""python -m ldapdiag."""
+
+from ldapdiag.cli import main
+
+main()

@@ -1,0 +1,25 @@
+"""Facts to joined facts. Pure. A provider is a function; its signature names the facts it joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.accounts import Accounts, count_accounts
+from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
+from ldapdiag.analysis.idle import IdleBounds, bound_idle
+from ldapdiag.analysis.keepalive import GhostLifetime, live
+from ldapdiag.analysis.pairing import Pairing, pair
+from ldapdiag.analysis.servers import DirectoryServer, find_servers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
+    DirectoryServer: find_servers,
+    Pairing: pair,
+    GhostLifetime: live,
+    Accounts: count_accounts,
+    Descriptors: count_descriptors,
+    IdleBounds: bound_idle,
+}
+"""Which function joins which fact. diagnosis.py runs each at most once per host, needs first."""

@@ -1,0 +1,65 @@
+"""Boxes: the flow tables of what sits between the hosts, looked up by the server's own view of a connection."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ldapdiag.evidence.flows import FlowTable
+    from ldapdiag.evidence.origin import Span
+    from ldapdiag.evidence.sockets import Key
+
+CARRIED = "ESTABLISHED"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One connection a box keeps state for: how its client's host writes it, and the box's word for its state."""
+
+    client: Key
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A host that tracks flows, with all tellings of its table in one."""
+
+    host: str
+    flows: Mapping[Key, Flow]
+    """By the key the server's host writes: server ip, port, peer it sees, port."""
+    translated: frozenset[str]
+    """Peer addresses that the box puts in place of the clients' own."""
+    taken: Span | None
+    origins: tuple[str, ...]
+
+    def carries(self, key: Key) -> bool:
+        """Tell whether the box holds this connection as established."""
+        flow = self.flows.get(key)
+        return flow is not None and flow.state == CARRIED
+
+
+def boxes_of(tables: Iterable[FlowTable]) -> tuple[Box, ...]:
+    """Return one box per host that tracks flows; several tellings of its table are one."""
+    by_host: dict[str, list[FlowTable]] = defaultdict(list)
+    for table in tables:
+        by_host[table.origin.host].append(table)
+    return tuple(_box(host, by_host[host]) for host in sorted(by_host))
+
+
+def _box(host: str, tables: list[FlowTable]) -> Box:
+    flows: dict[Key, Flow] = {}
+    for table in sorted(tables, key=lambda table: table.origin.path):
+        for client, server, state in zip(table.client, table.server, table.state, strict=True):
+            if state == CARRIED or server not in flows:
+                flows[server] = Flow(client, state)
+    return Box(
+        host=host,
+        flows=flows,
+        translated=frozenset(server[2] for server, flow in flows.items() if flow.client[0] != server[2]),
+        taken=tables[0].origin.taken,
+        origins=tuple(sorted(table.origin.path for table in tables)),
+    )

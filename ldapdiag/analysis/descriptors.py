@@ -1,0 +1,121 @@
+"""Descriptors: how many a server has open, how many it may, and who testifies that it ran out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.evidence.host_facts import DescriptorCount
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+SHORTEST_TREND = 60.0
+"""Seconds; looks closer together say nothing of growth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descriptors:
+    """The descriptors of one server's process. None: not in the evidence."""
+
+    kind: ClassVar[str] = "descriptors"
+    how: ClassVar[str] = DescriptorCount.how
+
+    host: str
+    used: int | None
+    used_source: str
+    limit: int | None
+    limit_source: str
+    rate_per_hour: float | None
+    """Growth of the established connections between two looks; None without two looks a minute apart."""
+    witnesses: tuple[str, ...]
+    """What testifies that the server has run out, in words."""
+    recovered: bool
+    """Every log's last word is that the server listens again."""
+    origins: tuple[str, ...]
+
+    @property
+    def share(self) -> float | None:
+        """Return the part of the limit in use, 0 to 1."""
+        return self.used / self.limit if self.used is not None and self.limit else None
+
+    @property
+    def hours_left(self) -> float | None:
+        """Return the hours until the limit at the measured rate; None when not growing or unknown."""
+        if not self.rate_per_hour or self.rate_per_hour <= 0 or self.used is None or self.limit is None:
+            return None
+        return max(0.0, (self.limit - self.used) / self.rate_per_hour)
+
+
+def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
+    """Gather what limits a server's descriptors, and how many it uses."""
+    used, used_source = _used(server)
+    limit, limit_source = _limit(server)
+    return Descriptors(
+        host=server.host,
+        used=used,
+        used_source=used_source,
+        limit=limit,
+        limit_source=limit_source,
+        rate_per_hour=growth_per_hour(host, server.ports),
+        witnesses=_witnesses(server),
+        recovered=bool(server.logs) and all(log.recovered for log in server.logs if log.witnesses),
+        origins=server.origins_of(
+            server.descriptors, server.limits, server.configuration, server.monitor, *server.logs
+        ),
+    )
+
+
+def _used(server: DirectoryServer) -> tuple[int | None, str]:
+    if server.descriptors is not None:
+        return server.descriptors.open, "/proc/PID/fd"
+    if server.monitor is not None and server.monitor.current_connections is not None:
+        return server.monitor.current_connections, "at least: the connections in cn=monitor"
+    if server.established is not None:
+        return server.established, "at least: its established connections"
+    return None, "unknown"
+
+
+def _limit(server: DirectoryServer) -> tuple[int | None, str]:
+    """Return the lowest of the limits that hold, and its name."""
+    limits: list[tuple[int, str]] = []
+    if server.limits and server.limits.open_files_soft is not None:
+        limits.append((server.limits.open_files_soft, "Max open files of the process"))
+    if server.configuration and server.configuration.max_descriptors is not None:
+        limits.append((server.configuration.max_descriptors, "nsslapd-maxdescriptors"))
+    if server.monitor and server.monitor.descriptor_limit is not None:
+        limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
+    if not limits and server.monitor and server.monitor.connection_table_size:
+        limits.append((server.monitor.connection_table_size, "dtablesize, the size of the connection table"))
+    if limits and server.product and (cap := server.product.defaults.descriptor_cap(server.version)):
+        limits.append((cap, "the server's built-in cap"))
+    if not limits:
+        return None, "unknown"
+    lowest = min(value for value, _ in limits)
+    return lowest, " and ".join(name for value, name in limits if value == lowest)
+
+
+def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
+    """Return how many established connections an hour the server gains, from the first look to the last."""
+    timed = [look for look in host.looks if look.taken]
+    if len(timed) < 2 or timed[0].taken is None or timed[-1].taken is None:
+        return None
+    elapsed = (timed[-1].taken.start - timed[0].taken.start).total_seconds()
+    if elapsed < SHORTEST_TREND:
+        return None
+    gained = _established(timed[-1].sockets, ports) - _established(timed[0].sockets, ports)
+    return gained * 3600 / elapsed
+
+
+def _established(table: SocketTable, ports: frozenset[int]) -> int:
+    rows = zip(table.local_port, table.state, strict=True)
+    return sum(port in ports and state is TcpState.ESTABLISHED for port, state in rows)
+
+
+def _witnesses(server: DirectoryServer) -> tuple[str, ...]:
+    """Return the testimony of logs and counters; two tellings of one log are one witness, the one that saw most."""
+    told: dict[str, int] = {}
+    for log in server.logs:
+        for witness in log.witnesses:
+            told[witness.meaning] = max(told.get(witness.meaning, 0), witness.count)
+    return tuple(f"{meaning} ({count} times)" for meaning, count in told.items())

@@ -1,0 +1,127 @@
+"""Direction: all connections between one client address and one server endpoint, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ldapdiag.analysis.looks import Look
+from ldapdiag.evidence.addresses import endpoint
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.sockets import Key
+
+
+class Join(StrEnum):
+    """What the two ends were joined by, strongest first."""
+
+    FOUR_TUPLE = "4-tuple"
+    CLIENT_ENDPOINT = "client-endpoint"
+    BOX_TABLE = "box-table"
+
+
+class Style(StrEnum):
+    """How what stands between ends a connection, as far as the evidence tells."""
+
+    SILENT_DROP = "silent-drop"
+    UNKNOWN = "unknown"
+
+
+class PathKind(StrEnum):
+    """What the path does to addresses."""
+
+    DIRECT = "direct"
+    NAT = "nat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """All connections between one client address, as the server sees it, and one server endpoint."""
+
+    client: str
+    server_address: str
+    server_port: int
+    client_hosts: tuple[str, ...] = ()
+    server_count: int = 0
+    """Established at the server."""
+    client_count: int | None = None
+    """Established at the client."""
+    matched: int = 0
+    """Established at both ends."""
+    join: Join = Join.FOUR_TUPLE
+    path: PathKind = PathKind.DIRECT
+    translated_by: str | None = None
+    """The box, or the virtual address, that stands between."""
+    ghosts: int = 0
+    ghost_ports: tuple[int, ...] | None = ()
+    """Client ports of the ghosts; None when their number is known and they are not."""
+    stranded: int = 0
+    stranded_ports: tuple[int, ...] | None = ()
+    closing: int = 0
+    """Server sockets whose client was closing or opening just then: seen on both sides, in different states."""
+    unproven: Mapping[str, int] = field(default_factory=dict)
+    """Server sockets without a living counterpart that are not claimed as ghosts, by reason."""
+    unproven_stranded: Mapping[str, int] = field(default_factory=dict)
+    skew_excluded: tuple[str, ...] = ()
+    """How coming and going between the tables was excluded, in words."""
+    boxes: tuple[str, ...] = ()
+    """The boxes whose tables hold connections of this path."""
+    box_lacks: int = 0
+    """Ghosts that the table of a box on the path does not hold."""
+    probing: int = 0
+    """Ghosts whose keepalive probes go unanswered."""
+    leftovers: int = 0
+    """Ghosts whose client has closed and still retransmits: its packets are dropped on the way."""
+    resting: int | None = None
+    """Matched connections idle for more than a minute; None: no table tells ages."""
+    longest_rest: float | None = None
+    """Seconds the longest idle of the matched connections has rested so far."""
+    youngest_ghost: float | None = None
+    """Seconds the ghost that was used last has been idle."""
+    retransmitting_for: tuple[float, ...] = ()
+    """Per leftover: seconds its connection had been idle when its first unanswered packet left (lastrcv - busy)."""
+    selected: bool = False
+    """A table of this pair has no header: somebody may have left rows out."""
+    origins: tuple[str, ...] = ()
+    missing: Missing | None = None
+    """Why the client's end could not be read; nothing is claimed of this direction then."""
+
+    @property
+    def server(self) -> str:
+        """Return the server's endpoint as people write it."""
+        return endpoint(self.server_address, self.server_port)
+
+    @property
+    def style(self) -> Style:
+        """Return how the path ends connections.
+
+        Unanswered probes and a client that retransmits into nothing are both packets that somebody swallows: a reset
+        would have ended either socket. Without them a reset and a crash of the client look the same from here.
+        """
+        return Style.SILENT_DROP if self.probing or self.leftovers else Style.UNKNOWN
+
+    @property
+    def not_alive(self) -> int:
+        """Return the server's connections without a living counterpart, claimed or not."""
+        return self.server_count - self.matched
+
+    @property
+    def subject(self) -> str:
+        """Return the direction in one line."""
+        return f"{self.client} -> {self.server}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """One direction before it is joined: the established rows of the server's look that belong to it."""
+
+    client: str
+    server_address: str
+    server_port: int
+    rows: list[int]
+    look: Look
+
+    def keys(self) -> Iterator[Key]:
+        """Yield the key of each row, as the server writes it."""
+        ports = self.look.sockets.remote_port
+        return ((self.server_address, self.server_port, self.client, ports[row]) for row in self.rows)

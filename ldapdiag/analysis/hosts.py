@@ -1,0 +1,299 @@
+"""Who is who: which tables are one host's, and whose every other fact is (DESIGN: pairing, rule 2)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ldapdiag.analysis.listeners import served_ports
+from ldapdiag.analysis.looks import Look, looks_of
+from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.bundle import Bundle, Gap
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.host_facts import CaptureTimes, KernelSettings, TcpCounters
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.evidence.origin import Span
+
+SAMPLE_OF_ROWS = 1000
+
+NAMES_ITS_HOST = (FlowTable, KernelSettings, TcpCounters)
+"""Facts of a host that need not be a directory server: alone in a folder they make that folder a host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine (or a network namespace), and every look at its sockets, in order of time."""
+
+    kind: ClassVar[str] = "host"
+    how: ClassVar[str] = SocketTable.how
+
+    host: str
+    addresses: frozenset[str] = frozenset()
+    """Local addresses that identify it."""
+    looks: tuple[Look, ...] = ()
+    ldap_ports: frozenset[int] = frozenset()
+    """Ports the operator named."""
+    origins: tuple[str, ...] = ()
+    merged_because: str | None = None
+
+    @property
+    def now(self) -> Look | None:
+        """Return the latest look at its sockets."""
+        return self.looks[-1] if self.looks else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Facts with their hosts, the hosts, and the facts that are nobody's."""
+
+    facts: tuple[Any, ...]
+    hosts: tuple[Host, ...]
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(slots=True)
+class Group:
+    """Tables taken to be one host's, while that is being found out."""
+
+    folder: str
+    tables: list[SocketTable]
+    addresses: set[str]
+    """Identifying local addresses."""
+    with_peers: set[str]
+    """Those of them that have connections."""
+    name: str = ""
+    merged: list[str] = field(default_factory=list)
+
+    def joins(self, other: Group) -> bool:
+        """Tell whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
+        if not self.addresses & other.addresses:
+            return bool(not self.addresses and not other.addresses and shares_rows(self.tables, other.tables))
+        contradict = self.addresses - other.addresses and other.addresses - self.addresses
+        return not contradict or shares_rows(self.tables, other.tables)
+
+
+def attribute(bundle: Bundle) -> Attribution:
+    """Find the hosts, and give every fact to one."""
+    times = capture_times(bundle.facts)
+    facts = [_timed(fact, times) for fact in bundle.facts]
+    groups = _groups([fact for fact in facts if isinstance(fact, SocketTable)])
+    owner = {id(table): group for group in groups for table in group.tables}
+    by_folder: dict[str, set[str]] = defaultdict(set)
+    for group in groups:
+        for table in group.tables:
+            by_folder[table.origin.folder].add(group.name)
+    lone = _lone_hosts(facts, by_folder)
+    servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
+    placed: list[Any] = []
+    gaps: list[Gap] = []
+    for fact in facts:
+        group = owner.get(id(fact))
+        host = group.name if group else _host_for(fact, by_folder, lone, servers)
+        if host is None:
+            gaps.append(_nobodys(fact, by_folder, servers))
+        else:
+            placed.append(replace(fact, origin=replace(fact.origin, host=host)))
+    return Attribution(
+        facts=tuple(placed),
+        hosts=tuple(_hosts(groups, placed, bundle.ldap_ports)),
+        gaps=tuple(gaps),
+    )
+
+
+def capture_times(facts: Iterable[Any]) -> dict[str, Span]:
+    """Return when each folder's evidence was taken, where a file of times says so."""
+    return {fact.origin.folder: fact.span for fact in facts if isinstance(fact, CaptureTimes)}
+
+
+def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:
+    """Tell whether two sets of tables have an established socket in common (the first thousand are looked up)."""
+    established = (
+        key
+        for table in some
+        for key, state in zip(table.keys(), table.state, strict=True)
+        if state is TcpState.ESTABLISHED
+    )
+    sample = set(islice(established, SAMPLE_OF_ROWS))
+    return any(key in sample for table in others for key in table.keys())  # noqa: SIM118  not a mapping
+
+
+def _timed(fact: Any, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds
+    taken = times.get(fact.origin.folder)
+    if taken is None or fact.origin.taken is not None:
+        return fact
+    return replace(fact, origin=replace(fact.origin, taken=taken))
+
+
+def _groups(tables: list[SocketTable]) -> list[Group]:
+    folders: dict[str, list[SocketTable]] = defaultdict(list)
+    for table in sorted(tables, key=lambda table: table.origin.path):
+        folders[table.origin.folder].append(table)
+    groups = [group for folder in sorted(folders) for group in _groups_in(folder, folders[folder])]
+    groups = _merged_across_folders(groups)
+    _name(groups, folders)
+    return groups
+
+
+def _groups_in(folder: str, tables: list[SocketTable]) -> list[Group]:
+    groups: list[Group] = []
+    unplaced: list[SocketTable] = []
+    for table in tables:
+        addresses = {address for address in set(table.local_address) if identifies_a_host(address)}
+        with_peers = _addresses_with_peers(table)
+        if not addresses and not with_peers:
+            unplaced.append(table)
+            continue
+        new = Group(folder, [table], addresses, with_peers & addresses)
+        for old in [group for group in groups if group.joins(new)]:
+            groups.remove(old)
+            new = _union(old, new)
+        groups.append(new)
+    if len(groups) == 1:
+        groups[0].tables.extend(unplaced)
+    elif unplaced:
+        groups.append(Group(folder, unplaced, set(), set()))
+    return groups
+
+
+def _addresses_with_peers(table: SocketTable) -> set[str]:
+    pairs = set(zip(table.local_address, (port > 0 for port in table.remote_port), strict=True))
+    return {address for address, has_peer in pairs if has_peer}
+
+
+def _union(one: Group, other: Group) -> Group:
+    return Group(
+        one.folder,
+        one.tables + other.tables,
+        one.addresses | other.addresses,
+        one.with_peers | other.with_peers,
+        merged=one.merged,
+    )
+
+
+def _merged_across_folders(groups: list[Group]) -> list[Group]:
+    """Join groups of different folders that share all identifying addresses seen with peers."""
+    merged: list[Group] = []
+    for group in groups:
+        twin = next(
+            (
+                one
+                for one in merged
+                if one.folder != group.folder and one.with_peers and one.with_peers == group.with_peers
+            ),
+            None,
+        )
+        if twin is None:
+            merged.append(group)
+        else:
+            twin.tables.extend(group.tables)
+            twin.addresses |= group.addresses
+            twin.merged.append(group.folder)
+    return merged
+
+
+def _name(groups: list[Group], folders: dict[str, list[SocketTable]]) -> None:
+    """Name a group after its folder when it is the only one there, else after its first file's stem."""
+    alone = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
+    for group in groups:
+        stem = group.tables[0].origin.path.rpartition("/")[2].rpartition(".")[0]
+        group.name = short(group.folder) if alone[group.folder] else stem or group.tables[0].origin.path
+    taken: set[str] = set()
+    for group in groups:
+        if group.name in taken:
+            group.name = f"{group.folder}/{group.name}" if group.name != group.folder else f"{group.name} (2)"
+        while group.name in taken:
+            group.name += "'"
+        taken.add(group.name)
+
+
+def short(folder: str) -> str:
+    """Return the last part of a folder's path, its name."""
+    return folder.rstrip("/").rpartition("/")[2] or folder
+
+
+def _lone_hosts(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return folders without any socket table that hold facts of a host: the box between, most often."""
+    folders = {fact.origin.folder for fact in facts if isinstance(fact, NAMES_ITS_HOST)}
+    return {folder: short(folder) for folder in folders if folder not in by_folder}
+
+
+def _directory_servers(
+    facts: Iterable[Any], groups: list[Group], by_folder: dict[str, set[str]], ldap_ports: frozenset[int]
+) -> set[str]:
+    """Return the hosts that are directory servers by their listeners, or by facts in their own folder."""
+    servers = {group.name for group in groups if any(served_ports(table, ldap_ports) for table in group.tables)}
+    for fact in facts:
+        hosts = by_folder.get(fact.origin.folder, set())
+        if isinstance(fact, Monitor | Configuration | ServerLog) and len(hosts) == 1:
+            servers |= hosts
+    return servers
+
+
+def _host_for(
+    fact: Any,  # noqa: ANN401  facts of all kinds
+    by_folder: dict[str, set[str]],
+    lone: dict[str, str],
+    servers: set[str],
+) -> str | None:
+    folder = fact.origin.folder
+    if len(by_folder.get(folder, ())) == 1:
+        return next(iter(by_folder[folder]))
+    if folder in lone:
+        return lone[folder]
+    if isinstance(fact, FlowTable):
+        return fact.origin.path.rpartition("/")[2].rpartition(".")[0] or fact.origin.path
+    if isinstance(fact, CaptureTimes):
+        return ""
+    if isinstance(fact, KernelSettings | TcpCounters):
+        return None
+    if len(servers) == 1:
+        return next(iter(servers))
+    return None if servers or by_folder.get(folder) else short(folder)
+
+
+def _nobodys(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> Gap:  # noqa: ANN401  facts of all kinds
+    here = sorted(by_folder.get(fact.origin.folder, set()))
+    among = f"{len(here)} hosts in its folder" if here else f"{len(servers)} directory servers"
+    return Gap(
+        target=fact.origin.path,
+        reason=f"whose {fact.kind} this is cannot be told: {among} ({', '.join(here or sorted(servers))})",
+        how="put it into a folder with that host's socket table",
+    )
+
+
+def _hosts(groups: list[Group], facts: list[Any], ldap_ports: frozenset[int]) -> Iterable[Host]:
+    known = {group.name for group in groups}
+    tables: dict[str, list[SocketTable]] = defaultdict(list)
+    origins: dict[str, list[str]] = defaultdict(list)
+    for fact in facts:
+        if isinstance(fact, SocketTable):
+            tables[fact.origin.host].append(fact)
+        if fact.origin.host:
+            origins[fact.origin.host].append(fact.origin.path)
+    by_name = {group.name: group for group in groups}
+    for name in sorted(known | set(origins)):
+        group = by_name.get(name)
+        yield Host(
+            host=name,
+            addresses=frozenset(group.addresses) if group else frozenset(),
+            looks=looks_of(tables[name]),
+            ldap_ports=ldap_ports,
+            origins=tuple(sorted(origins[name])),
+            merged_because=_because(group) if group else None,
+        )
+
+
+def _because(group: Group) -> str | None:
+    if not group.merged:
+        return None
+    others = ", ".join(short(folder) for folder in group.merged)
+    return f"{others} shows the same addresses: {', '.join(sorted(group.with_peers))}"

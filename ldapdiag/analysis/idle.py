@@ -1,0 +1,184 @@
+"""IdleBounds: after how many idle seconds the path forgets a connection, bracketed by evidence (DESIGN, pairing, rule 6)."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.keepalive import GhostLifetime
+from ldapdiag.analysis.middleboxes import suspects
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.analysis.direction import Direction
+
+CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
+
+AGREEMENT = 0.1
+"""Two measurements agree when they differ by at most this share, or by a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathBounds:
+    """What is known of the box on the path from one client network. Seconds; None: no bound."""
+
+    client_network: str
+    lower_seconds: float | None
+    upper_seconds: float | None
+    source: str
+    box: str | None = None
+    """The box whose own setting this is."""
+    suspects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleBounds:
+    """The bounds for every path that ends at one server."""
+
+    kind: ClassVar[str] = "idle-bounds"
+    how: ClassVar[str] = "on the box: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L"
+
+    host: str
+    paths: tuple[PathBounds, ...]
+
+    def of(self, client: str) -> PathBounds | None:
+        """Return the bounds of the path that a client's address is on."""
+        return next((path for path in self.paths if path.client_network == network(client)), None)
+
+    @property
+    def tightest(self) -> PathBounds | None:
+        """Return the path whose box forgets soonest."""
+        known = [path for path in self.paths if path.upper_seconds is not None]
+        return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
+
+    @property
+    def lower_seconds(self) -> float | None:
+        """Return the lower bound that goes with the tightest upper one; with no upper bound, the highest."""
+        if self.tightest is not None:
+            return self.tightest.lower_seconds
+        return max((path.lower_seconds for path in self.paths if path.lower_seconds is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A box's own timeout for established connections."""
+
+    box: str
+    seconds: int
+    directions: frozenset[str] | None
+    """Subjects of the directions whose flows its table holds; None: it owns neither end, its table was not read."""
+
+
+def bound_idle(
+    pairing: Pairing,
+    host: Host,
+    lifetime: GhostLifetime,
+    kernels: tuple[KernelSettings, ...],
+    flows: tuple[FlowTable, ...],
+) -> IdleBounds:
+    """Bracket the timeout of the box on each path: its own setting where readable, else what survived and what died."""
+    settings = box_settings(pairing, kernels, flows)
+    survived = survived_gaps(host, lifetime)
+    networks: dict[str, list[Direction]] = defaultdict(list)
+    for direction in pairing.directions:
+        networks[network(direction.client)].append(direction)
+    paths = [_path(name, networks[name], settings, survived) for name in sorted(networks)]
+    return IdleBounds(host=pairing.host, paths=tuple(paths))
+
+
+def network(address: str) -> str:
+    """Return the network an address is reported under: /24 for IPv4, /64 for IPv6."""
+    try:
+        bits = 24 if ipaddress.ip_address(address).version == 4 else 64
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
+
+
+def box_settings(
+    pairing: Pairing, kernels: Iterable[KernelSettings], flows: Sequence[FlowTable]
+) -> tuple[Setting, ...]:
+    """Return the timeouts of the boxes that sit on a path: a host that owns neither end, or whose table holds a flow."""
+    ends = {pairing.host} | {name for direction in pairing.directions for name in direction.client_hosts}
+    tracking = {table.origin.host for table in flows}
+    found = []
+    for kernel in kernels:
+        box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
+        if seconds is None:
+            continue
+        carried = frozenset(one.subject for one in pairing.directions if box in one.boxes)
+        if carried:
+            found.append(Setting(box=box, seconds=seconds, directions=carried))
+        elif box not in ends and box not in tracking:
+            found.append(Setting(box=box, seconds=seconds, directions=None))
+    return tuple(sorted(found, key=lambda setting: (setting.seconds, setting.box)))
+
+
+def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
+    """Return per client the longest rest that was followed by traffic, from two looks at the server's own ages.
+
+    A connection that had rested x seconds at the first look, and at the second for less than the time between them,
+    has been used again. Its rest counts no further than the keepalive interval, which may have kept the path open.
+    """
+    longest: dict[str, float] = {}
+    for first, second in zip(host.looks, host.looks[1:], strict=False):
+        if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
+            continue
+        apart = (second.taken.start - first.taken.end).total_seconds()
+        before = dict(zip(first.sockets.keys(), first.sockets.last_received, strict=True))
+        now = zip(second.sockets.keys(), second.sockets.last_received, second.sockets.state, strict=True)
+        for key, age, state in now:
+            rested = before.get(key)
+            if state is TcpState.ESTABLISHED and rested is not None and age is not None and age < apart * 1000:
+                gap = min(rested / 1000, lifetime.keepalive_seconds or rested / 1000)
+                longest[key[2]] = max(longest.get(key[2], 0.0), gap)
+    return longest
+
+
+def agreed(measured: Sequence[float]) -> float | None:
+    """Return the smallest of the measurements that another one confirms."""
+    ordered = sorted(measured)
+    for one, following in zip(ordered, ordered[1:], strict=False):
+        if following - one <= max(1.0, one * AGREEMENT):
+            return one
+    return None
+
+
+def _path(
+    name: str, directions: Sequence[Direction], settings: Sequence[Setting], survived: dict[str, float]
+) -> PathBounds:
+    subjects = {direction.subject for direction in directions}
+    own = next((one for one in settings if one.directions is None or one.directions & subjects), None)
+    if own is not None:
+        return PathBounds(
+            client_network=name,
+            lower_seconds=own.seconds,
+            upper_seconds=own.seconds,
+            source=f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {own.box}",
+            box=own.box,
+        )
+    gaps = [survived[one.client] for one in directions if one.client in survived]
+    lower = max(gaps, default=None)
+    upper = agreed([seconds for one in directions for seconds in one.retransmitting_for])
+    if upper is not None and lower is not None and upper < lower:
+        source = "two measurements that contradict each other: more than one box, or packets lost"
+        return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)
+    told = [
+        *(["the longest rest followed by traffic"] if lower is not None else []),
+        *(["clients whose first packet after a rest goes unanswered"] if upper is not None else []),
+    ]
+    return PathBounds(
+        client_network=name,
+        lower_seconds=lower,
+        upper_seconds=upper,
+        source=" and ".join(told) or "nothing in the evidence bounds it",
+        suspects=suspects(lower, upper),
+    )

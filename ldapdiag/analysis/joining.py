@@ -1,0 +1,266 @@
+"""Joining one direction with the tables of the host that owns the client's address (DESIGN, pairing, rules 3 and 4)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, resting, seconds
+from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
+from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, seconds_apart, survivors
+from ldapdiag.evidence.addresses import endpoint
+from ldapdiag.evidence.sockets import Key, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.analysis.boxes import Box
+    from ldapdiag.analysis.hosts import Host
+    from ldapdiag.analysis.looks import Look
+    from ldapdiag.analysis.views import Client, View
+
+EPHEMERAL_PORTS = 28232
+"""Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
+
+VIRTUAL_SHARE = 0.05
+"""A virtual address is believed when at least this share of the client's connections to it end at the server."""
+
+CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
+"""States in which the client has sent its FIN and waits for the ACK."""
+
+
+@dataclass(slots=True)
+class Sorted:
+    """The server's rows of a direction, by what the client's end says of them."""
+
+    matched: list[tuple[int, int | None]] = field(default_factory=list)
+    """(server row, client row in the nearest view)"""
+    leftover: list[tuple[int, int]] = field(default_factory=list)
+    absent: list[int] = field(default_factory=list)
+    closing: int = 0
+    unproven: Counter[str] = field(default_factory=Counter)
+
+
+def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box]) -> Direction:
+    """Join one direction, and claim only what neither skew nor blindness can explain."""
+    look, table = ends.look, ends.look.sockets
+    looks = neighbours(client.host.looks, look)
+    views = sorted(
+        (view for view in client.views if view.look in looks), key=lambda view: seconds_apart(look, view.look) or 0.0
+    )
+    near = views[0]
+    rows = sort_rows(ends, views)
+    virtual = match_by_endpoint(ends, rows, near)
+    on_path = [box for box in boxes if any(map(box.carries, ends.keys()))]
+    _spare_carried(ends, rows, boxes, client.host)
+    _spare_wavering(ends, rows)
+
+    only = [] if virtual else client_only(ends, near)
+    apart = seconds_apart(look, near.look)
+    time_wait = closed_lately(ends, near)
+    missing = survivors(
+        rows.absent,
+        table.last_received,
+        _persistent(ends, server, looks) if rows.absent else (),
+        Turnover(reverse=len(only), time_wait=time_wait, apart=apart),
+    )
+    stranded = survivors(
+        only,
+        near.table.last_received,
+        (),
+        Turnover(reverse=len(rows.absent), time_wait=time_wait, apart=apart),
+    )
+    ghosts = _with(missing, [row for row, _ in rows.leftover])
+    rest = idle_seconds(table, (row for row, _ in rows.matched)) or idle_seconds(
+        near.table, (row for _, row in rows.matched if row is not None)
+    )
+    return Direction(
+        client=ends.client,
+        server_address=ends.server_address,
+        server_port=ends.server_port,
+        client_hosts=(client.host.host,),
+        server_count=len(ends.rows),
+        client_count=virtual.count if virtual else _count(near, ends),
+        matched=len(rows.matched),
+        join=Join.CLIENT_ENDPOINT if virtual else Join.FOUR_TUPLE,
+        path=PathKind.NAT if virtual else PathKind.DIRECT,
+        translated_by=virtual.endpoint if virtual else None,
+        ghosts=ghosts.count,
+        ghost_ports=_ports(table.remote_port, ghosts),
+        stranded=stranded.count,
+        stranded_ports=_ports(near.table.local_port, stranded),
+        closing=rows.closing,
+        unproven=dict(sorted((rows.unproven + Counter(missing.unproven)).items())),
+        unproven_stranded=stranded.unproven,
+        skew_excluded=missing.because,
+        boxes=tuple(box.host for box in on_path),
+        box_lacks=_lacked(ends, ghosts, on_path),
+        probing=sum(probes_unanswered(table, row) for row in ghosts.rows or ()),
+        leftovers=len(rows.leftover),
+        resting=resting(rest, len(rows.matched)),
+        longest_rest=max(rest, default=None),
+        youngest_ghost=min(idle_seconds(table, ghosts.rows or ()), default=None),
+        retransmitting_for=_first_unanswered(near, rows),
+        selected=look.selected or near.look.selected,
+        origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in on_path for o in box.origins)})),
+    )
+
+
+def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
+    """Sort the server's rows by the client's nearest view, and let any other view speak for a living one."""
+    near, others = views[0], views[1:]
+    rows_of, states = near.rows, near.table.state
+    rows = Sorted()
+    for row, key in zip(ends.rows, ends.keys(), strict=True):
+        found = rows_of.get(key)
+        if found is not None and states[found] is TcpState.ESTABLISHED:
+            rows.matched.append((row, found))
+        elif others and any(view.holds(key) for view in others):
+            rows.matched.append((row, None))
+        elif found is None:
+            rows.absent.append(row)
+        elif states[found] in CLOSING and near.retransmits(found):
+            rows.leftover.append((row, found))
+        else:
+            rows.closing += 1
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """A virtual address the client dials instead of the server's own."""
+
+    endpoint: str
+    count: int
+    """The client's established connections to it."""
+
+
+def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
+    """Match absent rows by the client's own address and port alone, where it dials a virtual address (VIP, DNAT)."""
+    if not rows.absent or any(True for _ in rows.matched):
+        return None
+    ports = near.table.local_port
+    wanted = {ends.look.sockets.remote_port[row]: row for row in rows.absent}
+    found: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for dialled, keys in near.established.items():
+        for key in keys:
+            if key[2] == ends.client and key[3] in wanted:
+                found[dialled].append((wanted[key[3]], near.rows[key]))
+    if not found:
+        return None
+    dialled, pairs = max(found.items(), key=lambda item: (len(item[1]), item[0]))
+    count = sum(key[2] == ends.client for key in near.established[dialled])
+    by_chance = 3 * len(ends.rows) / EPHEMERAL_PORTS
+    if len(pairs) < max(VIRTUAL_SHARE, by_chance) * count or not all(ports[row] for _, row in pairs):
+        return None
+    rows.matched.extend(pairs)
+    taken = {row for row, _ in pairs}
+    rows.absent = [row for row in rows.absent if row not in taken]
+    return Virtual(endpoint(*dialled), count)
+
+
+def client_only(ends: Ends, near: View) -> list[int]:
+    """Return the client's rows that are established towards the server and not in the server's table at all."""
+    keys = [key for key in near.established.get((ends.server_address, ends.server_port), ()) if key[2] == ends.client]
+    known = set(ends.keys())
+    unknown = [key for key in keys if key not in known]
+    if not unknown:
+        return []
+    other_states = set(ends.look.sockets.keys())
+    return [near.rows[key] for key in unknown if key not in other_states]
+
+
+def closed_lately(ends: Ends, near: View) -> int | None:
+    """Return how many connections of a direction are in TIME-WAIT at either end; None if a table would not show it."""
+    if not (ends.look.sockets.shows_time_wait and near.table.shows_time_wait):
+        return None
+    at_server, at_client = ends.look.sockets, near.table
+    return sum(
+        state is TcpState.TIME_WAIT and key[:3] == (ends.server_address, ends.server_port, ends.client)
+        for state, key in zip(at_server.state, at_server.keys(), strict=True)
+    ) + sum(
+        state is TcpState.TIME_WAIT and key[:3] == (ends.server_address, ends.server_port, ends.client)
+        for state, key in zip(at_client.state, at_client.peer_keys(), strict=True)
+    )
+
+
+def _spare_carried(ends: Ends, rows: Sorted, boxes: Iterable[Box], client: Host) -> None:
+    """Spare rows that a box still holds: they live where the client's table does not look, or are just closing."""
+    absent = []
+    for row in rows.absent:
+        key = (ends.server_address, ends.server_port, ends.client, ends.look.sockets.remote_port[row])
+        holders = [box for box in boxes if key in box.flows]
+        if any(box.carries(key) for box in holders):
+            rows.unproven[
+                f"{holders[0].host} still carries them, so they may live where {client.host}'s table does not look "
+                "(a container, a zone)"
+            ] += 1
+        elif holders:
+            rows.closing += 1
+        else:
+            absent.append(row)
+    rows.absent = absent
+
+
+def _spare_wavering(ends: Ends, rows: Sorted) -> None:
+    """Spare rows that one telling of the server's table shows and another does not."""
+    if not (wavering := ends.look.wavering):
+        return
+    keys = dict(zip(ends.rows, ends.keys(), strict=True))
+    steady = [row for row in rows.absent if keys[row] not in wavering]
+    if spared := len(rows.absent) - len(steady):
+        rows.unproven["not in every telling of the server's table: opened or closed while it was taken"] += spared
+    rows.absent = steady
+
+
+def _persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
+    """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
+    now = ends.look.taken
+    between = [look.taken for look in looks if look.taken and now and look.taken.end <= now.start]
+    earlier = [look for look in server.looks if look.taken and any(look.taken.end <= span.start for span in between)]
+    keys = dict(zip(ends.keys(), ends.rows, strict=True))
+    return {
+        keys[key]
+        for look in earlier
+        for key, state in zip(look.sockets.keys(), look.sockets.state, strict=True)
+        if state is TcpState.ESTABLISHED and key in keys
+    }
+
+
+def _with(missing: Survivors, leftovers: list[int]) -> Survivors:
+    rows = None if missing.rows is None else (*missing.rows, *leftovers)
+    return Survivors(
+        count=missing.count + len(leftovers), rows=rows, unproven=missing.unproven, because=missing.because
+    )
+
+
+def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
+    return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
+
+
+def _count(near: View, ends: Ends) -> int:
+    keys = near.established.get((ends.server_address, ends.server_port), ())
+    return sum(key[2] == ends.client for key in keys)
+
+
+def _lacked(ends: Ends, ghosts: Survivors, on_path: Sequence[Box]) -> int:
+    if not on_path:
+        return 0
+    if ghosts.rows is None:
+        return 0
+    ports = ends.look.sockets.remote_port
+    keys: Iterable[Key] = ((ends.server_address, ends.server_port, ends.client, ports[row]) for row in ghosts.rows)
+    return sum(any(key not in box.flows for box in on_path) for key in keys)
+
+
+def _first_unanswered(near: View, rows: Sorted) -> tuple[float, ...]:
+    """Return for how long connections had been idle when their first unanswered packet left (lastrcv - busy)."""
+    idle = []
+    for _, row in (*rows.leftover, *rows.matched):
+        if row is None or not near.retransmits(row):
+            continue
+        received, busy = seconds(near.table.last_received, row), seconds(near.table.busy, row)
+        if received is not None and busy:
+            idle.append(round(received - busy, 3))
+    return tuple(sorted(idle))

@@ -1,0 +1,101 @@
+"""GhostLifetime: how long a connection that is dead at the other end keeps its descriptor today."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.sockets import TcpState, Timer
+from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES, KERNEL_KEEPALIVE_TIME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GhostLifetime:
+    """The two things that end a ghost at the server: its idle timeout, and unanswered keepalive probes."""
+
+    kind: ClassVar[str] = "ghost-lifetime"
+    how: ClassVar[str] = Configuration.how
+
+    host: str
+    idle_timeout_seconds: int | None
+    """0: off. None: unknown."""
+    idle_timeout_source: str
+    keepalive: bool | None
+    """Whether the server's sockets carry SO_KEEPALIVE."""
+    keepalive_seconds: int | None
+    """Idle seconds before the first probe; None when off or unknown."""
+    keepalive_source: str
+    probing_seconds: int
+    """From the first probe to the end: interval times probes."""
+
+    @property
+    def seconds(self) -> int | None:
+        """Return how long a ghost lives; None when nothing ends it, or when that is unknown."""
+        ends = [self.idle_timeout_seconds] if self.idle_timeout_seconds else []
+        if self.keepalive_seconds is not None:
+            ends.append(self.keepalive_seconds + self.probing_seconds)
+        return min(ends, default=None)
+
+
+def live(server: DirectoryServer, host: Host) -> GhostLifetime:
+    """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
+    idle, idle_source = _idle_timeout(server)
+    on = keepalive_shown(host, server.ports)
+    seconds, source = _keepalive(server) if on is not False else (None, "its sockets run no keepalive timer")
+    if on is None and seconds is None:
+        source = "neither its configuration nor its sockets' timers are in the evidence"
+    kernel = server.kernel
+    interval = (kernel and kernel.number("net.ipv4.tcp_keepalive_intvl")) or KERNEL_KEEPALIVE_INTERVAL
+    probes = (kernel and kernel.number("net.ipv4.tcp_keepalive_probes")) or KERNEL_KEEPALIVE_PROBES
+    return GhostLifetime(
+        host=server.host,
+        idle_timeout_seconds=idle,
+        idle_timeout_source=idle_source,
+        keepalive=on if on is not None else (True if seconds is not None else None),
+        keepalive_seconds=seconds,
+        keepalive_source=source,
+        probing_seconds=interval * probes,
+    )
+
+
+def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
+    """Tell whether a server's established sockets run a keepalive timer; None when no table shows timers."""
+    if host.now is None or (timers := host.now.sockets.timer) is None:
+        return None
+    table = host.now.sockets
+    running = {
+        timer
+        for timer, state, port in zip(timers, table.state, table.local_port, strict=True)
+        if state is TcpState.ESTABLISHED and port in ports
+    }
+    return Timer.KEEPALIVE in running if running else None
+
+
+def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
+    configuration, product = server.configuration, server.product
+    if configuration is None or product is None:
+        return None, "its configuration is not in the evidence"
+    if configuration.idle_timeout_seconds is not None:
+        return configuration.idle_timeout_seconds, configuration.origin.path
+    default = product.defaults.idle_timeout_seconds(server.version) if configuration.complete else None
+    if default is None:
+        return None, f"{configuration.origin.path} does not tell"
+    return default, f"the default of {server.identity}"
+
+
+def _keepalive(server: DirectoryServer) -> tuple[int | None, str]:
+    """Return the idle seconds before the first probe, and who says so."""
+    configuration, product = server.configuration, server.product
+    if configuration is not None and configuration.keepalive_seconds is not None:
+        return configuration.keepalive_seconds, configuration.origin.path
+    if product is None:
+        return None, "the server's family is unknown"
+    own = product.defaults.keepalive_seconds(server.version)
+    if own is not None:
+        return own, f"the default of {server.identity}"
+    if server.kernel and (time := server.kernel.number("net.ipv4.tcp_keepalive_time")):
+        return time, "net.ipv4.tcp_keepalive_time of its host"
+    return KERNEL_KEEPALIVE_TIME, "the kernel's default"

@@ -1,0 +1,40 @@
+"""Which sockets are an LDAP server's end: by listeners, programs, and the ports everybody knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import LDAP_PORTS
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd")
+"""Program names of directory servers, as ss, netstat and lsof print them."""
+
+
+def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
+    """Return the ports on which this table shows an LDAP listener; `known` adds ports to the registered ones."""
+    ports = set()
+    for row, state in enumerate(table.state):
+        if state is TcpState.LISTEN:
+            owner = table.owner[row] if table.owner is not None else ""
+            if table.local_port[row] in LDAP_PORTS or table.local_port[row] in known or owner in DIRECTORY_PROGRAMS:
+                ports.add(table.local_port[row])
+    return frozenset(ports)
+
+
+def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
+    """Return the local ports of this table that are an LDAP server's.
+
+    Without any LISTEN row (a table taken without -a) a registered port with peers on other ports counts, too: a
+    client's own port is never a registered one.
+    """
+    if listening := listener_ports(table, known):
+        return listening
+    if TcpState.LISTEN in set(table.state):
+        return frozenset()
+    registered = LDAP_PORTS.union(known)
+    pairs = set(zip(table.local_port, (port in registered for port in table.remote_port), strict=True))
+    return frozenset(port for port, to_ldap in pairs if port in registered and not to_ldap)

@@ -1,0 +1,150 @@
+"""A look: one host's sockets at one time. Several tellings of it (netstat, ss, /proc, lsof) are one table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.sockets import Key, SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.evidence.origin import Span
+
+OPTIONAL = (
+    "receive_queue",
+    "send_queue",
+    "timer",
+    "retransmits",
+    "probes",
+    "last_received",
+    "last_acknowledged",
+    "busy",
+    "bytes_sent",
+    "bytes_received",
+    "owner",
+    "pid",
+    "inode",
+)
+RANK = {"ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
+"""Which telling's word is taken for a row's state when tellings differ: the kernel's own first, then the rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One host's sockets at one time."""
+
+    taken: Span | None
+    sockets: SocketTable
+    """All rows any telling shows, each once, with every column some telling has."""
+    wavering: frozenset[Key]
+    """Rows that one whole telling shows and another does not: opened or closed while the look was taken."""
+    tellings: tuple[str, ...]
+    origins: tuple[str, ...]
+    selected: bool
+    """No telling had a header: the rows may be somebody's selection."""
+
+
+def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
+    """Return the looks at one host, in order of time; tables of unknown time are one look, and the last."""
+    at: dict[Span | None, list[SocketTable]] = defaultdict(list)
+    for table in tables:
+        at[table.origin.taken].append(table)
+    timed = sorted((span for span in at if span), key=lambda span: (span.start, span.end))
+    order: list[Span | None] = [*timed, None] if None in at else [*timed]
+    return tuple(look(span, at[span]) for span in order)
+
+
+def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
+    """Make one table of several tellings of it."""
+    tellings = sorted(
+        _summed(tables), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
+    )
+    origins = tuple(sorted(table.origin.path for table in tables))
+    return Look(
+        taken=taken,
+        sockets=tellings[0] if len(tellings) == 1 else united(tellings),
+        wavering=wavering(tellings),
+        tellings=tuple(sorted({table.telling for table in tables})),
+        origins=origins,
+        selected=not any(table.has_header for table in tables),
+    )
+
+
+def richness(table: SocketTable) -> int:
+    """Return how many optional columns a telling has."""
+    return sum(getattr(table, column) is not None for column in OPTIONAL)
+
+
+def _summed(tables: Sequence[SocketTable]) -> list[SocketTable]:
+    """Add /proc/net/tcp and tcp6, which are halves of one table; the rest stays."""
+    halves = [table for table in tables if len(table.families) == 1]
+    whole = [table for table in tables if len(table.families) != 1]
+    return [*whole, united(halves)] if len(halves) > 1 else [*whole, *halves]
+
+
+def wavering(tellings: Sequence[SocketTable]) -> frozenset[Key]:
+    """Return the established rows on which whole tellings disagree."""
+    whole = [table for table in tellings if is_whole(table)]
+    if len(whole) < 2:
+        return frozenset()
+    established = [
+        {key for key, state in zip(table.keys(), table.state, strict=True) if state is TcpState.ESTABLISHED}
+        for table in whole
+    ]
+    return frozenset(set[Key]().union(*established).difference(set.intersection(*established)))
+
+
+def is_whole(table: SocketTable) -> bool:
+    """Tell whether a telling shows every established socket: not one program's, one family's, or listeners alone."""
+    only_listeners = len(table) > 0 and all(state is TcpState.LISTEN for state in table.state)
+    return table.shows_all_programs and len(table.families) > 1 and table.has_header and not only_listeners
+
+
+def united(tellings: Sequence[SocketTable]) -> SocketTable:
+    """Return all rows, each once; the first telling that has a row or a column decides."""
+    row_of: dict[Key, int] = {}
+    first = tellings[0]
+    columns: dict[str, list[Any]] = {"state": []}
+    seconds: list[tuple[SocketTable, list[int]]] = []
+    for table in tellings:
+        places = []
+        for key, state in zip(table.keys(), table.state, strict=True):
+            place = row_of.setdefault(key, len(row_of))
+            if place == len(columns["state"]):
+                columns["state"].append(state)
+            places.append(place)
+        seconds.append((table, places))
+    for column in OPTIONAL:
+        if (filled := _column(column, seconds, len(row_of))) is not None:
+            columns[column] = filled
+    keys = list(row_of)
+    shown = [table.shows_time_wait for table in tellings]
+    return SocketTable(
+        origin=first.origin,
+        telling="+".join(sorted({table.telling for table in tellings})),
+        local_address=[key[0] for key in keys],
+        local_port=[key[1] for key in keys],
+        remote_address=[key[2] for key in keys],
+        remote_port=[key[3] for key in keys],
+        shows_time_wait=True if True in shown else None if None in shown else False,
+        shows_all_programs=any(table.shows_all_programs for table in tellings),
+        families=frozenset[int]().union(*(table.families for table in tellings)),
+        has_header=any(table.has_header for table in tellings),
+        **columns,
+    )
+
+
+def _column(name: str, tellings: Iterable[tuple[SocketTable, list[int]]], length: int) -> list[Any] | None:
+    having = [(getattr(table, name), places) for table, places in tellings if getattr(table, name) is not None]
+    if not having:
+        return None
+    blank = {"owner": "", "probes": 0, "retransmits": 0, "receive_queue": 0, "send_queue": 0}.get(name)
+    filled: list[Any] = [blank] * length
+    for values, places in reversed(having):
+        for place, value in zip(places, values, strict=True):
+            if value not in {None, ""}:
+                filled[place] = value
+    return filled

@@ -1,0 +1,28 @@
+"""Middleboxes: the idle timeouts that boxes are shipped with, to name suspects for a measured bracket.
+
+Sources: the vendors' own pages (AWS, Azure, GCP, Cisco, Palo Alto, Juniper, F5), as collected in the project's notes
+on connections; values people change, so a match names a suspect, never a culprit.
+"""
+
+from __future__ import annotations
+
+DEFAULTS: dict[int, tuple[str, ...]] = {
+    60: ("AWS Classic Load Balancer", "HAProxy as most distributions configure it"),
+    240: ("Azure Load Balancer or NAT gateway",),
+    300: ("F5 BIG-IP (tcp, fastL4)", "Docker Desktop"),
+    350: ("AWS Network Load Balancer", "AWS NAT gateway"),
+    600: ("Google Cloud VPC firewall",),
+    900: ("IPVS (kube-proxy)",),
+    1800: ("Juniper SRX",),
+    3600: ("Cisco ASA/FTD", "Palo Alto", "Check Point", "Fortinet"),
+    86400: ("pf (OpenBSD, pfSense)",),
+    432000: ("Linux conntrack",),
+}
+
+
+def suspects(lower: float | None, upper: float | None) -> tuple[str, ...]:
+    """Return whose default timeout lies in (lower, upper], when exactly one value does."""
+    if upper is None:
+        return ()
+    inside = [seconds for seconds in DEFAULTS if (lower or 0) < seconds <= upper * 1.01]
+    return DEFAULTS[inside[0]] if len(inside) == 1 else ()

@@ -1,0 +1,178 @@
+"""Pairing: the server's sockets held against those of the hosts that own the other end (DESIGN, section 5)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.analysis.boxes import Box, boxes_of
+from ldapdiag.analysis.direction import Direction, Ends
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.joining import join
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.through_box import join_through
+from ldapdiag.analysis.views import Client
+from ldapdiag.evidence.addresses import is_loopback
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ldapdiag.analysis.looks import Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """Every direction that ends at one directory server."""
+
+    kind: ClassVar[str] = "pairing"
+    how: ClassVar[str] = SocketTable.how
+
+    host: str
+    directions: tuple[Direction, ...]
+
+
+def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
+    """Join every direction that ends at this server by the strongest key that works on its path."""
+    host = next(one for one in hosts if one.host == server.host)
+    if host.now is None:
+        return Missing(
+            host=server.host,
+            reason=f"no table of {server.host}'s own sockets",
+            lacks=(SocketTable.kind,),
+            how=SocketTable.how,
+        )
+    boxes = boxes_of(flows)
+    clients = Clients(hosts)
+    directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.now, clients)]
+    return Pairing(host=server.host, directions=tuple(directions))
+
+
+class Clients:
+    """The hosts whose tables were read, by the addresses they own."""
+
+    def __init__(self, hosts: tuple[Host, ...]) -> None:
+        self._owners: dict[str, list[Client]] = defaultdict(list)
+        self.all = [Client(host) for host in hosts if host.looks]
+        for client in self.all:
+            for address in client.host.addresses:
+                self._owners[address].append(client)
+
+    def owner(self, address: str, server: Host) -> Client | None:
+        """Return the only host that owns an address; loopback never leaves the server's own host."""
+        if is_loopback(address):
+            return next(client for client in self.all if client.host is server)
+        owners = self._owners.get(address, [])
+        return owners[0] if len(owners) == 1 else None
+
+    def owners(self, address: str) -> int:
+        """Return how many hosts own an address; more than one is a virtual address."""
+        return len(self._owners.get(address, []))
+
+
+def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterator[Ends]:
+    """Yield the directions the server sees, and those only a client sees, in order."""
+    table = look.sockets
+    rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    ends = zip(table.remote_address, table.local_address, table.local_port, strict=True)
+    for row, (state, end) in enumerate(zip(table.state, ends, strict=True)):
+        if state is TcpState.ESTABLISHED and end[2] in server.ports:
+            rows[end].append(row)
+    local = {(address, port) for _, address, port in rows} | {
+        (address, port) for address in set(table.local_address) for port in server.ports if not is_loopback(address)
+    }
+    for client in clients.all:
+        for address, remote, port in client.dialled():
+            if (remote, port) in local and (address, remote, port) not in rows:
+                rows[address, remote, port] = []
+    for end in sorted(rows):
+        yield Ends(*end, rows[end], look)
+
+
+def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...]) -> Direction:
+    """Join one direction: through the box that translates its address, or with the host that owns it."""
+    if not ends.rows and (missing := _translated(ends, clients, boxes)):
+        return Direction(
+            client=ends.client,
+            server_address=ends.server_address,
+            server_port=ends.server_port,
+            origins=ends.look.origins,
+            missing=missing,
+        )
+    translator = next((box for box in boxes if ends.client in box.translated), None)
+    if translator is not None:
+        return join_through(ends, translator, clients.all)
+    client = clients.owner(ends.client, server)
+    if client is not None and not _forwards(ends, client, clients):
+        return join(ends, server, client, boxes)
+    return Direction(
+        client=ends.client,
+        server_address=ends.server_address,
+        server_port=ends.server_port,
+        server_count=len(ends.rows),
+        origins=ends.look.origins,
+        missing=_unread(ends, client, clients, boxes),
+    )
+
+
+def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing | None:
+    """Return why a client that the server does not show at all may still be there, behind another address."""
+    for box in boxes:
+        if any(flow.client[:1] + flow.client[2:] == _dialling(ends) for flow in box.flows.values() if box.translated):
+            reason = f"{box.host} translates its address: see the connections from {', '.join(sorted(box.translated))}"
+            return Missing(reason=reason)
+    table = ends.look.sockets
+    peers = {
+        address
+        for address, state in zip(table.remote_address, table.state, strict=True)
+        if state is TcpState.ESTABLISHED and not is_loopback(address) and not clients.owners(address)
+    }
+    if not peers:
+        return None
+    return Missing(
+        reason=f"the server shows no connection from {ends.client}, but some from {', '.join(sorted(peers)[:3])}, which "
+        "no host read owns: its address may be translated",
+        lacks=(FlowTable.kind,),
+        how=FlowTable.how,
+    )
+
+
+def _dialling(ends: Ends) -> tuple[str, str, int]:
+    return ends.client, ends.server_address, ends.server_port
+
+
+def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
+    """Tell whether the owner of a peer address seems to stand in for others.
+
+    It has no connection of its own to the server, while another host has some and the server shows none of them.
+    """
+    if owner.established_to(ends.server_address, ends.server_port):
+        return False
+    seen = set(ends.look.sockets.keys())
+    others = [client.established_to(ends.server_address, ends.server_port) for client in clients.all]
+    return any(keys and seen.isdisjoint(keys) for keys in others)
+
+
+def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box, ...]) -> Missing:
+    """Return why the client's end cannot be read, and how to get it."""
+    carried = [
+        f"{box.host} carries {known} of these {len(ends.rows)}"
+        for box in boxes
+        if (known := sum(map(box.carries, ends.keys())))
+    ]
+    aside = f" ({'; '.join(carried)})" if carried else ""
+    if owner is not None:
+        reason = f"{ends.client} seems to stand in for other hosts (address translation){aside}"
+        return Missing(reason=reason, lacks=(FlowTable.kind,), how=f"on {ends.client}, as root: conntrack -L")
+    if clients.owners(ends.client) > 1:
+        reason = f"{ends.client} is an address of several hosts, so it tells nobody's end{aside}"
+    else:
+        reason = f"no socket table of {ends.client}{aside}"
+    return Missing(
+        reason=reason,
+        lacks=(SocketTable.kind,),
+        how=f"on {ends.client}: ss -tanoi > sockets.txt (if it is a box that translates addresses: conntrack -L)",
+    )

@@ -1,0 +1,126 @@
+"""Skew: two tables are never taken at once, so a socket that one lacks may simply have come or gone between.
+
+DESIGN, pairing, rule 4: a socket counts as missing only if looks before and after prove it, if it has been idle for
+longer than the time between the tables, or if so few connections come and go that churn cannot explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import ceil, inf
+
+from ldapdiag.analysis.looks import Look
+
+TIME_WAIT_SECONDS = 60
+"""How long Linux keeps a socket in TIME-WAIT (include/net/tcp.h, TCP_TIMEWAIT_LEN)."""
+
+SAFETY = 3
+"""Absences up to this many times the expected churn are taken for churn."""
+
+SMALL = 10
+"""Up to this many absences, a lack of turnover at the other end proves nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turnover:
+    """What was seen of connections between two endpoints coming and going."""
+
+    reverse: int
+    """Rows of the other table that the first lacks: the same churn, seen from the other end."""
+    time_wait: int | None
+    """TIME-WAIT rows between them at both ends; None when a table would not show them."""
+    apart: float | None
+    """Seconds between the tables; None when a time is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Churn:
+    """How many absences connections coming and going could explain: an upper bound, and how it is known."""
+
+    budget: float
+    """inf: nothing bounds it."""
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survivors:
+    """Absent rows after churn is taken off."""
+
+    count: int
+    rows: tuple[int, ...] | None
+    """None when their number is known but not which they are."""
+    unproven: dict[str, int]
+    because: tuple[str, ...]
+
+
+def survivors(
+    absent: Sequence[int], ages: Sequence[int | None] | None, persistent: Collection[int], turnover: Turnover
+) -> Survivors:
+    """Return the absent rows that coming and going cannot explain; `ages` are milliseconds, by row."""
+    apart = turnover.apart
+    old = {
+        row
+        for row in absent
+        if apart is not None and ages is not None and (age := ages[row]) is not None and age > apart * 1000
+    }
+    proven = [row for row in absent if row in old or row in persistent]
+    rest = [row for row in absent if row not in old and row not in persistent]
+    because = []
+    if old and apart is not None:
+        because.append(f"{len(old)} had been idle for longer than the {apart:.1f} s between the tables")
+    if lasting := sum(row in persistent for row in absent):
+        because.append(f"{lasting} stand in looks before and after the other end's table")
+    if not rest:
+        return Survivors(count=len(proven), rows=tuple(proven), unproven={}, because=tuple(because))
+    churn = churn_of(len(rest), turnover)
+    if len(rest) <= churn.budget:
+        return Survivors(
+            count=len(proven), rows=tuple(proven), unproven={churn.because: len(rest)}, because=tuple(because)
+        )
+    because.append(churn.because)
+    if churn.budget == 0:
+        return Survivors(count=len(absent), rows=tuple(absent), unproven={}, because=tuple(because))
+    budget = int(churn.budget)
+    return Survivors(count=len(absent) - budget, rows=None, unproven={churn.because: budget}, because=tuple(because))
+
+
+def churn_of(absent: int, turnover: Turnover) -> Churn:
+    """Return the tightest bound on churn between two tables."""
+    bounds = [Churn(budget=inf, because="connections come and go, and nothing tells how fast")]
+    if absent > SAFETY * turnover.reverse + SMALL:
+        bounds.append(
+            Churn(
+                budget=SAFETY * turnover.reverse,
+                because=f"churn would show at both ends, but only {turnover.reverse} are new at the other end",
+            )
+        )
+    if turnover.time_wait == 0:
+        bounds.append(
+            Churn(budget=0, because="none closed in the minute before the tables (no TIME-WAIT at either end)")
+        )
+    elif turnover.time_wait is not None and turnover.apart is not None:
+        bounds.append(
+            Churn(
+                budget=ceil(SAFETY * turnover.apart * turnover.time_wait / TIME_WAIT_SECONDS),
+                because=f"{turnover.time_wait} closed in the last minute (TIME-WAIT), the tables are "
+                f"{turnover.apart:.1f} s apart",
+            )
+        )
+    return min(bounds, key=lambda churn: churn.budget)
+
+
+def neighbours(looks: Sequence[Look], at: Look) -> list[Look]:
+    """Return the looks nearest in time before and after a look of another host; of unknown times, all."""
+    moment = at.taken
+    timed = [(look, look.taken) for look in looks if look.taken is not None]
+    if moment is None or len(timed) < len(looks):
+        return list(looks)
+    before = [look for look, span in timed if span.start <= moment.start]
+    after = [look for look, span in timed if span.start > moment.start]
+    return before[-1:] + after[:1]
+
+
+def seconds_apart(one: Look, other: Look) -> float | None:
+    """Return the longest time between the moments of two looks, in seconds; None when a time is unknown."""
+    return one.taken.seconds_apart(other.taken) if one.taken and other.taken else None

@@ -1,0 +1,39 @@
+"""The commands, registered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ldapdiag import __version__
+from ldapdiag.cli.checks import checks
+from ldapdiag.cli.diagnose import diagnose
+
+app = typer.Typer(
+    name="ldapdiag",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001  typer hands the option's value over by position
+    if wanted:
+        typer.echo(f"ldapdiag {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """Find who holds an LDAP server's connections, which are dead at the other end, and what to set."""
+
+
+app.command()(diagnose)
+app.command()(checks)

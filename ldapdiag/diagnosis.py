@@ -1,0 +1,221 @@
+"""Every check, every subject: facts meet checks here, and each leaves a verdict."""
+
+from __future__ import annotations
+
+import traceback
+from collections import defaultdict
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ldapdiag.analysis import PROVIDERS
+from ldapdiag.analysis.hosts import Host, attribute
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.check import Need, needs_of
+from ldapdiag.evidence.bundle import Bundle, Missing
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from ldapdiag.catalogue import AnyCheck
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """All verdicts, and the evidence they stand on."""
+
+    bundle: Bundle
+    """The facts as attributed to hosts, and every gap."""
+    hosts: tuple[Host, ...]
+    judged: tuple[Judged, ...]
+    facts: Facts
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what is wrong, worst first."""
+        found = [one.verdict for one in self.judged if isinstance(one.verdict, Finding)]
+        return tuple(sorted(found, key=lambda finding: -finding.severity))
+
+    def roles(self, host: Host) -> tuple[str, ...]:
+        """Return what a host is here: server, client, box; roles belong to sockets, so it may be several."""
+        clients = {name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts}
+        roles = {
+            "server": self.facts.of(DirectoryServer, host.host) is not None,
+            "client": host.host in clients,
+            "box": host.host in self.facts.hosts_with(FlowTable),
+        }
+        return tuple(role for role, held in roles.items() if held)
+
+    @property
+    def crashed(self) -> tuple[Judged, ...]:
+        """Return the checks that have a bug."""
+        return tuple(one for one in self.judged if isinstance(one.verdict, Crashed))
+
+
+class Facts:
+    """Facts by kind and host, read and joined, and why one is missing."""
+
+    def __init__(self) -> None:
+        self._facts: dict[type[Any], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+        self._missing: dict[tuple[type[Any], str], Missing] = {}
+
+    def add(self, fact: Any, kind: type[Any] | None = None) -> None:  # noqa: ANN401  any kind of fact
+        """File a fact under its kind and its host; a Missing under the kind it stands for."""
+        if isinstance(fact, Missing):
+            if kind is not None:
+                self._missing[kind, fact.host] = fact
+            return
+        self._facts[kind or type(fact)][host_of(fact)].append(fact)
+
+    def every(self, kind: type[T]) -> tuple[T, ...]:
+        """Return all facts of a kind, host by host."""
+        by_host = self._facts[kind]
+        return tuple(fact for host in sorted(by_host) for fact in by_host[host])
+
+    def of(self, kind: type[T], host: str) -> T | None:
+        """Return a host's fact of this kind; of several tellings the latest, then the best read one."""
+        facts = self._facts[kind][host]
+        return max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
+
+    def hosts_with(self, kind: type[Any]) -> list[str]:
+        """Return the hosts that have (or should have) a fact of this kind."""
+        known = {host for host, facts in self._facts[kind].items() if facts}
+        return sorted(known | {host for missing, host in self._missing if missing is kind and host})
+
+    def why_missing(self, kind: type[Any], host: str) -> Missing:
+        """Return the reason why a host (or nobody) has a fact of this kind."""
+        known = self._missing.get((kind, host)) or self._missing.get((kind, ""))
+        if known is not None:
+            return known
+        name = getattr(kind, "kind", kind.__name__)
+        return Missing(reason=f"no {name} in the evidence", lacks=(name,), how=getattr(kind, "how", None))
+
+
+def host_of(fact: Any) -> str:  # noqa: ANN401  read facts have an origin, joined facts a host
+    """Return the host a fact belongs to; empty for a fact about all."""
+    origin = getattr(fact, "origin", None)
+    return str(origin.host if origin is not None else getattr(fact, "host", ""))
+
+
+def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  as above
+    """Order tellings of one thing: by time taken, lines understood, and path, so that a run repeats itself."""
+    origin = fact.origin
+    taken = origin.taken.end.timestamp() if origin.taken else 0.0
+    return taken, origin.understood, origin.path
+
+
+def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
+    """Attribute the facts to hosts, join them, and let every check judge."""
+    attribution = attribute(bundle)
+    facts = Facts()
+    for fact in (*attribution.facts, *attribution.hosts):
+        facts.add(fact)
+    needs = {kind: {need.fact for need in needs_of(provider)} for kind, provider in PROVIDERS.items()}
+    for kind in TopologicalSorter(needs).static_order():
+        for provided in _provide(PROVIDERS.get(kind), kind, facts):
+            facts.add(provided, kind)
+    judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _judge(check, facts))
+    return Diagnosis(
+        bundle=Bundle(
+            facts=attribution.facts,
+            gaps=bundle.gaps + attribution.gaps,
+            passed_over=bundle.passed_over,
+            ldap_ports=bundle.ldap_ports,
+        ),
+        hosts=facts.every(Host),
+        judged=judged,
+        facts=facts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The arguments for one run, or the reason why there is none."""
+
+    host: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    missing: Missing | None = None
+
+
+def bindings(needs: Sequence[Need], facts: Facts) -> Iterator[Binding]:
+    """Yield a binding per host that has the first needed fact; one without host when only whole tuples are asked for."""
+    leading = next((need for need in needs if not need.optional), None)
+    if leading is None:
+        yield _bind(needs, facts, "")
+        return
+    hosts = facts.hosts_with(leading.fact)
+    if not hosts:
+        yield Binding("", missing=facts.why_missing(leading.fact, ""))
+    for host in hosts:
+        yield _bind(needs, facts, host)
+
+
+def _bind(needs: Sequence[Need], facts: Facts, host: str) -> Binding:
+    arguments: dict[str, Any] = {}
+    for need in needs:
+        value = facts.every(need.fact) if need.every else facts.of(need.fact, host)
+        if value is None and not need.optional:
+            return Binding(host, missing=facts.why_missing(need.fact, host))
+        arguments[need.name] = value
+    return Binding(host, arguments)
+
+
+def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts) -> Iterator[Any]:
+    if provider is None:
+        return  # a fact that is read, not joined
+    for binding in bindings(needs_of(provider), facts):
+        if binding.missing is not None:
+            yield Missing(
+                host=binding.host,
+                reason=binding.missing.reason,
+                lacks=binding.missing.lacks,
+                how=binding.missing.how,
+                crashed=binding.missing.crashed,
+            )
+            continue
+        try:
+            yield from _several(provider(**binding.arguments))
+        except Exception as error:  # noqa: BLE001  a bug in a provider must become a verdict, whatever it is
+            yield Missing(host=binding.host, reason=f"{kind.__name__}: {_told(error)}", crashed=True)
+
+
+def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider returns a fact, or several
+    return provided if hasattr(provided, "__next__") else (provided,)
+
+
+def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
+    for binding in bindings(check.needs, facts):
+        subject = binding.host or None
+        if (missing := binding.missing) is not None:
+            if missing.crashed:
+                yield Crashed(subject=subject, reason=missing.reason)
+            else:
+                yield NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+            continue
+        spoken = 0
+        try:
+            for verdict in check(**binding.arguments):
+                if not isinstance(verdict, Finding | Clear | NotJudged):
+                    raise TypeError(f"{check.id} yielded {verdict!r}, which is no verdict")
+                spoken += 1
+                yield verdict
+        except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
+            yield Crashed(subject=subject, reason=_told(error), where=_place(error))
+            continue
+        if not spoken:
+            yield Crashed(subject=subject, reason="the check yielded no verdict")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+

@@ -1,0 +1,99 @@
+"""cn=config of 389-ds, from a search, an excerpt or dse.ldif, and the accounts that are spared its idle timeout.
+
+    dn: cn=config
+    nsslapd-idletimeout: 3600
+    nsslapd-tcp-keepalive-time: 300
+    nsslapd-maxdescriptors: 1048576
+
+dse.ldif holds what was set; a search also shows the defaults in force.
+Source: Red Hat Directory Server, Configuration and schema reference, section cn=config; ldap/servers/slapd/libglobs.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+CONFIG = "cn=config"
+OWN_NAMES = "nsslapd-"
+WHOLE_ENTRY = ("objectClass", "cn")
+"""Present when nobody asked for single attributes."""
+MOST_ACCOUNTS = 10_000
+"""Entries with an idle limit of their own, or replicating accounts; what is beyond is not kept, with a note."""
+
+
+class Ds389Configuration:
+    """Makes one Configuration of all entries that say something on connections."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.main: Configuration | None = None
+        self.idle_exemptions: dict[str, int] = {}
+        self.replication_accounts: dict[str, None] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Read cn=config, and the idle limit or the replicating account any entry names."""
+        if entry.key == CONFIG and any(name.startswith(OWN_NAMES) for name in entry.attributes):
+            self.main = _settings(entry, self.document)
+        if len(self.idle_exemptions) + len(self.replication_accounts) >= MOST_ACCOUNTS:
+            self.document.note(f"Only the first {MOST_ACCOUNTS} accounts with an idle limit of their own were kept.")
+            return
+        seconds = entry.number("nsIdleTimeout")
+        if seconds is not None:
+            self.idle_exemptions[entry.dn] = seconds
+        self.replication_accounts.update(dict.fromkeys(filter(None, entry.values("nsDS5ReplicaBindDN"))))
+        for group in filter(None, entry.values("nsDS5ReplicaBindDNGroup")):
+            self.document.note(f"The members of {group[:200]!r} replicate, too; an idle timeout must spare them.")
+
+    def facts(self) -> Iterator[Configuration]:
+        """Return the configuration, if any entry said something."""
+        if self.main is None and not self.idle_exemptions and not self.replication_accounts:
+            return
+        main = self.main or Configuration(origin=self.document.origin(), identity=ServerIdentity(family=Family.DS389))
+        yield replace(
+            main,
+            origin=self.document.origin(),
+            idle_exemptions=tuple(self.idle_exemptions.items()),
+            replication_accounts=tuple(self.replication_accounts),
+        )
+
+
+def _settings(entry: Entry, document: Document) -> Configuration:
+    """Return what the cn=config entry says."""
+    return Configuration(
+        origin=document.origin(),
+        identity=identify(entry.first("nsslapd-versionstring")) or ServerIdentity(family=Family.DS389),
+        complete=entry.closed and all(name in entry for name in WHOLE_ENTRY),
+        idle_timeout_seconds=_amount(entry, "nsslapd-idletimeout"),
+        keepalive_seconds=_amount(entry, "nsslapd-tcp-keepalive-time"),
+        max_descriptors=_amount(entry, "nsslapd-maxdescriptors"),
+        reserved_descriptors=_amount(entry, "nsslapd-reservedescriptors"),
+        connection_table_size=_amount(entry, "nsslapd-conntablesize"),
+        threads=_amount(entry, "nsslapd-threadnumber"),
+        max_threads_per_connection=_amount(entry, "nsslapd-maxthreadsperconn"),
+        listen_backlog=_amount(entry, "nsslapd-listen-backlog-size"),
+        ports=tuple(_ports(entry)),
+    )
+
+
+def _amount(entry: Entry, attribute: str) -> int | None:
+    """Return a setting; a negative one (threads: -1) leaves the choice to the server and says nothing."""
+    value = entry.number(attribute)
+    return value if value is not None and value >= 0 else None
+
+
+def _ports(entry: Entry) -> Iterator[int]:
+    """Yield the ports it listens on; 0 is none, and the secure port counts only while TLS is on."""
+    if port := _amount(entry, "nsslapd-port"):
+        yield port
+    if (secure := _amount(entry, "nsslapd-securePort")) and entry.first("nsslapd-security").lower() != "off":
+        yield secure

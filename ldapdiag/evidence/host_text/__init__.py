@@ -1,0 +1,1 @@
+"""What a host's kernel and /proc print, by grammar."""

@@ -1,0 +1,65 @@
+"""A file that holds only times: when the evidence beside it was captured.
+
+    2026-11-20T08:57:42.874Z
+    2026-11-20T08:57:43.466Z
+
+One time for each end of the capture, ISO 8601 with its zone. Known by the file's name ('captured', 'taken' or 'date').
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.host_facts import CaptureTimes
+from ldapdiag.evidence.origin import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+IN_NAME = ("captured", "taken", "date")
+TIME = re.compile(
+    r"(?:19|20|21)\d\d-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)", re.ASCII
+)
+
+
+def recognises(head: Head) -> bool:
+    """Tell it by its name and by holding nothing but times."""
+    lines = [line.strip() for line in head.lines if line.strip()]
+    named = any(part in head.name.lower() for part in IN_NAME)
+    return named and bool(lines) and all(TIME.fullmatch(line) for line in lines)
+
+
+def read(document: Document) -> Iterator[CaptureTimes]:
+    """Return the span from the first time to the last."""
+    start: datetime | None = None
+    end: datetime | None = None
+    for line in document.lines:
+        if not line.strip():
+            continue
+        moment = _moment(line.strip())
+        if moment is None:
+            document.misread(line)
+            continue
+        start = moment if start is None else min(start, moment)
+        end = moment if end is None else max(end, moment)
+    if start and end:
+        document.note(f"Known by its name ({document.name}) to say when the evidence beside it was taken.")
+        yield CaptureTimes(origin=document.origin(), span=Span(start=start, end=end))
+
+
+def _moment(text: str) -> datetime | None:
+    """Return the time a line holds; None for anything else."""
+    if not TIME.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-").replace(" Z", "Z"))
+    except ValueError:
+        return None
+
+
+FORMAT = Format(name="capture-times", title="the times of a capture", recognises=recognises, read=read)

@@ -1,0 +1,252 @@
+"""LDIF, read entry by entry, however it was folded, commented or cut.
+
+    dn: cn=monitor
+    connection:: MTI5OjIwMjYxMTIwMDg0NjQ2WjoyOjI6LTpjbj1qw7ZyZ1wyYyBtw7xsbGVyLG91PXNlcnZpY2Vz
+     LGRjPWV4YW1wbGUsZGM9Y29tOjA6MDowOjEyOTppcD0xMjcuMC4wLjM2
+    currentconnections: 44
+
+Source: RFC 2849; the comments and `search:`/`result:` trailers are ldapsearch's (OpenLDAP clients/tools/ldapsearch.c).
+A value that may be a password leaves this module empty, and a line that was not understood is shown without its value.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.origin import Fact
+
+LONGEST_VALUE = 1 << 20
+"""Characters of one attribute line after unfolding; longer ones are not kept."""
+LARGEST_ENTRY = 1 << 26
+"""Characters of all values of one entry: half a million connections. What is beyond is not kept, with a note."""
+
+FOLD = (" ", "\t")
+"""A line that begins so continues the one before. RFC 2849 knows the space; OpenLDAP reads the tab, too."""
+WITHHELD = "(a line without an attribute name)"
+"""Shown for a line that cannot be shown: the rest of a password looks like any other text."""
+
+DESCRIPTION = re.compile(r"[a-z0-9][\w.#-]*(?:;[\w.=-]*)*", re.ASCII | re.IGNORECASE)
+"""RFC 4512 attribute description with options; '#' for 389-ds' unhashed#user#password."""
+LONGEST_DESCRIPTION = 255
+LONGEST_NUMBER = 18
+
+SECRETS = frozenset(
+    {
+        "authpassword",
+        "krbprincipalkey",
+        "nsds5replicabootstrapcredentials",
+        "nsds5replicacredentials",
+        "nsmultiplexorcredentials",
+        "nsslapd-rootpw",
+        "nssymmetrickey",
+        "olcrootpw",
+        "passwordhistory",
+        "pwdhistory",
+        "sambalmpassword",
+        "sambantpassword",
+        "unhashed#user#password",
+        "userpassword",
+    }
+)
+"""Attributes whose values are dropped as they are read."""
+
+BETWEEN = frozenset({"control", "include", "matcheddn", "pagedresults", "ref", "search", "text", "time", "version"})
+"""What may stand outside an entry: LDIF's own header, ldapsearch's trailer, 389-ds' audit log, Debian's include."""
+RESULT = "result"
+NOISE = ("SASL", "Enter LDAP Password", "ldap_", "additional info", "# ")
+"""ldapsearch's words on stderr, when both went into one file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry: attribute names in lower case without options, values in their order."""
+
+    dn: str
+    """As printed."""
+    attributes: Mapping[str, tuple[str, ...]]
+    changetype: str = ""
+    """Empty for content; 'add', 'modify'… for a record that describes a change (and then has no attributes)."""
+    closed: bool = True
+    """A blank line or another entry follows: the text was not cut inside this one."""
+    key: str = field(init=False)
+    """The DN for comparing: lower case, no blanks around separators."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", comparable(self.dn))
+
+    def __contains__(self, attribute: str) -> bool:
+        return attribute.lower() in self.attributes
+
+    def values(self, attribute: str) -> tuple[str, ...]:
+        """Return all values of an attribute."""
+        return self.attributes.get(attribute.lower(), ())
+
+    def first(self, attribute: str) -> str:
+        """Return the first value of an attribute, empty where there is none."""
+        return next(iter(self.values(attribute)), "")
+
+    def number(self, attribute: str) -> int | None:
+        """Return the first value as a whole number; None where it is absent or is none."""
+        return whole_number(self.first(attribute))
+
+
+class Collector(Protocol):
+    """What makes facts of entries: one for each family and kind of fact."""
+
+    def take(self, entry: Entry) -> None:
+        """Keep what this entry says, if it is one of those this collector knows."""
+
+    def facts(self) -> Iterable[Fact]:
+        """Return the facts, after the last entry."""
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number a text is; None for anything else. `-1` is a number."""
+    digits = text.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER:
+        return int(text)
+    return None
+
+
+def comparable(dn: str) -> str:
+    """Return a DN for comparing: lower case, without blanks around `,` and `=`."""
+    parts = (part.partition("=") for part in dn.lower().split(","))
+    return ",".join(f"{name.strip()}{equals}{value.strip()}" for name, equals, value in parts)
+
+
+def entries(document: Document) -> Iterator[Entry]:
+    """Yield the entries of an LDIF text one by one; what fits no rule is counted, never raised."""
+    record: _Record | None = None
+    for line in _unfolded(document):
+        if not line:
+            if record:
+                yield record.entry(closed=True)
+            record = None
+            continue
+        attribute = _attribute(line)
+        if attribute and attribute[0] == "dn":
+            if record:
+                yield record.entry(closed=True)
+            record = _Record(attribute[1])
+        elif record:
+            record.take(line, attribute, document)
+        else:
+            _between(line, attribute, document)
+    if record:
+        yield record.entry(closed=False)
+
+
+def shown(line: str) -> str:
+    """Return what of a line may be shown: the text before the first colon, if that names an attribute."""
+    description, colon, _ = line.partition(":")
+    return f"{description}:" if colon and _is_description(description) else WITHHELD
+
+
+class _Record:
+    """An entry while its lines are read."""
+
+    __slots__ = ("attributes", "changetype", "dn", "room")
+
+    def __init__(self, dn: str) -> None:
+        self.dn = dn
+        self.attributes: dict[str, list[str]] = {}
+        self.changetype = ""
+        self.room = LARGEST_ENTRY
+
+    def take(self, line: str, attribute: tuple[str, str] | None, document: Document) -> None:
+        """Keep one attribute line, or count it as misread."""
+        if attribute is None:
+            if not (line == "-" and self.changetype):
+                document.misread(shown(line))
+            return
+        name, value = attribute
+        self.room -= len(name) + len(value)
+        if name == "changetype":
+            self.changetype = value.lower()
+        elif self.room < 0:
+            document.note("An entry is so large that its last values were not kept.")
+        else:
+            self.attributes.setdefault(name, []).append("" if name in SECRETS else value)
+
+    def entry(self, *, closed: bool) -> Entry:
+        """Return the finished entry."""
+        content = self.attributes if self.changetype in {"", "add"} else {}
+        return Entry(
+            dn=self.dn,
+            attributes={name: tuple(values) for name, values in content.items()},
+            changetype=self.changetype,
+            closed=closed,
+        )
+
+
+def _unfolded(document: Document) -> Iterator[str]:
+    """Yield whole lines: folds joined, comments dropped; an empty one is a blank line."""
+    parts: list[str] = []
+    room = 0
+    dropping = False
+    for line in document.lines:
+        if line.startswith(FOLD):
+            if not parts and not dropping:
+                document.misread(WITHHELD)
+            elif parts:
+                parts.append(line[1:])
+                room -= len(line)
+                if room < 0:
+                    document.misread(shown(parts[0]))
+                    parts = []
+                    dropping = True
+            continue
+        if parts:
+            yield "".join(parts)
+            parts = []
+        dropping = line.startswith("#")
+        if not line:
+            yield ""
+        elif not dropping:
+            parts = [line]
+            room = LONGEST_VALUE - len(line)
+    if parts:
+        yield "".join(parts)
+
+
+def _attribute(line: str) -> tuple[str, str] | None:
+    """Return the name and value of an attribute line; None when it is none, or its base64 is broken."""
+    description, colon, rest = line.partition(":")
+    if not colon or not _is_description(description):
+        return None
+    name = description.partition(";")[0].lower()
+    if rest.startswith("<"):
+        return name, ""
+    if not rest.startswith(":"):
+        return name, rest.strip()
+    try:
+        decoded = base64.b64decode(rest[1:].strip(), validate=True)
+    except ValueError:
+        return None
+    return name, decoded.decode("utf-8", errors="backslashreplace")
+
+
+def _is_description(text: str) -> bool:
+    return len(text) <= LONGEST_DESCRIPTION and _fits_description(text)
+
+
+@lru_cache(maxsize=4096)
+def _fits_description(text: str) -> bool:
+    return DESCRIPTION.fullmatch(text) is not None
+
+
+def _between(line: str, attribute: tuple[str, str] | None, document: Document) -> None:
+    """Judge a line that stands in no entry."""
+    if attribute and attribute[0] == RESULT:
+        if not attribute[1].startswith("0"):
+            document.note(f"The search did not end well ('result: {attribute[1][:80]}'): entries may be missing.")
+    elif not (attribute and attribute[0] in BETWEEN) and not line.startswith(NOISE):
+        document.misread(shown(line))

@@ -1,0 +1,70 @@
+"""The LDIF format: entries of any directory server, dealt out to those who make facts of them.
+
+One file may hold cn=monitor and cn=config of one server; it is read once. Another family is one module and
+one line here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.configuration import ds389 as ds389_configuration
+from ldapdiag.evidence.configuration import openldap as openldap_configuration
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.ldif import Collector, entries
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.monitor import ds389 as ds389_monitor
+from ldapdiag.evidence.monitor import openldap as openldap_monitor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.family import Family, ServerIdentity
+    from ldapdiag.evidence.origin import Fact
+
+COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
+    ds389_monitor.Ds389Monitor,
+    openldap_monitor.OpenldapMonitor,
+    ds389_configuration.Ds389Configuration,
+    openldap_configuration.OpenldapConfiguration,
+)
+
+DN = re.compile(r"dn::? ?\S|dn:$")
+
+
+def recognises(head: Head) -> bool:
+    """Tell LDIF by a line that names an entry."""
+    return any(DN.match(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[Fact]:
+    """Read every entry once and yield what the collectors made of them."""
+    collectors = [collector(document) for collector in COLLECTORS]
+    for entry in entries(document):
+        if entry.changetype not in {"", "add"}:
+            document.note("Records that change something are passed over: they do not say what holds now.")
+            continue
+        for collector in collectors:
+            collector.take(entry)
+    facts = [fact for collector in collectors for fact in collector.facts()]
+    if not facts:
+        document.note("No entry here is cn=monitor or cn=config of a directory server we read.")
+    known = {
+        fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor) and fact.identity.version
+    }
+    for fact in facts:
+        yield _identified(fact, known)
+
+
+def _identified(fact: Fact, known: dict[Family, ServerIdentity]) -> Fact:
+    """Give a configuration that names no version the one its server's monitor entry told in the same file."""
+    if isinstance(fact, Configuration) and not fact.identity.version:
+        return replace(fact, identity=known.get(fact.identity.family, fact.identity))
+    return fact
+
+
+FORMAT = Format(name="ldif", title="entries of a directory in LDIF", recognises=recognises, read=read)

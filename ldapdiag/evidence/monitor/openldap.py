@@ -1,0 +1,167 @@
+"""cn=Monitor of OpenLDAP: counters, limits, and one entry for each connection.
+
+    dn: cn=Connection 1107,cn=Connections,cn=Monitor
+    objectClass: monitorConnection
+    monitorConnectionAuthzDN: uid=application_foo,ou=services,dc=example,dc=com
+    monitorConnectionPeerAddress: IP=127.0.0.32:45751
+    monitorConnectionLocalAddress: IP=0.0.0.0:13390
+
+All monitor* attributes are operational: a search that does not ask for '+' shows none of them.
+Source: slapd-monitor(5), servers/slapd/back-monitor/conn.c, slapd 2.5.13.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+ROOT = "cn=monitor"
+SUFFIX = ",cn=monitor"
+CONNECTION = re.compile(r"cn=connection \d+,cn=connections", re.ASCII)
+LISTENER = re.compile(r"cn=listener \d+,cn=listeners", re.ASCII)
+OWN_NAMES = "monitor"
+"""Every attribute and object class of back-monitor begins so; OpenDJ's cn=monitor has none."""
+
+COUNTER = "monitorCounter"
+INFORMATION = "monitoredInfo"
+MOMENT = "monitorTimestamp"
+LOCAL_ADDRESS = "monitorConnectionLocalAddress"
+
+MOST_CONNECTIONS = 1 << 18
+"""More than a process has descriptors; what is beyond is not kept, with a note."""
+
+ADDRESS = re.compile(r"IP=(\[[^\]]{1,64}\]|[^:\[\]]{1,64}):(\d{1,5})", re.ASCII)
+
+
+class OpenldapMonitor:
+    """Makes a Monitor of the cn=Monitor subtree; when an entry comes a second time, a second look begins."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.looks: list[_Look] = []
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry at or below cn=Monitor."""
+        if (entry.key != ROOT and not entry.key.endswith(SUFFIX)) or not _is_openldap(entry):
+            return
+        if not self.looks or entry.key in self.looks[-1].seen:
+            self.looks.append(_Look())
+        self.looks[-1].take(entry, self.document)
+
+    def facts(self) -> Iterator[Monitor]:
+        """Return a Monitor for each look that says anything."""
+        for look in self.looks:
+            if look.listed and not look.connections:
+                self.document.note("Connections are listed without their attributes: ask again with '*' and '+'.")
+            if look.says_something:
+                yield look.monitor(self.document)
+
+
+class _Look:
+    """What one search of cn=Monitor answered."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.numbers: dict[str, int | None] = {}
+        self.moments: dict[str, datetime | None] = {}
+        self.banner = ""
+        self.listed = 0
+        self.connections: list[MonitoredConnection] = []
+        self.listeners: dict[tuple[str, int], None] = {}
+
+    @property
+    def says_something(self) -> bool:
+        """Tell whether there is more than a version in it."""
+        return bool(self.listed or any(number is not None for number in self.numbers.values()))
+
+    def take(self, entry: Entry, document: Document) -> None:
+        """Keep what an entry says."""
+        if len(self.seen) < MOST_CONNECTIONS:
+            self.seen.add(entry.key)
+        name = entry.key.removesuffix(SUFFIX)
+        if CONNECTION.fullmatch(name):
+            self._connection(entry, document)
+        elif LISTENER.fullmatch(name):
+            self._listener(entry)
+        elif name == ROOT:
+            self.banner = entry.first(INFORMATION)
+        elif name.endswith(",cn=time"):
+            self.moments[name] = generalized_time.parse(entry.first(MOMENT))
+        elif name.endswith(",cn=threads"):
+            self.numbers[name] = entry.number(INFORMATION)
+        elif name.endswith(",cn=connections"):
+            self.numbers[name] = entry.number(COUNTER)
+
+    def monitor(self, document: Document) -> Monitor:
+        """Return the fact."""
+        identity = identify(self.banner) or ServerIdentity(family=Family.OPENLDAP)
+        current = self.numbers.get("cn=current,cn=connections")
+        activities = (connection.active for connection in self.connections if connection.active)
+        return Monitor(
+            origin=document.origin(),
+            identity=identity,
+            # The search that answered is itself the newest activity, where cn=Time was not asked for.
+            taken_at=self.moments.get("cn=current,cn=time") or max(activities, default=None),
+            started_at=self.moments.get("cn=start,cn=time"),
+            connections=tuple(self.connections) if self.connections or current == 0 else None,
+            current_connections=current,
+            total_connections=self.numbers.get("cn=total,cn=connections"),
+            descriptor_limit=self.numbers.get("cn=max file descriptors,cn=connections"),
+            threads=self.numbers.get("cn=max,cn=threads"),
+            busy_threads=self.numbers.get("cn=active,cn=threads"),
+            queued_operations=self.numbers.get("cn=pending,cn=threads"),
+            listeners=tuple(self.listeners),
+        )
+
+    def _connection(self, entry: Entry, document: Document) -> None:
+        self.listed += 1
+        if self.listed > MOST_CONNECTIONS:
+            document.note(f"Only the first {MOST_CONNECTIONS} connections were kept.")
+        elif connection := _connection(entry):
+            self.connections.append(connection)
+            self._listener(entry)
+
+    def _listener(self, entry: Entry) -> None:
+        address, port = parse_address(entry.first(LOCAL_ADDRESS))
+        if port is not None and len(self.listeners) < MOST_CONNECTIONS:
+            self.listeners[address, port] = None
+
+
+def parse_address(text: str) -> tuple[str, int | None]:
+    """Return address and port of `IP=127.0.0.1:389` or `IP=[::1]:389`; 'ldapi' of `PATH=…`; empty for anything else."""
+    if text.startswith("PATH="):
+        return "ldapi", None
+    found = ADDRESS.fullmatch(text)
+    return (normalise_address(found[1]), port_number(found[2])) if found else ("", None)
+
+
+def _is_openldap(entry: Entry) -> bool:
+    classes = (name.lower() for name in entry.values("objectClass"))
+    return any(name.startswith(OWN_NAMES) for name in (*classes, *entry.attributes))
+
+
+def _connection(entry: Entry) -> MonitoredConnection | None:
+    """Return the connection; None when the entry shows none of its operational attributes."""
+    if not any(name.startswith("monitorconnection") for name in entry.attributes):
+        return None
+    client, port = parse_address(entry.first("monitorConnectionPeerAddress"))
+    return MonitoredConnection(
+        account=entry.first("monitorConnectionAuthzDN"),
+        client=client,
+        client_port=port,
+        opened=generalized_time.parse(entry.first("monitorConnectionStartTime")),
+        active=generalized_time.parse(entry.first("monitorConnectionActivityTime")),
+        operations_started=entry.number("monitorConnectionOpsReceived"),
+        operations_completed=entry.number("monitorConnectionOpsCompleted"),
+    )

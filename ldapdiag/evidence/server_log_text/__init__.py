@@ -1,0 +1,1 @@
+"""What directory servers write into their logs, by grammar."""

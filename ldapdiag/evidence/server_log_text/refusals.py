@@ -1,0 +1,64 @@
+"""Refusals: which of slapd's DENIED lines mean that no descriptor was left.
+
+    fd=127 DENIED from unknown (127.0.0.70)
+
+slapd writes it when tcp wrappers refuse a client: by a rule in hosts.deny, or because the rules could not be opened for
+want of a descriptor. In the second case the number is the last one of the process, so no connection of this life of
+the server has had a higher one. Source: servers/slapd/daemon.c, hosts_ctl() in libwrap; measured with ulimit -n 128.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ldapdiag.evidence.server_log_text import testimony
+from ldapdiag.evidence.server_log_text.testimony import Testimony
+
+MOST_NUMBERS = 4096
+
+
+@dataclass(slots=True)
+class Refused:
+    """DENIED lines with one descriptor number."""
+
+    first: str
+    last: str
+    count: int
+
+
+@dataclass(slots=True)
+class Refusals:
+    """The DENIED lines of one life of the server, judged when it ends."""
+
+    heard: Testimony
+    proved: bool = False
+    """libwrap itself said that it could not open its rules."""
+    by_rule: int = 0
+    """Refused while higher descriptors were in use: hosts.deny."""
+    highest: int = 0
+    waiting: dict[int, Refused] = field(default_factory=dict)
+
+    def accepted(self, descriptor: int) -> None:
+        """Learn that a connection got this descriptor."""
+        self.highest = max(self.highest, descriptor)
+
+    def refused(self, descriptor: int, line: str, count: int) -> None:
+        """Keep a DENIED line until the life of the server ends."""
+        line = line.strip()[: testimony.LONGEST_SHOWN]
+        known = self.waiting.get(descriptor)
+        if known:
+            known.last = line
+            known.count += count
+        elif len(self.waiting) < MOST_NUMBERS:
+            self.waiting[descriptor] = Refused(line, line, count)
+
+    def settle(self) -> None:
+        """Judge what is waiting, and begin a new life."""
+        for descriptor, refused in self.waiting.items():
+            if self.proved or descriptor > self.highest:
+                self.heard.exhausted(testimony.DENIED, refused.last, refused.count, first=refused.first)
+            else:
+                self.by_rule += refused.count
+        self.waiting.clear()
+        self.proved = False
+        self.highest = 0

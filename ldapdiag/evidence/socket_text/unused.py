@@ -1,0 +1,70 @@
+r"""Texts that lie beside socket tables and are of no use to a diagnosis: named, so that nobody wonders.
+
+Total: 313                                                                            ss -s
+TCP:   703 (estab 310, closed 391, orphaned 0, timewait 0)
+cpu=0   \tfound=0 invalid=1325 insert=0 insert_failed=0 drop=0 early_drop=0           conntrack -S
+[1795164751.359827]\t    [NEW] tcp      6 120 SYN_SENT src=10.77.3.2 dst=10.77.1.2     conntrack -E
+conntrack v1.4.7 (conntrack-tools): 42 flow entries have been shown.                  conntrack -L, on stderr
+table inet fw {                                                                       nft list ruleset
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from ldapdiag.evidence.format import Format, Head
+
+SUMMARY = re.compile(r"TCP: +\d+ \(estab \d+")
+STATISTICS = re.compile(r"cpu=\d+\s+(?:found|searched|entries)=\d+")
+EVENT = re.compile(r"(?:\[\d+\.\d+ *\]\s+)?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
+COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): ")
+RULESET = re.compile(r"(?:add )?table (?:ip6?|inet|arp|bridge|netdev) \S{1,64} \{")
+
+
+def _has(line: re.Pattern[str], head: Head) -> bool:
+    return any(line.match(text) for text in head.lines)
+
+
+def _begins_with(line: re.Pattern[str], head: Head) -> bool:
+    first = next((text for text in head.lines if text.strip() and not text.startswith(("#", "flush "))), "")
+    return line.match(first) is not None
+
+
+def _is_nothing_but(line: re.Pattern[str], head: Head) -> bool:
+    texts = [text for text in head.lines if text.strip()]
+    return bool(texts) and all(line.match(text) for text in texts)
+
+
+FORMATS = (
+    Format(
+        name="ss-summary",
+        title="a summary of ss -s: it counts sockets and names none",
+        recognises=partial(_has, SUMMARY),
+        read=None,
+    ),
+    Format(
+        name="conntrack-statistics",
+        title="the counters of conntrack -S: they name no flow",
+        recognises=partial(_has, STATISTICS),
+        read=None,
+    ),
+    Format(
+        name="conntrack-events",
+        title="the events of conntrack -E: what happened to flows, not which there are; conntrack -L lists them",
+        recognises=partial(_has, EVENT),
+        read=None,
+    ),
+    Format(
+        name="conntrack-count",
+        title="the line conntrack -L writes to stderr: a count; the flows are on stdout",
+        recognises=partial(_is_nothing_but, COUNT),
+        read=None,
+    ),
+    Format(
+        name="nft-ruleset",
+        title="a firewall's rules: they name no connection and no idle timeout",
+        recognises=partial(_begins_with, RULESET),
+        read=None,
+    ),
+)

@@ -1,0 +1,1 @@
+"""A diagnosis, told: to a terminal, or to a machine."""

@@ -1,0 +1,129 @@
+"""A diagnosis for a machine: schema ldapdiag.report/1 (docs/contract.md)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag import __version__
+from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.hosts import Host
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.finding import Judged
+    from ldapdiag.remedy import Remedy
+
+SCHEMA = "ldapdiag.report/1"
+
+
+def render(diagnosis: Diagnosis, taken_at: datetime) -> str:
+    """Return the report as JSON; the same evidence gives the same bytes but for `taken_at`."""
+    return json.dumps(document(diagnosis, taken_at), indent=1, sort_keys=True) + "\n"
+
+
+def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
+    """Return the report as plain values."""
+    return {
+        "schema": SCHEMA,
+        "taken_at": moment(taken_at),
+        "tool": {"version": __version__, "scanner": "python"},
+        "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
+        "evidence": sorted((_evidence(fact) for fact in diagnosis.bundle.facts), key=lambda one: (one["origin"], one["fact"])),
+        "gaps": [
+            {"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps
+        ],
+        "passed_over": [
+            {"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over
+        ],
+        "verdicts": [_verdict(one) for one in diagnosis.judged],
+        "findings": [_finding(one, check) for check, one in _findings(diagnosis)],
+    }
+
+
+def moment(at: datetime) -> str:
+    """Return a time in ISO 8601, UTC, to the second or as exact as it is."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
+    found = [(one.check, one.verdict) for one in diagnosis.judged if isinstance(one.verdict, Finding)]
+    return sorted(found, key=lambda pair: -pair[1].severity)
+
+
+def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "name": host.host,
+        "addresses": sorted(host.addresses),
+        "roles": list(diagnosis.roles(host)),
+        "looks": len(host.looks),
+        "origins": list(host.origins),
+        "merged_because": host.merged_because,
+    }
+
+
+def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
+    origin = fact.origin
+    return {
+        "fact": fact.kind,
+        "host": origin.host or None,
+        "origin": origin.path,
+        "taken_at": moment(origin.taken.start) if origin.taken else None,
+        "lines": origin.lines,
+        "lines_not_understood": origin.not_understood,
+        "notes": list(origin.notes),
+    }
+
+
+def _verdict(one: Judged) -> dict[str, Any]:
+    verdict = one.verdict
+    told: dict[str, Any] = {"check": one.check, "subject": verdict.subject, "reason": None, "missing": [], "how": None}
+    match verdict:
+        case Finding():
+            return told | {"outcome": "finding"}
+        case Clear():
+            return told | {"outcome": "clear", "reason": verdict.reason}
+        case NotJudged():
+            return told | {
+                "outcome": "not-judged",
+                "reason": verdict.reason,
+                "missing": list(verdict.missing),
+                "how": verdict.how,
+            }
+        case Crashed():
+            where = f" at {verdict.where}" if verdict.where else ""
+            return told | {"outcome": "crashed", "reason": verdict.reason + where}
+
+
+def _finding(finding: Finding, check: str) -> dict[str, Any]:
+    return {
+        "id": f"{check}|{finding.key or finding.subject}",
+        "check": check,
+        "severity": str(finding.severity),
+        "confidence": str(finding.confidence),
+        "server": finding.server,
+        "hosts": list(finding.hosts),
+        "subject": finding.subject,
+        "title": finding.title,
+        "detail": finding.detail,
+        "observed": dict(finding.observed),
+        "origins": list(finding.origins),
+        "remedies": [_remedy(remedy) for remedy in finding.remedies],
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "title": remedy.title,
+        "target": remedy.target,
+        "where": str(remedy.where),
+        "family": str(remedy.family) if remedy.family else None,
+        "kind": str(remedy.kind),
+        "text": remedy.text,
+        "changes": remedy.changes,
+        "needs": str(remedy.needs),
+        "risk": remedy.risk,
+        "undo": remedy.undo,
+        "verify": remedy.verify,
+    }

@@ -1,0 +1,25 @@
+"""Progress: what is being read, on stderr, and only where a person watches."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[str], None]]:
+    """Yield a function to tell each file to; its line is gone when the reading is over."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415  import late
+
+    console = Console(stderr=True)
+    with console.status("reading", spinner="line") as status:
+        yield lambda path: status.update(f"reading {neutral(path)}".replace("[", r"\["))

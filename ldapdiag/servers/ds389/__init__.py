@@ -1,0 +1,1 @@
+"""389 Directory Server, Red Hat Directory Server, and the directory inside FreeIPA."""

@@ -1,0 +1,199 @@
+"""Remedies on 389 Directory Server: what to paste, as tried on 2.3.1, and how to take it back."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.ds389.defaults import (
+    EXEMPT_IDENTITIES,
+    descriptor_cap,
+    enforces_idle_only_under_activity,
+    idle_timeout_reaches_open_connections,
+    sets_keepalive_time,
+)
+from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
+from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
+from ldapdiag.servers.paste import here_document, host_name, replacing, unit_drop_in, unit_drop_in_undone
+
+if TYPE_CHECKING:
+    from ldapdiag.servers.ds389.defaults import Version
+
+UNIT = "dirsrv@.service"
+RESTART = "systemctl restart dirsrv.target"
+
+
+def as_manager(tool: str, server: str) -> str:
+    """Return a tool of ldap-utils bound as Directory Manager, who alone may write cn=config; it asks the password."""
+    return f'{tool} -x -H ldap://{host_name(server)} -D "cn=Directory Manager" -W'
+
+
+def modify(server: str, *ldif: str) -> str:
+    """Return an ldapmodify with its LDIF."""
+    return here_document(as_manager("ldapmodify", server), *ldif)
+
+
+def shown(server: str, *attributes: str) -> str:
+    """Return an ldapsearch that shows settings of cn=config."""
+    return f"{as_manager('ldapsearch', server)} -LLL -b cn=config -s base {' '.join(attributes)}"
+
+
+def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+    """Set nsslapd-idletimeout. Without a former value, the undo goes back to the version's default."""
+    changes = f"Connections that rest {seconds} s are closed; their clients see a clean end."
+    reaches = idle_timeout_reaches_open_connections(version)
+    if reaches is not True:
+        changes += (
+            " A connection takes its limit when it is opened and when it binds"
+            + (
+                ", so those open now keep the old one"
+                if reaches is False
+                else ", so those open now may keep the old one"
+            )
+            + ": they end by keepalive, by ss -K on the server, or by a restart."
+        )
+    if enforces_idle_only_under_activity(version):
+        changes += " This version looks at the clock only when some connection is active (issue #6004)."
+    return Remedy(
+        title=f"Set the idle timeout to {seconds} s",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text=modify(server, *replacing("nsslapd-idletimeout", seconds)),
+        changes=changes,
+        risk=(
+            "A pool that rests longer gets a closed connection and must open a new one; replication and persistent "
+            "searches need nsIdleTimeout: -1 on their entries. Connections of Directory Manager are never closed."
+        ),
+        undo=modify(server, *replacing("nsslapd-idletimeout", current)),
+        verify=shown(server, "nsslapd-idletimeout"),
+        family=Family.DS389,
+        needs=Needs.NONE if reaches else Needs.RECONNECT,
+    )
+
+
+def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+    """Set nsslapd-tcp-keepalive-time, or the kernel's time where the server has no setting of its own."""
+    in_server = sets_keepalive_time(version)
+    if in_server is False:
+        return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DS389)
+    return Remedy(
+        title=f"Probe resting connections after {seconds} s",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text=modify(server, *replacing("nsslapd-tcp-keepalive-time", seconds)),
+        changes=(
+            f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
+            f"closed {KERNEL_KEEPALIVE_INTERVAL * KERNEL_KEEPALIVE_PROBES} s later by the kernel's defaults. "
+            "New connections only." + ("" if in_server else " Needs version 2.0.15, 2.1.1 or later; others refuse it.")
+        ),
+        risk=f"One small packet each way per resting connection every {seconds} s.",
+        undo=modify(server, *replacing("nsslapd-tcp-keepalive-time", current)),
+        verify=f"{shown(server, 'nsslapd-tcp-keepalive-time')}\nss -tno state established '( sport = :389 )'",
+        family=Family.DS389,
+        needs=Needs.RECONNECT,
+    )
+
+
+def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+    """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
+    spared = {dn.casefold() for dn in EXEMPT_IDENTITIES}
+    wanted = [dn for dn in dict.fromkeys(dns) if dn.casefold() not in spared]
+    entries = [dn for dn in wanted if is_distinguished_name(dn)]
+    if not entries:
+        return None
+    left = len(wanted) - len(entries)
+    searches = (f"{as_manager('ldapsearch', server)} -LLL -b {shlex.quote(dn)} -s base nsIdleTimeout" for dn in entries)
+    return Remedy(
+        title=f"Give {len(entries)} account{'s' * (len(entries) > 1)} an idle limit of their own",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text=modify(server, *_each(entries, f"replace: nsIdleTimeout\nnsIdleTimeout: {seconds}")),
+        changes=(
+            ("Their connections are never closed for resting" if seconds < 0 else f"Their limit is {seconds} s")
+            + ", from their next bind on."
+            + (f" Left out, to be done by hand: {left} whose names are no distinguished names." if left else "")
+        ),
+        risk=(
+            "Dead connections of these accounts stay until keepalive ends them. A limit the entries had is replaced. "
+            "The change is replicated."
+        ),
+        undo=modify(server, *_each(entries, "delete: nsIdleTimeout")),
+        verify="\n".join(searches),
+        family=Family.DS389,
+        needs=Needs.RECONNECT,
+    )
+
+
+def _each(entries: list[str], change: str) -> list[str]:
+    """Return the LDIF that makes one change to each of the entries."""
+    return "\n\n".join(f"{ldif_line('dn', dn)}\nchangetype: modify\n{change}" for dn in entries).split("\n")
+
+
+def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+    """Raise the descriptors of the process and of the server. The table of connections is sized at the start."""
+    cap = descriptor_cap(version)
+    setting = modify(server, *replacing("nsslapd-maxdescriptors", wanted))
+    undo = [unit_drop_in_undone(UNIT), RESTART]
+    if current is not None:
+        undo = [modify(server, *replacing("nsslapd-maxdescriptors", current)), *undo]
+    return Remedy(
+        title=f"Raise the descriptor limit to {wanted}",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text="\n".join([unit_drop_in(UNIT, wanted), RESTART, setting, RESTART]),
+        changes=(
+            f"Every instance on the host may open {wanted} descriptors. The first restart gives the process its limit, "
+            "above which the server refuses the setting; the second gives the table of connections its size."
+        ),
+        risk=(
+            "Two restarts of every instance on the host. It buys time, and dead connections fill it again."
+            + (f" The server takes no more than {cap} connections, whatever is set (FDS_PROCESS_MAX)." if cap else "")
+        ),
+        undo="\n".join(undo),
+        verify=f"{shown(server, 'nsslapd-maxdescriptors')}\ngrep 'open files' /proc/$(pidof -s ns-slapd)/limits",
+        family=Family.DS389,
+        needs=Needs.RESTART,
+    )
+
+
+def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:  # noqa: ARG001  the same question for every product
+    """Raise nsslapd-listen-backlog-size and the kernel's ceiling for it."""
+    ceiling = listen_ceiling(wanted)
+    return Remedy(
+        title=f"Let {wanted} connections wait to be accepted",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text="\n".join([ceiling.text, modify(server, *replacing("nsslapd-listen-backlog-size", wanted)), RESTART]),
+        changes=f"The listening sockets queue {wanted} connections instead of turning them away.",
+        risk="A restart of every instance on the host. A longer queue hides a server that accepts too slowly.",
+        undo="\n".join(
+            [modify(server, *replacing("nsslapd-listen-backlog-size", current)), ceiling.undo, RESTART],
+        ),
+        verify="ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog",
+        family=Family.DS389,
+        needs=Needs.RESTART,
+    )
+
+
+def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
+    """Set nsslapd-threadnumber; -1 lets the server follow the number of processors."""
+    return Remedy(
+        title=f"Run {wanted} worker threads" if wanted > 0 else "Let the server choose its worker threads",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text="\n".join([modify(server, *replacing("nsslapd-threadnumber", wanted)), RESTART]),
+        changes="The number of operations worked on at once, from the next start on.",
+        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        undo="\n".join([modify(server, *replacing("nsslapd-threadnumber", current)), RESTART]),
+        verify=shown(server, "nsslapd-threadnumber"),
+        family=Family.DS389,
+        needs=Needs.RESTART,
+    )

@@ -1,0 +1,164 @@
+"""Remedies on a host, whatever directory runs there: its kernel, its sockets, and the boxes between hosts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.servers.kernel import (
+    KERNEL_CONNTRACK_ESTABLISHED,
+    KERNEL_KEEPALIVE_INTERVAL,
+    KERNEL_KEEPALIVE_PROBES,
+    KERNEL_KEEPALIVE_TIME,
+)
+from ldapdiag.servers.paste import sysctl_file, sysctl_undone
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
+
+KEEPALIVE_TIME = "net.ipv4.tcp_keepalive_time"
+KEEPALIVE_INTERVAL = "net.ipv4.tcp_keepalive_intvl"
+ESTABLISHED_TIMEOUT = "net.netfilter.nf_conntrack_tcp_timeout_established"
+ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
+
+# Measured on Linux 6.18 (tests/servers/test_remedies_live.py): a timer already armed runs out first.
+ARMED_TIMERS = (
+    "For the whole host and every program on it. Connections open now wait out the time they were last given, then "
+    "take the new one."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Commands that do something, and those that take it back."""
+
+    text: str
+    undo: str
+
+
+def kernel_keepalive(
+    host: str, seconds: int, current: int | None, *, where: Where, family: Family | None = None, advice: str = ""
+) -> Remedy:
+    """Set the kernel's keepalive time on a host, for all sockets that have keepalives on and no time of their own."""
+    interval = min(KERNEL_KEEPALIVE_INTERVAL, seconds)
+    settings = {KEEPALIVE_TIME: seconds, KEEPALIVE_INTERVAL: interval}
+    former = {KEEPALIVE_TIME: current or KERNEL_KEEPALIVE_TIME, KEEPALIVE_INTERVAL: KERNEL_KEEPALIVE_INTERVAL}
+    return Remedy(
+        title=f"Probe resting connections after {seconds} s (kernel)",
+        target=host,
+        where=where,
+        kind=Kind.SHELL,
+        text=sysctl_file("keepalive", settings),
+        changes=(
+            f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
+            f"closed {interval * KERNEL_KEEPALIVE_PROBES} s later ({KERNEL_KEEPALIVE_PROBES} probes). "
+            f"{ARMED_TIMERS}{advice}"
+        ),
+        risk=f"One small packet each way per resting connection every {seconds} s, from every program on the host.",
+        undo=sysctl_undone("keepalive", former),
+        verify=f"sysctl {KEEPALIVE_TIME} {KEEPALIVE_INTERVAL}\nss -tno state established",
+        family=family,
+        needs=Needs.RECONNECT,
+    )
+
+
+def set_client_keepalive(client_host: str, seconds: int, current: int | None = None) -> Remedy:
+    """Set the kernel's keepalive time where the application runs, and say which applications have keepalives on."""
+    # libldap: ldap_int_prepare_socket() in os-ip.c; measured with 2.5.13, as is the crash of all its tools by a
+    # KEEPALIVE_IDLE, _PROBES or _INTERVAL in ldap.conf or the environment. ldap3 2.9.1: getsockopt gives 0.
+    advice = (
+        " Acts only where the application switches SO_KEEPALIVE on: libldap (OpenLDAP's C library, python-ldap) always "
+        "does, Java only when told to, ldap3 never (set it on connection.socket after open). Do not write KEEPALIVE_* "
+        "into ldap.conf without a trial: libldap 2.5.13 crashes on it."
+    )
+    return kernel_keepalive(client_host, seconds, current, where=Where.CLIENT, advice=advice)
+
+
+def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, ...]) -> Remedy | None:
+    """Close exactly those sockets of a server that were proven dead; None when the address is not one."""
+    if not client_ports or not ADDRESS.fullmatch(client):
+        return None
+    address = f"[{client}]" if ":" in client else client
+    ports = " ".join(map(str, sorted(set(client_ports))))
+    chosen = f"( sport = :{port} and dst {address} and dport = :$port )"
+    count = len(set(client_ports))
+    return Remedy(
+        title=f"Close the {count} dead connection{'s' * (count > 1)} from {client} now",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
+        changes="The kernel ends these sockets and the directory frees their descriptors at once. No setting changes.",
+        risk=(
+            "Run it soon after the look that found them: a port used again by a living connection would be closed too. "
+            "Needs root and a kernel with INET_DIAG_DESTROY; without it nothing is closed."
+        ),
+        undo="None needed: a client that still wants a connection opens a new one.",
+        verify=f'for port in {ports}; do\n  ss -Htn state established "{chosen}"\ndone | wc -l    # 0',
+    )
+
+
+def listen_ceiling(wanted: int) -> Commands:
+    """Return the commands that raise the kernel's ceiling for backlogs, never lowering it."""
+    # listen(2): a backlog above somaxconn is silently cut to it; 4096 since Linux 5.4, 128 before.
+    raised = (
+        f'if [ "$(sysctl -n net.core.somaxconn)" -lt {wanted} ]; then\n'
+        f"{sysctl_file('backlog', {'net.core.somaxconn': wanted})}\n"
+        "fi"
+    )
+    return Commands(
+        text=raised, undo="rm -f /etc/sysctl.d/90-ldapdiag-backlog.conf    # the higher ceiling itself harms nobody"
+    )
+
+
+def raise_conntrack(host: str, used: int, limit: int) -> Remedy:
+    """Double the connection-tracking table of a Linux box, or more when it is fuller than that."""
+    wanted = 2 * max(used, limit)
+    settings = {"net.netfilter.nf_conntrack_max": wanted, "net.netfilter.nf_conntrack_buckets": wanted // 4}
+    former = {"net.netfilter.nf_conntrack_max": limit, "net.netfilter.nf_conntrack_buckets": max(limit // 4, 1)}
+    return Remedy(
+        title=f"Let the box track {wanted} connections",
+        target=host,
+        where=Where.BOX,
+        kind=Kind.SHELL,
+        text=sysctl_file("conntrack", settings),
+        changes="A full table drops the first packet of new connections. The buckets keep its look-ups short.",
+        risk="Kernel memory, some 300 bytes for each connection. At boot it acts only once the module is loaded.",
+        undo=sysctl_undone("conntrack", former),
+        verify="sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+    )
+
+
+def lengthen_box_timeout(box: str, seconds: int, current: int | None = None, *, linux: bool = False) -> Remedy:
+    """Let a box remember resting connections longer: commands for a Linux box, advice for any other."""
+    changes = f"The box remembers a resting connection for {seconds} s. What it has forgotten does not come back."
+    risk = "Its table grows by what it no longer forgets: watch how full it is."
+    title = f"Let the box remember resting connections for {seconds} s"
+    if not linux:
+        return Remedy(
+            title=title,
+            target=box,
+            where=Where.BOX,
+            kind=Kind.ADVICE,
+            text=(
+                f"Ask who runs the box for a TCP idle timeout of {seconds} s on the LDAP ports alone, or to have it "
+                "reset both ends when it forgets a connection."
+            ),
+            changes=changes,
+            risk=risk,
+            undo="Ask for the former timeout.",
+            verify=f"A connection that rests just under {seconds} s still answers.",
+        )
+    return Remedy(
+        title=title,
+        target=box,
+        where=Where.BOX,
+        kind=Kind.SHELL,
+        text=sysctl_file("conntrack-timeout", {ESTABLISHED_TIMEOUT: seconds}),
+        changes=changes,
+        risk=f"{risk} It holds for every TCP connection through the box.",
+        undo=sysctl_undone("conntrack-timeout", {ESTABLISHED_TIMEOUT: current or KERNEL_CONNTRACK_ESTABLISHED}),
+        verify=f"sysctl {ESTABLISHED_TIMEOUT}",
+    )

@@ -1,0 +1,11 @@
+"""Kernel: what Linux does for a socket whose owner sets nothing. Plain numbers; sums belong to the analysis."""
+
+from __future__ import annotations
+
+# tcp(7): tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes. They act only on sockets with SO_KEEPALIVE.
+KERNEL_KEEPALIVE_TIME = 7200
+KERNEL_KEEPALIVE_INTERVAL = 75
+KERNEL_KEEPALIVE_PROBES = 9
+
+# Documentation/networking/nf_conntrack-sysctl.rst: nf_conntrack_tcp_timeout_established, five days.
+KERNEL_CONNTRACK_ESTABLISHED = 432_000

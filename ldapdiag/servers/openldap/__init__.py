@@ -1,0 +1,1 @@
+"""OpenLDAP's slapd."""

@@ -1,0 +1,55 @@
+"""Paste: shell text that runs as it stands. Names from evidence are hostile until they fit their grammar."""
+
+from __future__ import annotations
+
+import re
+
+HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
+"""A host name or an address, perhaps with a port; nothing a shell or a URL gives a meaning to."""
+
+PLACEHOLDER = "SERVER"
+
+
+def host_name(name: str) -> str:
+    """Return a name as it may stand in a URL; IPv6 addresses in brackets; SERVER for what is no host name."""
+    if not HOST_NAME.fullmatch(name):
+        return PLACEHOLDER
+    return f"[{name}]" if name.count(":") > 1 else name
+
+
+def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:
+    """Return a command that reads lines from a here-document. The mark is quoted: the shell expands nothing in it."""
+    return "\n".join([f"{command} <<'{mark}'", *lines, mark])
+
+
+def replacing(attribute: str, value: int | None, entry: str = "cn=config") -> list[str]:
+    """Return the LDIF that sets one attribute of one entry, or takes it away when the value is None."""
+    head = [f"dn: {entry}", "changetype: modify"]
+    if value is None:
+        return [*head, f"delete: {attribute}"]
+    return [*head, f"replace: {attribute}", f"{attribute}: {value}"]
+
+
+def sysctl_file(name: str, settings: dict[str, int]) -> str:
+    """Return the commands that set kernel parameters now and after each boot."""
+    path = f"/etc/sysctl.d/90-ldapdiag-{name}.conf"
+    lines = [f"{key} = {value}" for key, value in settings.items()]
+    return here_document(f"cat > {path}", *lines, mark="CONF") + f"\nsysctl -p {path}"
+
+
+def sysctl_undone(name: str, settings: dict[str, int]) -> str:
+    """Return the commands that take the file away again and set the former values."""
+    former = " ".join(f"{key}={value}" for key, value in settings.items())
+    return f"rm /etc/sysctl.d/90-ldapdiag-{name}.conf\nsysctl -w {former}"
+
+
+def unit_drop_in(unit: str, descriptors: int) -> str:
+    """Return the commands that raise the descriptor limit of a systemd unit. It acts at the next start."""
+    folder = f"/etc/systemd/system/{unit}.d"
+    file = here_document(f"cat > {folder}/90-ldapdiag.conf", "[Service]", f"LimitNOFILE={descriptors}", mark="CONF")
+    return f"mkdir -p {folder}\n{file}\nsystemctl daemon-reload"
+
+
+def unit_drop_in_undone(unit: str) -> str:
+    """Return the commands that take the drop-in away again."""
+    return f"rm /etc/systemd/system/{unit}.d/90-ldapdiag.conf\nsystemctl daemon-reload"

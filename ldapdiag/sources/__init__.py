@@ -1,0 +1,1 @@
+"""The world to bytes: all reading of evidence happens here."""

@@ -1,0 +1,117 @@
+"""What a product does when nothing is set: known, or None."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers import product_of
+
+DS389 = product_of(Family.DS389).defaults
+OPENLDAP = product_of(Family.OPENLDAP).defaults
+
+QUESTIONS = (
+    "idle_timeout_seconds",
+    "sets_keepalive_time",
+    "keepalive_seconds",
+    "sends_keepalives",
+    "max_descriptors",
+    "descriptor_cap",
+    "descriptors_per_connection",
+    "threads",
+    "listen_backlog",
+    "enforces_idle_only_under_activity",
+    "idle_timeout_reaches_open_connections",
+)
+
+
+@pytest.mark.parametrize("family", Family)
+def test_every_family_has_a_product(family):
+    assert product_of(family).family is family
+
+
+@pytest.mark.parametrize("family", Family)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_an_unknown_version_is_never_guessed(family, question):
+    assert getattr(product_of(family).defaults, question)(()) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "seconds"),
+    [((1, 2, 11), 0), ((1, 3, 11), 0), ((1, 4, 0), 0), ((1, 4, 1), 3600), ((1, 4, 3), 3600), ((2, 3, 1), 3600)],
+)
+def test_389_closes_idle_connections_by_itself_from_1_4_1_on(version, seconds):
+    assert DS389.idle_timeout_seconds(version) == seconds
+
+
+@pytest.mark.parametrize(
+    ("version", "seconds"),
+    [
+        ((1, 3, 11), None),
+        ((1, 4, 4), None),
+        ((2, 0, 14), None),
+        ((2, 0, 15), 300),
+        ((2, 1, 0), None),
+        ((2, 1, 1), 300),
+        ((2, 2, 0), 300),
+        ((3, 1, 2), 300),
+    ],
+)
+def test_389_has_a_keepalive_time_of_its_own_since_issue_5048(version, seconds):
+    assert DS389.keepalive_seconds(version) == seconds
+
+
+@pytest.mark.parametrize(
+    ("version", "descriptors"),
+    [
+        ((1, 2, 11), 1024),
+        ((1, 3, 6), 1024),
+        ((1, 3, 8), None),
+        ((1, 3, 11), 8192),
+        ((1, 4, 0), 8192),
+        ((1, 4, 1), 1_048_576),
+    ],
+)
+def test_389_had_three_default_limits(version, descriptors):
+    assert DS389.max_descriptors(version) == descriptors
+
+
+@pytest.mark.parametrize(
+    ("version", "answer"),
+    [
+        ((1, 2, 11), True),
+        ((1, 4, 3), None),
+        ((2, 2, 9), True),
+        ((2, 2, 10), None),
+        ((2, 3, 1), True),
+        ((2, 4, 4), True),
+        ((2, 4, 5), None),
+        ((2, 7, 0), None),
+        ((3, 0, 1), False),
+        ((3, 1, 0), False),
+    ],
+)
+def test_issue_6004_is_answered_only_where_the_release_notes_do(version, answer):
+    assert DS389.enforces_idle_only_under_activity(version) is answer
+
+
+@pytest.mark.parametrize(("version", "each"), [((1, 3, 11), 1), ((3, 1, 0), 1), ((3, 2, 0), 2)])
+def test_389_takes_a_timerfd_beside_each_socket_from_3_2_on(version, each):
+    assert DS389.descriptors_per_connection(version) == each
+
+
+def test_openldap_leaves_keepalive_and_descriptors_to_its_host():
+    assert OPENLDAP.sends_keepalives((2, 5, 13)) is True
+    assert OPENLDAP.keepalive_seconds((2, 5, 13)) is None
+    assert OPENLDAP.max_descriptors((2, 5, 13)) is None
+    assert OPENLDAP.idle_timeout_seconds((2, 4, 44)) == 0
+
+
+@pytest.mark.parametrize(("version", "backlog"), [((2, 4, 44), 1024), ((2, 5, 5), None), ((2, 5, 13), 2048)])
+def test_openldap_has_its_backlog_compiled_in(version, backlog):
+    assert OPENLDAP.listen_backlog(version) == backlog
+
+
+def test_only_389_spares_an_identity():
+    assert DS389.EXEMPT_IDENTITIES == ("cn=Directory Manager",)
+    assert OPENLDAP.EXEMPT_IDENTITIES == ()

@@ -1,0 +1,198 @@
+"""What a remedy promises, whatever it is given."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.remedy import Kind, Needs, Where
+from ldapdiag.servers import product_of
+from ldapdiag.servers.host_remedies import (
+    close_ghosts,
+    lengthen_box_timeout,
+    raise_conntrack,
+    set_client_keepalive,
+)
+from ldapdiag.servers.paste import host_name
+
+DS389 = product_of(Family.DS389).remedies
+OPENLDAP = product_of(Family.OPENLDAP).remedies
+HOSTILE = (
+    "a;reboot",
+    "$(reboot)",
+    "`reboot`",
+    "a b",
+    "a\nb",
+    "-oProxyCommand=x",
+    "a'b",
+    'a"b',
+    "",
+    "a/../b",
+    "a" * 300,
+)
+
+
+def every_remedy(name="ldap"):
+    for remedies in (DS389, OPENLDAP):
+        yield remedies.set_idle_timeout(name, 300, 0, (2, 3, 1))
+        yield remedies.set_idle_timeout(name, 300, None)
+        yield remedies.set_keepalive(name, 120, 300, (2, 3, 1))
+        yield remedies.set_keepalive(name, 120, version=(1, 4, 3))
+        yield remedies.raise_descriptor_limit(name, 1024, 8192, (2, 3, 1))
+        yield remedies.raise_descriptor_limit(name, None, 8192)
+        yield remedies.raise_backlog(name, 128, 1024)
+        yield remedies.raise_threads(name, 16, 32)
+        yield remedies.raise_threads(name, None, 32)
+    yield DS389.exempt_from_idle_timeout(name, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com"))
+    yield set_client_keepalive(name, 120)
+    yield close_ghosts(name, 389, "10.77.2.2", (40001, 40002))
+    yield raise_conntrack(name, 60_000, 65_536)
+    yield lengthen_box_timeout(name, 3600, linux=True)
+
+
+def shell_accepts(text):
+    return subprocess.run([shutil.which("sh") or "/bin/sh", "-n"], input=text, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "remedy", [pytest.param(remedy, id=f"{number}-{remedy.title}") for number, remedy in enumerate(every_remedy())]
+)
+class TestEveryRemedy:
+    def test_is_complete(self, remedy):
+        assert all((remedy.title, remedy.text, remedy.changes, remedy.risk, remedy.undo, remedy.verify))
+
+    def test_is_shell_from_end_to_end(self, remedy):
+        assert remedy.kind is Kind.SHELL
+        undo = "" if remedy.undo.startswith("None needed") else remedy.undo
+        assert all(shell_accepts(text) for text in (remedy.text, undo, remedy.verify))
+
+    def test_lets_the_shell_expand_nothing_in_a_here_document(self, remedy):
+        for text in (remedy.text, remedy.undo):
+            assert text.count("<<") == text.count("<<'")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_is_no_host_name_never_enters_a_command(name):
+    assert host_name(name) == "SERVER"
+    for remedy in every_remedy(name):
+        assert not any(
+            word in text for word in ("reboot", "Proxy", "/../") for text in (remedy.text, remedy.verify)
+        ) or ("uid=$(reboot)" in remedy.text)
+
+
+@given(st.text(max_size=40))
+def test_what_becomes_of_any_name_is_safe_in_a_url_and_in_a_shell(name):
+    assert set(host_name(name)) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-[]")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("ldap", "ldap"), ("10.77.1.2", "10.77.1.2"), ("ds1:1389", "ds1:1389"), ("2001:db8::1", "[2001:db8::1]")],
+)
+def test_a_host_name_stands_as_a_url_wants_it(name, shown):
+    assert host_name(name) == shown
+
+
+class TestIdleTimeoutOf389:
+    def test_reads_as_sketched(self):
+        assert DS389.set_idle_timeout("ldap", 300, 0).text.splitlines() == [
+            "ldapmodify -x -H ldap://ldap -D \"cn=Directory Manager\" -W <<'LDIF'",
+            "dn: cn=config",
+            "changetype: modify",
+            "replace: nsslapd-idletimeout",
+            "nsslapd-idletimeout: 300",
+            "LDIF",
+        ]
+
+    def test_goes_back_to_the_former_value_or_to_the_default(self):
+        assert "nsslapd-idletimeout: 3600" in DS389.set_idle_timeout("ldap", 300, 3600).undo
+        assert "delete: nsslapd-idletimeout" in DS389.set_idle_timeout("ldap", 300, None).undo
+
+    def test_says_that_open_connections_keep_their_limit(self):
+        remedy = DS389.set_idle_timeout("ldap", 300, 0, (2, 3, 1))
+        assert remedy.needs is Needs.RECONNECT
+        assert "those open now keep the old one" in remedy.changes
+        assert "issue #6004" in remedy.changes
+
+    def test_claims_no_more_than_is_known_of_a_newer_version(self):
+        remedy = DS389.set_idle_timeout("ldap", 300, 0, (3, 1, 0))
+        assert "those open now may keep the old one" in remedy.changes
+        assert "#6004" not in remedy.changes
+
+
+class TestIdleTimeoutOfOpenldap:
+    def test_holds_at_once(self):
+        assert OPENLDAP.set_idle_timeout("ldap", 300, 0).needs is Needs.NONE
+
+    def test_names_the_line_for_servers_without_cn_config(self):
+        assert "'idletimeout 300' in slapd.conf" in OPENLDAP.set_idle_timeout("ldap", 300, 0).changes
+
+
+class TestKeepalive:
+    def test_is_the_servers_where_it_has_one(self):
+        assert "nsslapd-tcp-keepalive-time: 15" in DS389.set_keepalive("ldap", 15, version=(2, 3, 1)).text
+
+    @pytest.mark.parametrize("remedies", [DS389, OPENLDAP])
+    def test_is_the_kernels_where_it_has_none(self, remedies):
+        remedy = remedies.set_keepalive("ldap", 15, version=(1, 4, 3))
+        assert "net.ipv4.tcp_keepalive_time = 15" in remedy.text
+        assert "whole host" in remedy.changes
+        assert "tcp_keepalive_time=7200" in remedy.undo
+
+    def test_of_a_client_names_what_switches_it_on(self):
+        remedy = set_client_keepalive("app1", 120)
+        assert remedy.where is Where.CLIENT
+        assert "SO_KEEPALIVE" in remedy.changes
+
+
+class TestExemption:
+    def test_pastes_names_only_when_they_are_distinguished_names(self):
+        remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=a,dc=x", "rm -rf /", "uid=b\n,dc=x"))
+        assert remedy is not None
+        assert "rm -rf" not in remedy.text + remedy.changes + remedy.verify
+        assert "2 whose names are no distinguished names" in remedy.changes
+
+    def test_writes_what_ldif_cannot_hold_in_base64(self):
+        remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=jürgen,dc=x",))
+        assert remedy is not None
+        assert "dn:: dWlkPWrDvHJnZW4sZGM9eA==" in remedy.text
+
+    def test_is_not_for_who_is_exempt_anyway(self):
+        assert DS389.exempt_from_idle_timeout("ldap", ("cn=directory manager",)) is None
+
+    def test_does_not_exist_in_openldap(self):
+        assert OPENLDAP.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",)) is None
+
+
+class TestDescriptors:
+    def test_are_raised_for_the_process_before_the_server(self):
+        text = DS389.raise_descriptor_limit("ldap", 1024, 8192).text
+        assert text.index("LimitNOFILE=8192") < text.index("systemctl restart") < text.index("nsslapd-maxdescriptors")
+
+    def test_come_with_the_ceiling_of_the_version(self):
+        assert "64000" in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (2, 7, 0)).risk
+        assert "64000" not in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (1, 3, 11)).risk
+
+
+class TestBoxes:
+    def test_an_unknown_box_gets_advice_and_no_command(self):
+        remedy = lengthen_box_timeout("fw", 3600)
+        assert remedy.kind is Kind.ADVICE
+        assert "sysctl" not in remedy.text
+
+    def test_a_full_table_is_doubled(self):
+        assert "nf_conntrack_max = 131072" in raise_conntrack("fw", 65_536, 65_536).text
+
+    @pytest.mark.parametrize("client", ["10.77.2.2; reboot", "app1", ""])
+    def test_only_addresses_are_closed(self, client):
+        assert close_ghosts("ldap", 389, client, (1,)) is None
+
+    def test_an_ipv6_address_stands_in_brackets(self):
+        remedy = close_ghosts("ldap", 389, "2001:db8::1", (40001,))
+        assert remedy is not None
+        assert "dst [2001:db8::1] and" in remedy.text
