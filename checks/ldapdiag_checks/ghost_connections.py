@@ -73,7 +73,7 @@ def judge(
             yield Clear(subject=direction.subject, reason=_living(direction, pairing.host))
 
 
-def _finding(  # noqa: PLR0913, PLR0917  the facts of the check, handed on
+def _finding(
     direction: Direction,
     server: str,
     total: int,
@@ -183,7 +183,7 @@ def _sentences(
     server: str,
     bounds: IdleBounds | None,
     owners: Any,
-    why: str,  # noqa: ANN401  a mapping or None
+    why: str,
 ) -> Iterator[str]:
     clients = _clients(direction)
     if direction.style is Style.SILENT_DROP:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.accounts import Accounts, count_accounts
+from ldapdiag.analysis.advice import IdleAdvice, advise
 from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
 from ldapdiag.analysis.idle import IdleBounds, bound_idle
 from ldapdiag.analysis.keepalive import GhostLifetime, live
@@ -20,6 +21,7 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     GhostLifetime: live,
     Accounts: count_accounts,
     Descriptors: count_descriptors,
+    IdleAdvice: advise,
     IdleBounds: bound_idle,
 }
 """Which function joins which fact. diagnosis.py runs each at most once per host, needs first."""

@@ -9,9 +9,6 @@ from ldapdiag.evidence.sockets import SocketTable, Timer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-REST_SECONDS = 60
-"""A connection idle for longer counts as resting (CONTRACT: unreleased-connections)."""
-
 
 def seconds(column: Sequence[int | None] | None, row: int | None) -> float | None:
     """Return a column of milliseconds in seconds; None where the telling has no such column or value."""
@@ -23,13 +20,6 @@ def idle_seconds(table: SocketTable, rows: Iterable[int]) -> list[float]:
     """Return for how long no data has come in on these rows, where the table tells."""
     ages = (seconds(table.last_received, row) for row in rows)
     return [age for age in ages if age is not None]
-
-
-def resting(ages: Sequence[float], matched: int) -> int | None:
-    """Return how many of the matched connections rest; None when no age is known."""
-    if matched and not ages:
-        return None
-    return sum(age > REST_SECONDS for age in ages)
 
 
 def probes_unanswered(table: SocketTable, row: int) -> bool:

@@ -11,6 +11,9 @@ from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Key
 
+REST_SECONDS = 60
+"""A connection idle for longer counts as resting (CONTRACT: unreleased-connections)."""
+
 
 class Join(StrEnum):
     """What the two ends were joined by, strongest first."""
@@ -72,10 +75,8 @@ class Direction:
     """Ghosts whose keepalive probes go unanswered."""
     leftovers: int = 0
     """Ghosts whose client has closed and still retransmits: its packets are dropped on the way."""
-    resting: int | None = None
-    """Matched connections idle for more than a minute; None: no table tells ages."""
-    longest_rest: float | None = None
-    """Seconds the longest idle of the matched connections has rested so far."""
+    rests: tuple[float, ...] = ()
+    """Seconds that each matched connection has rested so far; empty when no table tells ages."""
     youngest_ghost: float | None = None
     """Seconds the ghost that was used last has been idle."""
     retransmitting_for: tuple[float, ...] = ()
@@ -101,9 +102,21 @@ class Direction:
         return Style.SILENT_DROP if self.probing or self.leftovers else Style.UNKNOWN
 
     @property
-    def not_alive(self) -> int:
-        """Return the server's connections without a living counterpart, claimed or not."""
-        return self.server_count - self.matched
+    def unread(self) -> int:
+        """Return how many of the server's connections nobody can say of whether they are alive."""
+        return self.server_count if self.missing is not None else sum(self.unproven.values())
+
+    @property
+    def resting(self) -> int | None:
+        """Return how many matched connections have rested for more than a minute; None when no age is known."""
+        if self.matched and not self.rests:
+            return None
+        return sum(rest > REST_SECONDS for rest in self.rests)
+
+    @property
+    def longest_rest(self) -> float | None:
+        """Return for how long the longest idle of the matched connections has rested so far."""
+        return max(self.rests, default=None)
 
     @property
     def subject(self) -> str:

@@ -60,6 +60,14 @@ class IdleBounds:
         return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
 
     @property
+    def forgets_after(self) -> float | None:
+        """Return after how many seconds at the soonest a box may forget, as far as the evidence bounds it."""
+        path = self.tightest
+        if path is None:
+            return None
+        return path.lower_seconds if path.lower_seconds is not None else path.upper_seconds
+
+    @property
     def lower_seconds(self) -> float | None:
         """Return the lower bound that goes with the tightest upper one; with no upper bound, the highest."""
         if self.tightest is not None:

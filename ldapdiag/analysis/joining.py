@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, resting, seconds
+from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, seconds_apart, survivors
 from ldapdiag.evidence.addresses import endpoint
@@ -98,8 +98,7 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box]) -> Dire
         box_lacks=_lacked(ends, ghosts, on_path),
         probing=sum(probes_unanswered(table, row) for row in ghosts.rows or ()),
         leftovers=len(rows.leftover),
-        resting=resting(rest, len(rows.matched)),
-        longest_rest=max(rest, default=None),
+        rests=tuple(rest),
         youngest_ghost=min(idle_seconds(table, ghosts.rows or ()), default=None),
         retransmitting_for=_first_unanswered(near, rows),
         selected=look.selected or near.look.selected,

@@ -48,13 +48,12 @@ class Look:
 
 
 def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
-    """Return the looks at one host, in order of time; tables of unknown time are one look, and the last."""
-    at: dict[Span | None, list[SocketTable]] = defaultdict(list)
+    """Return the looks at one host, in order of time; those of unknown time come last, by folder."""
+    at: dict[tuple[bool, float, str], list[SocketTable]] = defaultdict(list)
     for table in tables:
-        at[table.origin.taken].append(table)
-    timed = sorted((span for span in at if span), key=lambda span: (span.start, span.end))
-    order: list[Span | None] = [*timed, None] if None in at else [*timed]
-    return tuple(look(span, at[span]) for span in order)
+        taken, folder = table.origin.taken, table.origin.folder
+        at[taken is None, taken.start.timestamp() if taken else 0.0, folder].append(table)
+    return tuple(look(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
 
 
 def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:

@@ -19,7 +19,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ldapdiag.analysis.looks import Look
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, resting
+from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Turnover, survivors
 from ldapdiag.evidence.sockets import TcpState
@@ -65,8 +65,7 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
         boxes=(box.host,),
         box_lacks=lost.count,
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
-        resting=resting(rest, len(matched)),
-        longest_rest=max(rest, default=None),
+        rests=tuple(rest),
         selected=ends.look.selected,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
     )

@@ -13,9 +13,14 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run
 PROMPT = b"Enter LDAP Password: "
@@ -43,9 +48,8 @@ class Room:
         self.opened: list[socket.socket] = []
         self.tools.mkdir()
         self.process = subprocess.Popen(["unshare", "-n", "-m", "sleep", "900"])
-        while os.readlink(f"/proc/{self.process.pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt"):
+        while Path(f"/proc/{self.process.pid}/comm").read_text().strip() != "sleep":  # unshare becomes it when done
             time.sleep(0.01)
-        time.sleep(0.2)
         self.run("ip link set lo up")
         for place in ("/etc/systemd/system", "/etc/sysctl.d", "/run/slapd"):
             Path(place).mkdir(parents=True, exist_ok=True)
@@ -135,17 +139,20 @@ def stop(pid_file: Path) -> None:
     """End the server that wrote this file, and only that one."""
     if not pid_file.exists():
         return
-    pid = int(pid_file.read_text())
-    os.kill(pid, signal.SIGTERM)
+    process = Path("/proc") / pid_file.read_text().strip()
+    if not process.exists() or (process / "comm").read_text().strip() not in ("ns-slapd", "slapd"):
+        return
+    os.kill(int(process.name), signal.SIGTERM)
     for _ in range(200):
-        if not Path(f"/proc/{pid}").exists():
+        if not process.exists():
             return
         time.sleep(0.05)
-    os.kill(pid, signal.SIGKILL)
+    os.kill(int(process.name), signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def room():
+@contextmanager
+def a_room() -> Iterator[Room]:
+    """Make a room, or skip with the reason."""
     missing = [
         tool for tool in ("unshare", "nsenter", "ip", "ss", "sysctl", "ldapmodify") if shutil.which(tool) is None
     ]
@@ -155,17 +162,27 @@ def room():
         pytest.skip("this machine lets nobody make namespaces")
     folder = Path(tempfile.mkdtemp(prefix="ldapdiag-room-"))
     folder.chmod(0o755)  # ns-slapd reads its configuration as a user of its own
-    made = Room(folder)
-    yield made
-    made.close()
-    shutil.rmtree(folder)
+    room = Room(folder)
+    try:
+        yield room
+    finally:
+        room.close()
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def room():
+    with a_room() as empty:
+        yield empty
 
 
 @pytest.fixture(autouse=True)
 def _hang_up(request):
+    """Close what a test opened, before the server that it asked ends."""
     yield
-    if "room" in request.fixturenames:
-        request.getfixturevalue("room").hang_up()
+    for name in ("ds389", "slapd", "room"):
+        if name in request.fixturenames:
+            request.getfixturevalue(name).hang_up()
 
 
 DEFAULTS_INF = Path("/usr/share/dirsrv/inf/defaults.inf")
@@ -173,10 +190,16 @@ MOVED = ("/etc/dirsrv/slapd", "/etc/tmpfiles.d", "/run/", "/var/")
 
 
 @pytest.fixture(scope="module")
-def ds389(room):
-    """Make and start an instance below one folder (lib389 honours PREFIX), in the room."""
+def ds389():
+    """Make and start an instance below one folder (lib389 honours PREFIX), in a room of its own."""
     if shutil.which("ns-slapd") is None or shutil.which("dscreate") is None:
         pytest.skip("389 Directory Server is not installed")
+    with a_room() as room, started_389(room):
+        yield room
+
+
+@contextmanager
+def started_389(room: Room) -> Iterator[None]:
     prefix = room.folder / "ds389"
     for part in ("share/dirsrv/inf", "etc/dirsrv", "etc/default", "etc/tmpfiles.d", "var/log/dirsrv", "var/lib/dirsrv",
                  "run/dirsrv", "run/lock/dirsrv", "tmp"):  # fmt: skip
@@ -184,7 +207,7 @@ def ds389(room):
     lines = DEFAULTS_INF.read_text().replace("with_systemd = 1", "with_systemd = 0")
     for place in MOVED:
         lines = lines.replace(f"= {place}", f"= {prefix}{place}")
-    lines = lines.replace("= /dev/shm/", f"= {prefix}/run/shm-")  # noqa: S108  a path of the server's, moved away
+    lines = lines.replace("= /dev/shm/", f"= {prefix}/run/shm-")
     moved = {"initconfig_dir": prefix / "etc/default", "tmp_dir": prefix / "tmp"}
     (prefix / "share/dirsrv/inf/defaults.inf").write_text(
         "".join(
@@ -204,7 +227,7 @@ def ds389(room):
     try:
         room.run(f"PREFIX={prefix} dscreate from-file {prefix}/live.inf")
         room.server("dirsrv@.service", pid_file, f"ns-slapd -D {prefix}/etc/dirsrv/slapd-live -i {pid_file}")
-        yield room
+        yield
     finally:
         stop(pid_file)
 
@@ -227,16 +250,22 @@ access to * by * read
 
 
 @pytest.fixture(scope="module")
-def slapd(room):
-    """Start a slapd with cn=config in the room, reachable where its tools look by default."""
+def slapd():
+    """Start a slapd with cn=config in a room of its own, reachable where its tools look by default."""
     if shutil.which("slapd") is None or not Path("/etc/ldap/schema/core.schema").exists():
         pytest.skip("slapd is not installed, or not where Debian puts it")
+    with a_room() as room, started_slapd(room):
+        yield room
+
+
+@contextmanager
+def started_slapd(room: Room) -> Iterator[None]:
     folder = room.folder / "slapd"
     (folder / "db").mkdir(parents=True)
     (folder / "slapd.d").mkdir()
     (folder / "slapd.conf").write_text(SLAPD_CONF.format(folder=folder, password=PASSWORD))
-    room.run(f"slapadd -n 0 -f {folder}/slapd.conf -F {folder}/slapd.d < /dev/null; "
-             f"slaptest -u -f {folder}/slapd.conf -F {folder}/slapd.d")  # fmt: skip
+    room.run(f"slapadd -q -f {folder}/slapd.conf < /dev/null")  # makes the database, without which slaptest fails
+    room.run(f"slaptest -f {folder}/slapd.conf -F {folder}/slapd.d")
     start = f"slapd -F {folder}/slapd.d -h 'ldap:/// ldapi:///'"
     try:
         room.run(start)
@@ -245,6 +274,6 @@ def slapd(room):
                 break
             time.sleep(0.05)
         room.server("slapd.service", folder / "pid", start)
-        yield room
+        yield
     finally:
         stop(folder / "pid")

@@ -93,7 +93,7 @@ def read(document: Document) -> Iterator[SocketTable]:
             look.take_heading(line)
         elif not line.startswith(NOISE):
             document.misread(line)
-    if look.tells_of_tcp():
+    if look.rows or (look.is_empty() and not document.missed):
         yield look.table(document)
 
 
@@ -107,7 +107,6 @@ class Look:
         self.has_header = False
         self.shows_time_wait: bool | None = None
         self.others = False
-        """There are rows of UDP or other protocols: with none of TCP, TCP was not asked for."""
         self.wide = False
         self.doubtful = False
         self.programs: dict[str, tuple[int | None, str] | None] = {}
@@ -192,9 +191,9 @@ class Look:
             self.rows.set("pid", program[0])
             self.rows.set("owner", program[1])
 
-    def tells_of_tcp(self) -> bool:
-        """Tell whether this look can say anything about TCP: no row of it is an answer only where it was asked for."""
-        return bool(self.rows or (self.has_header and not self.others))
+    def is_empty(self) -> bool:
+        """Tell whether TCP was asked for and has no row; a table of UDP has the same heading."""
+        return self.has_header and not self.others
 
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_text.rows import Rows
+from ldapdiag.evidence.socket_text.rows import Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def read(document: Document) -> Iterator[SocketTable]:
             yield look.table(document)
             look = Look()
         look.take_header(family, tcp=_is_tcp_header(line))
-    if look.rows or look.headed:
+    if look.rows or (look.headed and not document.missed):
         yield look.table(document)
 
 
@@ -134,8 +134,9 @@ class Look:
         send_queue, _, receive_queue = fields[4].partition(":")
         timer = TIMERS.get(fields[5][:2], Timer.OFF)
         retransmits = self.numbers[fields[6]]
-        probes = int(fields[8])
-        inode = int(fields[9])
+        probes, inode = count_of(fields[8]), count_of(fields[9])
+        if probes is None or inode is None:
+            raise ValueError(fields[8:10])
         numbers = self.numbers
         self.rows.add(
             (

@@ -125,6 +125,8 @@ class Rows:
     ) -> SocketTable:
         """Return the finished table; optional columns are filled up to the last row."""
         length = len(self)
+        if self.states() == {TcpState.LISTEN}:
+            document.note(f"{document.path} lists listening sockets only: taken with -l, or nobody was connected.")
         for column, values in self.optional.items():
             values.extend([BLANK.get(column)] * (length - len(values)))
         columns: dict[str, Any] = dict(self.optional)

@@ -1,0 +1,81 @@
+"""connection-share: who holds the server's connections."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ldapdiag.analysis.accounts import Accounts, ordered
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.check import check
+from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
+
+
+@check
+def judge(server: DirectoryServer, host: Host, accounts: Accounts | None = None) -> Iterator[Verdict]:
+    """Shares of the server's connections by account and by client.
+
+    ## What it looks at
+    The connections that cn=monitor lists, counted by bind DN and by client address; without cn=monitor, the server's
+    established sockets by client address. DNs that differ only in case are one account.
+
+    Always info.
+
+    ## Why it matters
+    It is the first question when descriptors run short: who has them? One account far ahead of the others is whom to
+    talk to, whatever the reason turns out to be.
+
+    ## What to do
+    Talk to the owners of the first rows; the other checks say whether their connections are alive, used, or dead.
+
+    ## When it is harmless
+    A proxy or a front end that serves everybody holds most of the connections by design.
+    """
+    by_client = accounts.by_client if accounts else clients_in_table(host, server.ports)
+    if by_client is None:
+        yield NotJudged(
+            subject=server.host,
+            reason="neither cn=monitor with its connections nor the server's socket table",
+            missing=("monitor", "socket-table"),
+            how=Accounts.how,
+        )
+        return
+    by_account = accounts.by_account if accounts else {}
+    total = sum(by_client.values())
+    first = next(iter(by_account or by_client), None)
+    held = (by_account or by_client).get(first, 0) if first is not None else 0
+    yield Finding(
+        subject=server.host,
+        severity=Severity.INFO,
+        confidence=Confidence.CERTAIN,
+        title=f"{first} holds {held} of the {total} connections" if first is not None else "nobody is connected",
+        detail=_detail(accounts, total),
+        observed={
+            "server": server.host,
+            "by_account": [{"bind_dn": account, "connections": count} for account, count in by_account.items()],
+            "by_client": [{"client": client, "connections": count} for client, count in by_client.items()],
+        },
+        server=server.host,
+        hosts=(server.host,),
+        origins=accounts.origins if accounts else host.now.origins if host.now else (),
+    )
+
+
+def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None:
+    """Return the established connections at the server's end by client address; None without a table."""
+    if host.now is None:
+        return None
+    table = host.now.sockets
+    rows = zip(table.remote_address, table.local_port, table.state, strict=True)
+    return ordered(Counter(client for client, port, state in rows if port in ports and state is TcpState.ESTABLISHED))
+
+
+def _detail(accounts: Accounts | None, total: int) -> str:
+    if accounts is None:
+        return "By client address only, from the socket table; cn=monitor would name the accounts."
+    return (
+        f"{total} connections of {len(accounts.by_account)} accounts from {len(accounts.by_client)} addresses, the one "
+        "that read cn=monitor included."
+    )

@@ -1,0 +1,198 @@
+"""idle-timeout: nothing, or the wrong thing, ends connections that nobody uses any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ldapdiag.analysis.advice import SAFE_TIDY, IdleAdvice
+from ldapdiag.analysis.idle import IdleBounds
+from ldapdiag.analysis.keepalive import GhostLifetime
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.treatment import treatments
+from ldapdiag.check import check
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+
+LONG_LIFE = 600
+"""Seconds; a ghost that lives longer lets them pile up."""
+
+
+@check
+def judge(
+    server: DirectoryServer,
+    lifetime: GhostLifetime,
+    advice: IdleAdvice,
+    bounds: IdleBounds | None = None,
+    pairing: Pairing | None = None,
+) -> Iterator[Verdict]:
+    """Idle timeouts and keepalives that let dead connections stay, or cut living ones.
+
+    ## What it looks at
+    The server's idle timeout and keepalive (configured, shown by its sockets' timers, or the version's default), how
+    long a dead connection lives today (the sooner of both), when the box on the path forgets a connection (its own
+    setting, or bounds from what survived and what went unanswered), and how long living connections were seen to rest.
+
+    high: there are ghosts, and one lives longer than 600 s or for ever. medium: there are ghosts that end sooner; or the
+    idle timeout is longer than the box remembers, so that clients never see the close; or it is below 60 s. low: no
+    ghosts are seen, but nothing would end one.
+
+    ## Why it matters
+    A box that forgets idle connections makes dead ones without end; what ends them at the server decides whether they
+    fill the descriptor table.
+
+    ## What to do
+    In this order: drain (an idle timeout above every living rest), cure (keepalive at half the time the box remembers),
+    tidy (an idle timeout below the box's, only if that is 60 s or more). Each remedy says what it changes, its risk, and
+    how to take it back.
+
+    ## When it is harmless
+    Without a box between, and with keepalive on, an idle timeout of 0 costs nothing but the wait for the probes.
+    """
+    outcome = severity_of(lifetime, advice, bounds)
+    if outcome is not None:
+        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing))
+        yield _finding(server, lifetime, advice, bounds, outcome, remedies)
+    elif lifetime.idle_timeout_seconds is None and lifetime.keepalive is None:
+        yield NotJudged(
+            subject=server.host,
+            reason=f"the idle timeout is unknown: {lifetime.idle_timeout_source}",
+            missing=(Configuration.kind,),
+            how=Configuration.how,
+        )
+    elif advice.unread:
+        yield NotJudged(
+            subject=server.host,
+            reason=f"whether {advice.unread} of its connections are alive is not known; {lived(lifetime)}",
+            missing=(SocketTable.kind,),
+            how=SocketTable.how,
+        )
+    else:
+        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lived(lifetime)}")
+
+
+def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
+    """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
+    current, lives = lifetime.idle_timeout_seconds, lifetime.seconds
+    if advice.ghosts:
+        return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
+    forgets = bounds.forgets_after if bounds else None
+    if current and (current < SAFE_TIDY or (forgets is not None and current > forgets)):
+        return Severity.MEDIUM
+    if current == 0 and lifetime.keepalive is False:
+        return Severity.LOW
+    return None
+
+
+def lived(lifetime: GhostLifetime) -> str:
+    """Return how long a dead connection lives today, in words."""
+    if lifetime.seconds is not None:
+        ends = []
+        if lifetime.idle_timeout_seconds:
+            ends.append(f"idle timeout {lifetime.idle_timeout_seconds} s")
+        if lifetime.keepalive_seconds is not None:
+            ends.append(f"keepalive {lifetime.keepalive_seconds} s and {lifetime.probing_seconds} s of probes")
+        return f"a dead connection lives {lifetime.seconds} s today ({', '.join(ends)})"
+    if lifetime.idle_timeout_seconds == 0 and lifetime.keepalive is False:
+        return "a dead connection lives until the server restarts (no idle timeout, no keepalive)"
+    return f"how long a dead connection lives is unknown ({lifetime.idle_timeout_source})"
+
+
+def _finding(
+    server: DirectoryServer,
+    lifetime: GhostLifetime,
+    advice: IdleAdvice,
+    bounds: IdleBounds | None,
+    severity: Severity,
+    remedies: tuple[Remedy, ...],
+) -> Finding:
+    known = lifetime.idle_timeout_seconds is not None and (not advice.ghosts or lifetime.seconds is not None)
+    return Finding(
+        subject=server.host,
+        severity=severity,
+        confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
+        title=_title(lifetime, advice, bounds),
+        detail="\n".join(_sentences(server, lifetime, advice, bounds)),
+        observed=observed(server, lifetime, advice, bounds),
+        server=server.host,
+        hosts=(server.host,),
+        remedies=remedies,
+        origins=server.origins_of(server.configuration, server.kernel, server.monitor),
+    )
+
+
+def observed(
+    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
+) -> dict[str, Any]:
+    """Return the numbers by the contract's keys."""
+    tightest = bounds.tightest if bounds else None
+    return {
+        "server": server.host,
+        "current_seconds": lifetime.idle_timeout_seconds,
+        "ghost_lifetime_seconds": lifetime.seconds,
+        "keepalive_seconds": lifetime.keepalive_seconds,
+        "recommended_seconds": advice.recommended_seconds,
+        "tidy_seconds": advice.tidy_seconds,
+        "tidy_unsafe": advice.tidy_unsafe,
+        "box_lower_seconds": bounds.lower_seconds if bounds else None,
+        "box_upper_seconds": tightest.upper_seconds if tightest else None,
+        "suspects": list(tightest.suspects) if tightest else [],
+        "paths": [
+            {
+                "client_network": path.client_network,
+                "lower_seconds": path.lower_seconds,
+                "upper_seconds": path.upper_seconds,
+                "source": path.source,
+                "suspects": list(path.suspects),
+            }
+            for path in (bounds.paths if bounds else ())
+        ],
+        "would_close_now": advice.would_close_now,
+        "would_cut_living": advice.would_cut_living,
+    }
+
+
+def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> str:
+    current, forgets = lifetime.idle_timeout_seconds, bounds.forgets_after if bounds else None
+    if current and forgets is not None and current > forgets:
+        return f"The idle timeout of {current} s is longer than the {forgets:g} s the box remembers: clients never see the close"
+    if current and current < SAFE_TIDY:
+        return f"The idle timeout of {current} s cuts connections that applications still want"
+    if current == 0 or current is None:
+        never = "No idle timeout ends them" if current == 0 else "What ends them is unknown"
+        return f"{never if advice.ghosts else never.replace('them', 'a dead connection')}, and {lived(lifetime)}"
+    return f"The idle timeout of {current} s lets dead connections pile up"
+
+
+def _sentences(
+    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
+) -> Iterator[str]:
+    yield f"{lived(lifetime)[0].upper()}{lived(lifetime)[1:]}."
+    for path in bounds.paths if bounds else ():
+        if path.upper_seconds is not None or path.lower_seconds is not None:
+            yield f"The path from {path.client_network} forgets after {bracket(path.lower_seconds, path.upper_seconds)}: {path.source}."
+            if path.suspects:
+                yield f"That is the default of {' and '.join(path.suspects)}."
+    if advice.longest_rest is not None:
+        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
+    else:
+        yield "How long living connections rest is unknown: no table with ages (ss -tanoi), no access log."
+    if server.product is not None:
+        yield server.product.defaults.EXEMPTION
+        if server.product.defaults.enforces_idle_only_under_activity(server.version):
+            yield (
+                "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
+                "December 2023): on a quiet night it closes none."
+            )
+
+
+def bracket(lower: float | None, upper: float | None) -> str:
+    """Return the bounds of a box's timeout in words."""
+    if lower == upper:
+        return f"{upper:g} s"
+    if lower is None:
+        return f"at most {upper:g} s"
+    return f"more than {lower:g} s" if upper is None else f"{lower:g} to {upper:g} s"

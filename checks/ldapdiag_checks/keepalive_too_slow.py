@@ -1,0 +1,76 @@
+"""keepalive-too-slow: keepalive probes come later than the box on the path forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.idle import IdleBounds
+from ldapdiag.analysis.keepalive import GhostLifetime
+from ldapdiag.check import check
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+
+@check
+def judge(lifetime: GhostLifetime, bounds: IdleBounds) -> Iterator[Verdict]:
+    """Keepalive probes that come later than the box on the path forgets a connection.
+
+    ## What it looks at
+    The server's keepalive time (configured, the version's default, or its kernel's), against the idle seconds after
+    which a box on the path forgets: the box's own setting, or the upper bound the evidence gives.
+
+    medium: the keepalive time is longer than the box remembers, or keepalive is off. low: it is longer than half of
+    that, so that one lost probe is enough.
+
+    ## Why it matters
+    Probes in time keep the box's state alive and end only what is really dead: one side's keepalive is enough. With the
+    kernel's 7200 s nearly every box has forgotten the connection long before the first probe.
+
+    ## What to do
+    Set the keepalive time to half of what the box remembers, or less, at one end: see the cure in idle-timeout.
+
+    ## When it is harmless
+    When no application leaves connections idle that long.
+    """
+    path = bounds.tightest
+    if path is None or path.upper_seconds is None:
+        yield NotJudged(
+            subject=lifetime.host,
+            reason="after how many seconds a box on the path forgets is unknown",
+            missing=("kernel-settings",),
+            how=bounds.how,
+        )
+        return
+    upper, seconds = path.upper_seconds, lifetime.keepalive_seconds
+    if seconds is None and lifetime.keepalive is None:
+        yield NotJudged(
+            subject=lifetime.host,
+            reason=f"the server's keepalive is unknown: {lifetime.keepalive_source}",
+            missing=(Configuration.kind,),
+            how=Configuration.how,
+        )
+    elif seconds is not None and seconds <= upper / 2:
+        yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, the box remembers for {upper:g} s")
+    else:
+        yield _finding(lifetime, upper, path.source)
+
+
+def _finding(lifetime: GhostLifetime, upper: float, source: str) -> Finding:
+    seconds = lifetime.keepalive_seconds
+    late = seconds is None or seconds >= upper
+    first = "never comes (keepalive is off)" if seconds is None else f"comes after {seconds} s"
+    return Finding(
+        subject=lifetime.host,
+        severity=Severity.MEDIUM if late else Severity.LOW,
+        confidence=Confidence.CERTAIN if source.startswith("nf_conntrack") else Confidence.LIKELY,
+        title=f"{lifetime.host}'s first keepalive probe {first}, but the box forgets after {upper:g} s",
+        detail=f"The keepalive time is from {lifetime.keepalive_source}; the box's from {source}.",
+        observed={
+            "host": lifetime.host,
+            "end": "server",
+            "keepalive_seconds": seconds,
+            "box_upper_seconds": upper,
+        },
+        server=lifetime.host,
+        hosts=(lifetime.host,),
+    )

@@ -1,0 +1,101 @@
+"""stranded-connections: connections that a client holds and the server no longer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.accounts import Accounts
+from ldapdiag.analysis.direction import Direction
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.check import check
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+MANY, SOME = 100, 10
+HALF = 0.5
+
+
+@check
+def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdict]:
+    """Connections a client holds that the server no longer has.
+
+    ## What it looks at
+    The client's established connections to a server, looked up in the server's table. One counts as stranded when the
+    server does not have it and the time between the tables cannot explain that.
+
+    high: 100 or more, or half of the client's connections to the server when that is 10 or more. medium: 10 or more.
+    low: fewer.
+
+    ## Why it matters
+    The server ended them (restart, idle timeout, out of descriptors) and the client never heard: the next request on
+    each one waits for a TCP timeout, minutes long, before the application notices.
+
+    ## What to do
+    Let the application's pool test a connection before it is used, and give it a maximum idle time below every timeout
+    on the path. See idle-timeout for the values.
+
+    ## When it is harmless
+    Right after a restart of the server a few are left over until the application uses them.
+    """
+    spoken = False
+    for direction in pairing.directions:
+        spoken = True
+        if direction.missing is not None:
+            missing = direction.missing
+            yield NotJudged(subject=direction.subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+        elif direction.stranded:
+            yield _finding(direction, pairing.host, accounts)
+        elif direction.unproven_stranded:
+            count = sum(direction.unproven_stranded.values())
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
+                + "; ".join(f"{number} ({why})" for why, number in direction.unproven_stranded.items()),
+                how="look at the server, the client and the server again, with ages: ss -tanoi",
+            )
+        else:
+            known = "its connections" if direction.client_count is None else f"its {direction.client_count}"
+            yield Clear(subject=direction.subject, reason=f"{pairing.host} has {known}")
+    if not spoken:
+        yield Clear(subject=pairing.host, reason="no connection is established at either end")
+
+
+def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
+    clients = " and ".join(direction.client_hosts)
+    exact = direction.stranded_ports is not None
+    return Finding(
+        subject=direction.subject,
+        key=f"{direction.client}|{direction.server}",
+        severity=severity_of(direction),
+        confidence=Confidence.LIKELY if exact and not direction.selected else Confidence.POSSIBLE,
+        title=f"{direction.stranded} of the {direction.client_count} connections {clients} holds to {server} are gone there",
+        detail=(
+            f"{server} has closed or lost them and {clients} was not told; the next request on each will hang.\n"
+            "Not certain, because a table shows one network namespace: the server may run in another one."
+        ),
+        observed={
+            "server": direction.server,
+            "client": direction.client,
+            "client_hosts": list(direction.client_hosts),
+            "server_count": direction.server_count,
+            "client_count": direction.client_count,
+            "matched": direction.matched,
+            "stranded": direction.stranded,
+            "unproven": sum(direction.unproven_stranded.values()),
+            "stranded_client_ports": list(direction.stranded_ports or ()) if exact else None,
+            "pairing": str(direction.join),
+            "path": str(direction.path),
+            "style": str(direction.style),
+            "accounts": accounts.of_all(direction) if accounts else None,
+        },
+        server=server,
+        hosts=tuple(sorted({*direction.client_hosts, server})),
+        origins=direction.origins,
+    )
+
+
+def severity_of(direction: Direction) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    stranded = direction.stranded
+    if stranded >= MANY or (stranded >= SOME and stranded >= HALF * (direction.client_count or 0)):
+        return Severity.HIGH
+    return Severity.MEDIUM if stranded >= SOME else Severity.LOW
