@@ -43,7 +43,9 @@ class Diagnosis:
 
     def roles(self, host: Host) -> tuple[str, ...]:
         """Return what a host is here: server, client, box; roles belong to sockets, so it may be several."""
-        clients = {name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts}
+        clients = {
+            name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
+        }
         roles = {
             "server": self.facts.of(DirectoryServer, host.host) is not None,
             "client": host.host in clients,
@@ -218,4 +220,3 @@ def _told(error: Exception) -> str:
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-

@@ -10,6 +10,7 @@ from ldapdiag.analysis.descriptors import Descriptors
 from ldapdiag.analysis.direction import Direction, Style
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.proof import proof_of
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
@@ -82,14 +83,14 @@ def _finding(
     descriptors: Descriptors | None,
 ) -> Finding:
     owners = accounts.of_ghosts(direction) if accounts else None
-    confidence, why = confidence_of(direction)
+    proof = proof_of(direction)
     return Finding(
         subject=direction.subject,
         key=f"{direction.client}|{direction.server}",
         severity=severity_of(direction, total, descriptors),
-        confidence=confidence,
+        confidence=Confidence(proof.degree),
         title=_title(direction),
-        detail="\n".join(_sentences(direction, server, bounds, owners, why)),
+        detail="\n".join(_sentences(direction, server, bounds, owners, proof.because)),
         observed=observed(direction) | {"accounts": owners},
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
@@ -111,30 +112,6 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
     if ghosts >= SOME or ghosts >= HALF * direction.server_count:
         return Severity.HIGH
     return Severity.MEDIUM
-
-
-def confidence_of(direction: Direction) -> tuple[Confidence, str]:
-    """Return how sure it is that they are dead, and why."""
-    if direction.ghost_ports is None:
-        return Confidence.POSSIBLE, "How many is known, but not which: some of the missing ones may just have closed."
-    if direction.box_lacks == direction.ghosts:
-        boxes = " and ".join(direction.boxes)
-        return (
-            Confidence.CERTAIN,
-            f"{boxes} carries the living ones and has no entry for any of these {direction.ghosts}.",
-        )
-    unanswered = direction.probing + direction.leftovers
-    if unanswered >= direction.ghosts:
-        return Confidence.CERTAIN, "Nobody answers the keepalive probes or the last packets of any of them."
-    proven = f" {unanswered} of them are proven: nobody answers their probes." if unanswered else ""
-    where = " or ".join(direction.client_hosts)
-    if direction.selected:
-        return Confidence.POSSIBLE, f"A table without its header may be a selection of rows.{proven}"
-    return (
-        Confidence.LIKELY,
-        f"Not certain, because a table shows one network namespace: a container or zone on {where} would not be in "
-        f"it.{proven} The table of the box between them would settle it.",
-    )
 
 
 def told(direction: Direction) -> str:

@@ -9,6 +9,7 @@ from ldapdiag.analysis.advice import IdleAdvice
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.proof import proof_of
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.remedy import Kind, Remedy, Where
 from ldapdiag.servers.host_remedies import close_ghosts, kernel_keepalive, lengthen_box_timeout
@@ -56,10 +57,18 @@ def _drain(
         )
         return
     yield _named("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
-    if server.product.defaults.idle_timeout_reaches_open_connections(server.version) is False and pairing is not None:
-        for direction in pairing.directions:
-            ports = direction.ghost_ports or ()
-            closing = close_ghosts(server.host, direction.server_port, direction.client, ports)
+    if (
+        pairing is not None
+        and server.product.defaults.idle_timeout_reaches_open_connections(server.version) is not True
+    ):
+        yield from _close_proven(server, pairing)
+
+
+def _close_proven(server: DirectoryServer, pairing: Pairing) -> Iterator[Remedy]:
+    """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach connections open now."""
+    for direction in pairing.directions:
+        if direction.ghost_ports and proof_of(direction).degree == "certain":
+            closing = close_ghosts(server.host, direction.server_port, direction.client, direction.ghost_ports)
             if closing is not None:
                 yield _named("drain", closing)
 

@@ -90,7 +90,9 @@ def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int]) -> Dia
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
 
     if not evidence:
-        raise UsageError("name the evidence: files, or a folder with a sub-folder per host (looking live is not built yet)")
+        raise UsageError(
+            "name the evidence: files, or a folder with a sub-folder per host (looking live is not built yet)"
+        )
     if live := [one for one in evidence if one.startswith(TARGETS)]:
         raise UsageError(f"{live[0]}: looking live is not built yet; name captured files or folders")
     checks = chosen(installed_checks(), ids)
@@ -98,7 +100,9 @@ def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int]) -> Dia
         bundle = gather(evidence, ldap_ports=ldap_ports, progress=progress)
     tell_gaps(bundle)
     if not bundle.facts:
-        raise NothingReadableError("nothing of what was named is evidence I can read; 'ldapdiag diagnose --help' lists it")
+        raise NothingReadableError(
+            "nothing of what was named is evidence I can read; 'ldapdiag diagnose --help' lists it"
+        )
     return judge(bundle, checks)
 
 

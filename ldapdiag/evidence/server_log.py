@@ -35,4 +35,7 @@ class ServerLog:
     starts: int = 0
     """How often the server started in this log."""
     recovered: bool = False
-    """The last word on exhaustion was that the server listens again."""
+    """The last word on exhaustion was that the server listens again, or that it started anew.
+
+    True without a witness where the log begins after the exhaustion did.
+    """

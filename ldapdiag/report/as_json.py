@@ -30,13 +30,11 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "taken_at": moment(taken_at),
         "tool": {"version": __version__, "scanner": "python"},
         "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
-        "evidence": sorted((_evidence(fact) for fact in diagnosis.bundle.facts), key=lambda one: (one["origin"], one["fact"])),
-        "gaps": [
-            {"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps
-        ],
-        "passed_over": [
-            {"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over
-        ],
+        "evidence": sorted(
+            (_evidence(fact) for fact in diagnosis.bundle.facts), key=lambda one: (one["origin"], one["fact"])
+        ),
+        "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps],
+        "passed_over": [{"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over],
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in _findings(diagnosis)],
     }

@@ -36,7 +36,7 @@ from ldapdiag.evidence.addresses import (
         ("127.0.0.53%lo", "127.0.0.53"),
         ("0.0.0.0%virbr0", ANY),
         ("*", ANY),
-        ("0.0.0.0", ANY),
+        ("0.0.0.0", ANY),  # noqa: S104  a wildcard to read, not to bind
         ("::", ANY),
         ("[::]", ANY),
         ("::ffff:0.0.0.0", ANY),

@@ -50,7 +50,8 @@ class TestReading:
 
     def test_understands_the_trailer_of_ldapsearch(self) -> None:
         found, document = read(
-            "# extended LDIF\n#\n\n# a\ndn: cn=a\ncn: a\n\n# search result\nsearch: 2\nresult: 0 Success\n\n# numResponses: 2\n"
+            "# extended LDIF\n#\n\n# a\ndn: cn=a\ncn: a\n\n"
+            "# search result\nsearch: 2\nresult: 0 Success\n\n# numResponses: 2\n"
         )
         assert len(found) == 1
         assert document.missed == 0
@@ -152,7 +153,8 @@ class TestSecrets:
 class TestTheFormat:
     def test_reads_monitor_and_configuration_of_one_file_and_shares_the_version(self) -> None:
         monitor, configuration = facts_of(
-            "dn: cn=monitor\nversion: 389-Directory/2.3.1 B1\ncurrentconnections: 0\n\ndn: cn=config\nnsslapd-port: 389\n"
+            "dn: cn=monitor\nversion: 389-Directory/2.3.1 B1\ncurrentconnections: 0\n\n"
+            "dn: cn=config\nnsslapd-port: 389\n"
         )
         assert monitor.identity.version == configuration.identity.version == (2, 3, 1)
 

@@ -39,7 +39,10 @@ FUNCTION = re.compile(r"[\w.:()/ ]{1,80} - ", re.ASCII)
 BANNER = re.compile(r"\s+([\w() -]{1,40}-Directory/\S{1,80}.{0,80})$", re.ASCII)
 """The first line of each file."""
 
-STARTING = re.compile(r"([\w() -]{1,60}/[\w.]{1,40} B[\w.]{1,40}(?: \([\w-]{1,20}\))?) starting up", re.ASCII)
+STARTING = re.compile(
+    r"([A-Z\d][\w()-]{0,40}(?: [A-Z][\w()-]{0,40})?/[\w.]{1,40} B[\w.]{1,40}(?: \([\w-]{1,20}\))?) starting up",
+    re.ASCII,
+)
 LISTENING = re.compile(
     r"(?:slapd started\. {1,2})?Listening on (All Interfaces|[\w.:\[\]%-]{2,64}) port (\d{1,5}) for LDAPS? requests"
 )
@@ -95,17 +98,27 @@ def _is_prose(line: str) -> bool:
 def _hear(heard: Testimony, line: str, start: int) -> None:
     """Judge a line by its message, wherever that begins."""
     for at in _beginnings(line, start):
-        for message, meaning in EXHAUSTION:
-            if message.match(line, at):
-                heard.exhausted(meaning, line)
-        if LISTENING_AGAIN.match(line, at):
-            heard.recovered = True
-        elif starting := STARTING.match(line, at):
-            heard.started()
-            heard.banner = starting[1]
-        elif listening := LISTENING.match(line, at):
-            address = listening[1]
-            heard.listens("*" if address == "All Interfaces" else normalise_address(address), port_number(listening[2]))
+        if _testifies(heard, line, at):
+            return
+
+
+def _testifies(heard: Testimony, line: str, at: int) -> bool:
+    """Keep what a message says; tell whether it said anything."""
+    for message, meaning in EXHAUSTION:
+        if message.match(line, at):
+            heard.exhausted(meaning, line)
+            return True
+    if LISTENING_AGAIN.match(line, at):
+        heard.recovered = True
+    elif starting := STARTING.match(line, at):
+        heard.started()
+        heard.banner = starting[1]
+    elif listening := LISTENING.match(line, at):
+        address = "*" if listening[1] == "All Interfaces" else normalise_address(listening[1])
+        heard.listens(address, port_number(listening[2]))
+    else:
+        return False
+    return True
 
 
 def _beginnings(line: str, at: int) -> Iterator[int]:

@@ -17,7 +17,8 @@ from reading import facts_of
 
 from ldapdiag.evidence.addresses import CUT
 from ldapdiag.evidence.document import Document, encoding_of, lines_of
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.format import Head
+from ldapdiag.evidence.sniff import HEAD_BYTES
 from ldapdiag.evidence.socket_text import conntrack, lsof, netstat, proc_net, ss
 from ldapdiag.evidence.sockets import TcpState, Timer
 
@@ -110,8 +111,7 @@ def test_a_line_of_a_mebibyte_is_read_in_linear_time(form):
     for line in HOSTILE:
         began = time.perf_counter()
         check_reading(form, line.encode())
-        facts = [line[: 1 << 16]]
-        form.recognises(type("Head", (), {"name": "x", "lines": facts}))
+        form.recognises(Head(name="file", lines=(line[:HEAD_BYTES],)))
         assert time.perf_counter() - began < 2, line[:40]
 
 
@@ -120,7 +120,6 @@ ENDS = st.one_of(
     st.tuples(st.ip_addresses(v=6), st.ip_addresses(v=6), st.just(False)),
 ).filter(lambda ends: not any(end.is_unspecified or getattr(end, "ipv4_mapped", None) for end in ends[:2]))
 PORTS = st.integers(1, 65535)
-CONNECTED = sorted(set(TcpState) - {TcpState.UNKNOWN, TcpState.LISTEN, TcpState.TIME_WAIT})
 
 
 @st.composite
@@ -206,7 +205,7 @@ WRITERS = {
 @given(
     rows=st.lists(sockets(), max_size=12),
     writer=st.sampled_from(sorted(WRITERS)),
-    ending=st.sampled_from("\n \r\n".split(" ")),
+    ending=st.sampled_from(["\n", "\r\n"]),
 )
 def test_sockets_written_by_any_tool_are_read_back(rows, writer, ending):
     rows = [*rows, *ANCHORS]
@@ -250,7 +249,7 @@ def test_no_table_reaches_from_one_look_into_the_next():
     looks = writers.as_ss(ANCHORS), writers.as_netstat(ANCHORS), writers.as_proc_net(ANCHORS)
     for look in looks:
         first, second = facts_of(look * 2)
-        assert told(first).keys() and told(first) == told(second)
+        assert told(first) == told(second) == told(facts_of(look)[0])
 
 
 @pytest.mark.parametrize(
@@ -274,8 +273,3 @@ def test_a_damaged_public_sample_is_counted_line_by_line(data):
         at = data.draw(st.integers(0, len(sample)))
         sample[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=12))
     check_reading(data.draw(st.sampled_from(FORMATS)), bytes(sample))
-
-
-def test_a_flow_table_is_no_socket_table(captures: Path):
-    (table,) = facts_of((captures / "sockets" / "conntrack-L-snat.txt").read_bytes())
-    assert isinstance(table, FlowTable)

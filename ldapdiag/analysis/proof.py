@@ -1,0 +1,44 @@
+"""Proof: how sure one may be that a direction's ghosts are dead, and why (DESIGN, pairing, rule 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.direction import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The degree, by the contract's word for it, and the sentence that says why."""
+
+    degree: Literal["certain", "likely", "possible"]
+    because: str
+
+
+def proof_of(direction: Direction) -> Proof:
+    """Return how sure it is that a direction's ghosts are dead.
+
+    Certain needs a positive proof of every one; that the client's table lacks them is none, since a table shows one
+    network namespace.
+    """
+    if direction.ghost_ports is None:
+        return Proof("possible", "How many is known, but not which: some of the missing ones may just have closed.")
+    if direction.box_lacks == direction.ghosts:
+        boxes = " and ".join(direction.boxes)
+        return Proof(
+            "certain", f"{boxes} carries the living ones and has no entry for any of these {direction.ghosts}."
+        )
+    unanswered = direction.probing + direction.leftovers
+    if unanswered >= direction.ghosts:
+        return Proof("certain", "Nobody answers the keepalive probes or the last packets of any of them.")
+    proven = f" {unanswered} of them are proven: nobody answers their probes." if unanswered else ""
+    if direction.selected:
+        return Proof("possible", f"A table without its header may be a selection of rows.{proven}")
+    where = " or ".join(direction.client_hosts)
+    return Proof(
+        "likely",
+        f"Not certain: a table shows one network namespace, and a container or zone on {where} would not be in it."
+        f"{proven} The table of the box between them would settle it.",
+    )
