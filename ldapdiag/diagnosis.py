@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+VERDICTS = (Finding, Clear, NotJudged)
+"""What a check may say."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
@@ -36,10 +39,15 @@ class Diagnosis:
     facts: Facts
 
     @property
+    def found(self) -> tuple[tuple[str, Finding], ...]:
+        """Return what is wrong, worst first, each with the id of its check."""
+        found = [(one.check, one.verdict) for one in self.judged if isinstance(one.verdict, Finding)]
+        return tuple(sorted(found, key=lambda pair: -pair[1].severity))
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """Return what is wrong, worst first."""
-        found = [one.verdict for one in self.judged if isinstance(one.verdict, Finding)]
-        return tuple(sorted(found, key=lambda finding: -finding.severity))
+        return tuple(finding for _, finding in self.found)
 
     def roles(self, host: Host) -> tuple[str, ...]:
         """Return what a host is here: server, client, box; roles belong to sockets, so it may be several."""
@@ -145,7 +153,7 @@ class Binding:
 
 
 def bindings(needs: Sequence[Need], facts: Facts) -> Iterator[Binding]:
-    """Yield a binding per host that has the first needed fact; one without host when only whole tuples are asked for."""
+    """Yield a binding per host that has the first needed fact; one, without host, when only tuples are asked for."""
     leading = next((need for need in needs if not need.optional), None)
     if leading is None:
         yield _bind(needs, facts, "")
@@ -202,15 +210,17 @@ def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
         spoken = 0
         try:
             for verdict in check(**binding.arguments):
-                if not isinstance(verdict, Finding | Clear | NotJudged):
-                    raise TypeError(f"{check.id} yielded {verdict!r}, which is no verdict")
                 spoken += 1
-                yield verdict
+                yield verdict if isinstance(verdict, VERDICTS) else _no_verdict(verdict)
         except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
             yield Crashed(subject=subject, reason=_told(error), where=_place(error))
             continue
         if not spoken:
             yield Crashed(subject=subject, reason="the check yielded no verdict")
+
+
+def _no_verdict(yielded: object) -> Crashed:
+    return Crashed(subject=None, reason=f"the check yielded {yielded!r}, which is no verdict"[:200])
 
 
 def _told(error: Exception) -> str:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.rows import End, endpoints_of, hidden, ldap_rows
+from ldapdiag.analysis.looks import Look
+from ldapdiag.analysis.rows import End, Peer, endpoints_of, hidden, rows_by_peer
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -14,7 +15,8 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 
 MANY, SOME = 100, 10
 SHARE = 0.1
-SEVERAL = "several clients"
+Groups = Mapping[Peer, Sequence[int]]
+OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 
 @check
@@ -22,9 +24,9 @@ def judge(host: Host, servers: tuple[DirectoryServer, ...], hosts: tuple[Host, .
     """Connections that the peer has closed and this end keeps.
 
     ## What it looks at
-    LDAP sockets in the state CLOSE-WAIT: the peer has sent its last word, and the program at this end has not closed.
-    At the server they are counted by client (clients with fewer than 10 each are taken together when they add up to
-    10 or more: `peer` is null), at the client by the endpoint they lead to.
+    LDAP sockets in the state CLOSE-WAIT: the peer has closed, and the program at this end has not. At the server they
+    are counted by client address (clients with fewer than 10 each are taken together when they add up to 10 or more;
+    `peer` is null then), at the client by the endpoint of the server.
 
     high: 100 or more. medium: 10 or more. info: fewer. At the server one step worse (critical, high, low) when those
     of all clients are 10 % or more of its open connections.
@@ -42,22 +44,103 @@ def judge(host: Host, servers: tuple[DirectoryServer, ...], hosts: tuple[Host, .
     ## When it is harmless
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
     """
-    missing = hidden(host.now, host.host)
     if host.now is None:
-        yield NotJudged(
-            subject=host.host, reason=f"no table of {host.host}'s sockets", missing=(SocketTable.kind,), how=Host.how
-        )
+        reason = f"no table of {host.host}'s sockets"
+        yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=Host.how)
         return
     own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
-    known = endpoints_of(servers, hosts)
-    living = ldap_rows(host.now.sockets, (TcpState.ESTABLISHED,), own, known)
-    closed = ldap_rows(host.now.sockets, (TcpState.CLOSE_WAIT,), own, known)
-    stuck = _of_server(closed) >= SHARE * (_of_server(closed) + _of_server(living))
-    for (end, peer), rows in _taken_together(closed):
-        yield _finding(host, end, peer, rows, worse=stuck and end is End.SERVER)
-    for end, peer in sorted({*living, *closed} - {*closed}) or ([] if closed else [(None, host.host)]):
-        subject = _subject(host, end, peer) if end else host.host
-        if missing is not None:
-            yield NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+    connections = rows_by_peer(host.now.sockets, OPEN, host.host, own, endpoints_of(servers, hosts))
+    closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(host.now, rows))}
+    stuck = _at_server(closed) >= SHARE * _at_server(connections)
+    for peer, rows in sorted(_taken_together(closed).items()):
+        yield _finding(host, host.now, peer, rows, worse=stuck and peer.end is End.SERVER)
+    missing = hidden(host.now, host.host)
+    for subject, count in _the_rest(host, connections, closed):
+        if missing is None:
+            yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")
         else:
-            yield Clear(subject=subject, reason=f"none of {len(living.get((end, peer), ()))} is in CLOSE-WAIT")
+            yield NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+
+
+def severity_of(count: int, *, worse: bool) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    severity = Severity.HIGH if count >= MANY else Severity.MEDIUM if count >= SOME else Severity.INFO
+    return Severity(severity + worse)
+
+
+def _the_rest(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple[str, int]]:
+    """Yield the subjects without a finding, and their connections; the host itself when it has none at all."""
+    if not connections:
+        yield host.host, 0
+    for peer in sorted(set(connections) - set(closed)):
+        yield _subject(host, peer), len(connections[peer])
+
+
+def _waiting(look: Look, rows: Sequence[int]) -> list[int]:
+    return [row for row in rows if look.sockets.state[row] is TcpState.CLOSE_WAIT]
+
+
+def _at_server(groups: Groups) -> int:
+    return sum(len(rows) for peer, rows in groups.items() if peer.end is End.SERVER)
+
+
+def _taken_together(closed: Groups) -> Groups:
+    """Return the groups, with a server's clients that have few each in one, when that makes some."""
+    few = {peer: rows for peer, rows in closed.items() if peer.end is End.SERVER and len(rows) < SOME}
+    if len(few) < 2 or _at_server(few) < SOME:
+        return closed
+    together = Peer(End.SERVER, "", next(iter(few)).server)
+    return {peer: rows for peer, rows in closed.items() if peer not in few} | {
+        together: sum(map(list, few.values()), [])
+    }
+
+
+def _subject(host: Host, peer: Peer) -> str:
+    name = peer.name or "several clients"
+    return f"{name} -> {host.host}" if peer.end is End.SERVER else f"{host.host} -> {name}"
+
+
+def _finding(host: Host, look: Look, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
+    owner = owner_of(look, rows)
+    return Finding(
+        subject=_subject(host, peer),
+        key=f"{host.host}|{peer.end}|{peer.name or 'several clients'}",
+        severity=severity_of(len(rows), worse=worse),
+        confidence=Confidence.CERTAIN,
+        title=_title(host, peer, len(rows), owner),
+        detail="\n".join(_sentences(look, peer, rows)),
+        observed={
+            "host": host.host,
+            "end": str(peer.end),
+            "peer": peer.name or None,
+            "connections": len(rows),
+            "owner": owner,
+        },
+        server=peer.server or None,
+        hosts=(host.host,),
+        origins=look.origins,
+    )
+
+
+def owner_of(look: Look, rows: Sequence[int]) -> str | None:
+    """Return the program that holds most of these sockets; None when the table shows none."""
+    owners = Counter(look.sockets.owner[row] for row in rows if look.sockets.owner[row]) if look.sockets.owner else None
+    return max(sorted(owners), key=owners.__getitem__) if owners else None
+
+
+def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:
+    connections = f"{count} connection{'s' * (count != 1)}"
+    if peer.end is End.SERVER:
+        return f"{owner or 'The server'} on {host.host} keeps {connections} that {peer.name or 'its clients'} closed"
+    return f"{owner or 'An application'} on {host.host} keeps {connections} that {peer.name} closed"
+
+
+def _sentences(look: Look, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
+    if peer.end is End.SERVER:
+        yield "The server does not close them (CLOSE-WAIT): its threads are stuck, or too few."
+        waiting = sum(look.sockets.inode[row] == 0 for row in rows) if look.sockets.inode else 0
+        if waiting:
+            yield f"{waiting} of them it has not even accepted (inode 0): see accept-queue-overflow."
+    else:
+        yield "The server or a proxy closed them, and the application has not noticed (CLOSE-WAIT)."
+        yield "Let its pool test a connection before use, with a maximum idle time below the server's idle timeout."

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ldapdiag.analysis.accounts import Accounts
 from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.direction import Direction, Style
+from ldapdiag.analysis.direction import Direction, Join
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
+from ldapdiag.analysis.story import clients_of, of_ghosts, reasons
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
@@ -66,8 +66,8 @@ def judge(
         elif direction.unproven:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{sum(direction.unproven.values())} of {direction.server_count} have no living counterpart, none "
-                f"of them proven dead: {told(direction)}",
+                reason=f"{direction.unread} of {direction.server_count} have no living counterpart, none of them is "
+                f"proven dead: {reasons(direction.unproven)}",
                 how="look at the client, the server and the client again, with ages: ss -tanoi",
             )
         else:
@@ -83,15 +83,21 @@ def _finding(
     descriptors: Descriptors | None,
 ) -> Finding:
     owners = accounts.of_ghosts(direction) if accounts else None
-    proof = proof_of(direction)
+    ports = direction.ghost_ports
     return Finding(
         subject=direction.subject,
-        key=f"{direction.client}|{direction.server}",
+        key=direction.key,
         severity=severity_of(direction, total, descriptors),
-        confidence=Confidence(proof.degree),
+        confidence=Confidence(proof_of(direction).degree),
         title=_title(direction),
-        detail="\n".join(_sentences(direction, server, bounds, owners, proof.because)),
-        observed=observed(direction) | {"accounts": owners},
+        detail="\n".join(of_ghosts(direction, server, bounds, owners)),
+        observed=direction.observed
+        | {
+            "ghosts": direction.ghosts,
+            "unproven": sum(direction.unproven.values()) + direction.closing,
+            "ghost_client_ports": None if ports is None else list(ports),
+            "accounts": owners,
+        },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
         origins=direction.origins,
@@ -114,85 +120,19 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
     return Severity.MEDIUM
 
 
-def told(direction: Direction) -> str:
-    """Return why some sockets without a living counterpart are not claimed, with their numbers."""
-    return "; ".join(f"{count} ({reason})" for reason, count in direction.unproven.items())
-
-
-def observed(direction: Direction) -> dict[str, Any]:
-    """Return the numbers by the contract's keys."""
-    return {
-        "server": direction.server,
-        "client": direction.client,
-        "client_hosts": list(direction.client_hosts),
-        "server_count": direction.server_count,
-        "client_count": direction.client_count,
-        "matched": direction.matched,
-        "ghosts": direction.ghosts,
-        "unproven": sum(direction.unproven.values()) + direction.closing,
-        "ghost_client_ports": None if direction.ghost_ports is None else list(direction.ghost_ports),
-        "pairing": str(direction.join),
-        "path": str(direction.path),
-        "style": str(direction.style),
-    }
-
-
 def _living(direction: Direction, server: str) -> str:
     closing = f", and {direction.closing} were opening or closing just then" if direction.closing else ""
-    return f"{direction.server_count} at {server}, {direction.matched} of them living at {_clients(direction)}{closing}"
-
-
-def _clients(direction: Direction) -> str:
-    return " and ".join(direction.client_hosts) or direction.client
+    return (
+        f"{direction.server_count} at {server}, {direction.matched} of them living at {clients_of(direction)}{closing}"
+    )
 
 
 def _title(direction: Direction) -> str:
     ghosts, count = direction.ghosts, direction.server_count
-    share = "All" if ghosts == count else f"{ghosts} of the"
-    if direction.translated_by is not None and direction.join == "box-table":
-        return f"{share} {count} connections from {direction.client} no longer exist behind it (NAT on {direction.translated_by})"
-    where = _clients(direction)
-    return f"{share} {count} connections from {where} no longer exist on {where}"
-
-
-def _sentences(
-    direction: Direction,
-    server: str,
-    bounds: IdleBounds | None,
-    owners: Any,
-    why: str,
-) -> Iterator[str]:
-    clients = _clients(direction)
-    if direction.style is Style.SILENT_DROP:
-        signs = [f"{direction.probing} have keepalive probes that nobody answers"] if direction.probing else []
-        signs += [f"{direction.leftovers} clients still retransmit their last packet"] if direction.leftovers else []
-        yield (
-            f"Something between {clients} and {server} forgets idle connections and tells nobody (silent drop: "
-            f"{' and '.join(signs)})."
+    share = f"All {count}" if ghosts == count else f"{ghosts} of the {count}"
+    if direction.join is Join.BOX_TABLE:
+        return (
+            f"{share} connections from {direction.client} have nobody left behind it ({direction.translated_by}: NAT)"
         )
-    else:
-        yield f"Whether something between {clients} and {server} drops them silently or resets {clients} cannot be told."
-    path = bounds.of(direction.client) if bounds else None
-    if path is not None and path.upper_seconds is not None:
-        yield f"It forgets after {_bracket(path.lower_seconds, path.upper_seconds)}: {path.source}."
-    if owners:
-        yield _belong(owners, direction.ghosts)
-    if direction.join != "4-tuple":
-        yield f"The ends were joined by {direction.join}; addresses are translated at {direction.translated_by}."
-    yield why
-    if direction.skew_excluded:
-        yield f"Not churn: {'; '.join(direction.skew_excluded)}."
-    if direction.unproven:
-        yield f"Not counted: {told(direction)}."
-
-
-def _bracket(lower: float | None, upper: float) -> str:
-    if lower is None:
-        return f"at most {upper:g} s"
-    return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
-
-
-def _belong(owners: dict[str, int], ghosts: int) -> str:
-    if len(owners) == 1:
-        return f"All {ghosts} belong to {next(iter(owners))}."
-    return "They belong to " + ", ".join(f"{account} ({count})" for account, count in owners.items()) + "."
+    where = clients_of(direction)
+    return f"{share} connections from {where} no longer exist on {where}"

@@ -10,6 +10,7 @@ from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.story import of_paths
 from ldapdiag.analysis.treatment import treatments
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
@@ -36,18 +37,18 @@ def judge(
     long a dead connection lives today (the sooner of both), when the box on the path forgets a connection (its own
     setting, or bounds from what survived and what went unanswered), and how long living connections were seen to rest.
 
-    high: there are ghosts, and one lives longer than 600 s or for ever. medium: there are ghosts that end sooner; or the
-    idle timeout is longer than the box remembers, so that clients never see the close; or it is below 60 s. low: no
-    ghosts are seen, but nothing would end one.
+    high: there are ghosts, and one lives longer than 600 s or for ever. medium: there are ghosts that end sooner; or
+    the idle timeout is longer than the box remembers, so that clients never see the close; or it is below 60 s. low:
+    no ghosts are seen, but nothing would end one.
 
     ## Why it matters
     A box that forgets idle connections makes dead ones without end; what ends them at the server decides whether they
     fill the descriptor table.
 
     ## What to do
-    In this order: drain (an idle timeout above every living rest), cure (keepalive at half the time the box remembers),
-    tidy (an idle timeout below the box's, only if that is 60 s or more). Each remedy says what it changes, its risk, and
-    how to take it back.
+    In this order: drain (an idle timeout above every living rest), cure (keepalive at half the time the box
+    remembers), tidy (an idle timeout below the box's, only if that is 60 s or more). Each remedy says what it changes,
+    its risk, and how to take it back.
 
     ## When it is harmless
     Without a box between, and with keepalive on, an idle timeout of 0 costs nothing but the wait for the probes.
@@ -66,12 +67,12 @@ def judge(
     elif advice.unread:
         yield NotJudged(
             subject=server.host,
-            reason=f"whether {advice.unread} of its connections are alive is not known; {lived(lifetime)}",
+            reason=f"whether {advice.unread} of its connections are alive is not known; {lifetime.words}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )
     else:
-        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lived(lifetime)}")
+        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lifetime.words}")
 
 
 def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
@@ -85,20 +86,6 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     if current == 0 and lifetime.keepalive is False:
         return Severity.LOW
     return None
-
-
-def lived(lifetime: GhostLifetime) -> str:
-    """Return how long a dead connection lives today, in words."""
-    if lifetime.seconds is not None:
-        ends = []
-        if lifetime.idle_timeout_seconds:
-            ends.append(f"idle timeout {lifetime.idle_timeout_seconds} s")
-        if lifetime.keepalive_seconds is not None:
-            ends.append(f"keepalive {lifetime.keepalive_seconds} s and {lifetime.probing_seconds} s of probes")
-        return f"a dead connection lives {lifetime.seconds} s today ({', '.join(ends)})"
-    if lifetime.idle_timeout_seconds == 0 and lifetime.keepalive is False:
-        return "a dead connection lives until the server restarts (no idle timeout, no keepalive)"
-    return f"how long a dead connection lives is unknown ({lifetime.idle_timeout_source})"
 
 
 def _finding(
@@ -115,7 +102,7 @@ def _finding(
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, advice, bounds),
-        detail="\n".join(_sentences(server, lifetime, advice, bounds)),
+        detail="\n".join(_sentences(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
         server=server.host,
         hosts=(server.host,),
@@ -158,28 +145,25 @@ def observed(
 def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> str:
     current, forgets = lifetime.idle_timeout_seconds, bounds.forgets_after if bounds else None
     if current and forgets is not None and current > forgets:
-        return f"The idle timeout of {current} s is longer than the {forgets:g} s the box remembers: clients never see the close"
+        return (
+            f"The idle timeout of {current} s is above the {forgets:g} s the box remembers: clients never see the close"
+        )
     if current and current < SAFE_TIDY:
         return f"The idle timeout of {current} s cuts connections that applications still want"
-    if current == 0 or current is None:
-        never = "No idle timeout ends them" if current == 0 else "What ends them is unknown"
-        return f"{never if advice.ghosts else never.replace('them', 'a dead connection')}, and {lived(lifetime)}"
-    return f"The idle timeout of {current} s lets dead connections pile up"
+    if current:
+        return f"The idle timeout of {current} s lets dead connections pile up"
+    ends = "No idle timeout ends" if current == 0 else "Unknown is what ends"
+    return f"{ends} {'them' if advice.ghosts else 'a dead connection'}: {lifetime.words}"
 
 
-def _sentences(
-    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
-) -> Iterator[str]:
-    yield f"{lived(lifetime)[0].upper()}{lived(lifetime)[1:]}."
-    for path in bounds.paths if bounds else ():
-        if path.upper_seconds is not None or path.lower_seconds is not None:
-            yield f"The path from {path.client_network} forgets after {bracket(path.lower_seconds, path.upper_seconds)}: {path.source}."
-            if path.suspects:
-                yield f"That is the default of {' and '.join(path.suspects)}."
+def _sentences(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
+    yield from of_paths(bounds)
     if advice.longest_rest is not None:
         yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
     else:
-        yield "How long living connections rest is unknown: no table with ages (ss -tanoi), no access log."
+        yield "How long living connections rest is unknown: no table with ages (ss -tanoi)."
+    if advice.hurried:
+        yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
     if server.product is not None:
         yield server.product.defaults.EXEMPTION
         if server.product.defaults.enforces_idle_only_under_activity(server.version):
@@ -187,12 +171,3 @@ def _sentences(
                 "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
                 "December 2023): on a quiet night it closes none."
             )
-
-
-def bracket(lower: float | None, upper: float | None) -> str:
-    """Return the bounds of a box's timeout in words."""
-    if lower == upper:
-        return f"{upper:g} s"
-    if lower is None:
-        return f"at most {upper:g} s"
-    return f"more than {lower:g} s" if upper is None else f"{lower:g} to {upper:g} s"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.accounts import Accounts
 from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.story import clients_of, reasons
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
@@ -49,7 +50,7 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
-                + "; ".join(f"{number} ({why})" for why, number in direction.unproven_stranded.items()),
+                f"{reasons(direction.unproven_stranded)}",
                 how="look at the server, the client and the server again, with ages: ss -tanoi",
             )
         else:
@@ -60,31 +61,23 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
-    clients = " and ".join(direction.client_hosts)
+    clients = clients_of(direction)
     exact = direction.stranded_ports is not None
     return Finding(
         subject=direction.subject,
-        key=f"{direction.client}|{direction.server}",
+        key=direction.key,
         severity=severity_of(direction),
         confidence=Confidence.LIKELY if exact and not direction.selected else Confidence.POSSIBLE,
-        title=f"{direction.stranded} of the {direction.client_count} connections {clients} holds to {server} are gone there",
+        title=f"{direction.stranded} of {clients}'s {direction.client_count} connections are gone at {server}",
         detail=(
             f"{server} has closed or lost them and {clients} was not told; the next request on each will hang.\n"
             "Not certain, because a table shows one network namespace: the server may run in another one."
         ),
-        observed={
-            "server": direction.server,
-            "client": direction.client,
-            "client_hosts": list(direction.client_hosts),
-            "server_count": direction.server_count,
-            "client_count": direction.client_count,
-            "matched": direction.matched,
+        observed=direction.observed
+        | {
             "stranded": direction.stranded,
             "unproven": sum(direction.unproven_stranded.values()),
             "stranded_client_ports": list(direction.stranded_ports or ()) if exact else None,
-            "pairing": str(direction.join),
-            "path": str(direction.path),
-            "style": str(direction.style),
             "accounts": accounts.of_all(direction) if accounts else None,
         },
         server=server,

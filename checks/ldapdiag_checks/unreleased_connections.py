@@ -8,9 +8,11 @@ from ldapdiag.analysis.accounts import Accounts
 from ldapdiag.analysis.descriptors import Descriptors
 from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.story import clients_of
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.servers.paste import host_name
 
 MANY = 100
 QUARTER, HALF = 0.25, 0.5
@@ -50,7 +52,7 @@ def judge(
         elif direction.resting is None:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{direction.matched} connections that both ends agree on, but no table tells how long they rest",
+                reason=f"both ends agree on {direction.matched} connections, but no table tells how long they rest",
                 missing=("ages",),
                 how="ss -tanoi at either end",
             )
@@ -70,13 +72,13 @@ def is_many(connections: int, descriptors: Descriptors | None) -> bool:
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None, descriptors: Descriptors | None) -> Finding:
-    clients = " and ".join(direction.client_hosts)
+    clients = clients_of(direction)
     limit = descriptors.limit if descriptors else None
     owners = accounts.of_all(direction) if accounts else None
     who = f"{' and '.join(owners)} on {clients}" if owners else clients
     return Finding(
         subject=direction.subject,
-        key=f"{direction.client}|{direction.server}",
+        key=direction.key,
         severity=Severity.HIGH if limit and direction.matched >= HALF * limit else Severity.MEDIUM,
         confidence=Confidence.CERTAIN if direction.resting == direction.matched else Confidence.LIKELY,
         title=f"{who} keeps {direction.matched} connections open and uses hardly any",
@@ -106,11 +108,11 @@ def _release(direction: Direction, clients: str) -> Remedy:
         where=Where.CLIENT,
         kind=Kind.ADVICE,
         text=(
-            f"Ask the owner of the application on {clients} for a pool with a maximum size and a maximum idle time, and "
-            "for an unbind on every path that leaves the code, errors included."
+            f"Ask the owner of the application on {clients} for a pool with a maximum size and a maximum idle time, "
+            "and for an unbind on every path that leaves the code, errors included."
         ),
         changes="The application holds as many connections as it uses.",
         risk="A pool that is too small makes requests wait.",
         undo="Restore the former size of the pool.",
-        verify=f"on {clients}: ss -tn dst {direction.server_address} | wc -l",
+        verify=f"ss -Htn dst {host_name(direction.server_address)} | wc -l",
     )

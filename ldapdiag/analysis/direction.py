@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from ldapdiag.analysis.looks import Look
 from ldapdiag.evidence.addresses import endpoint
@@ -117,6 +118,26 @@ class Direction:
     def longest_rest(self) -> float | None:
         """Return for how long the longest idle of the matched connections has rested so far."""
         return max(self.rests, default=None)
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """Return what a finding about one direction observes, by the contract's keys."""
+        return {
+            "server": self.server,
+            "client": self.client,
+            "client_hosts": list(self.client_hosts),
+            "server_count": self.server_count,
+            "client_count": self.client_count,
+            "matched": self.matched,
+            "pairing": str(self.join),
+            "path": str(self.path),
+            "style": str(self.style),
+        }
+
+    @property
+    def key(self) -> str:
+        """Return what tells this direction from all others, in a finding's id."""
+        return f"{self.client}|{self.server}"
 
     @property
     def subject(self) -> str:

@@ -96,8 +96,8 @@ def attribute(bundle: Bundle) -> Attribution:
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:
-        group = owner.get(id(fact))
-        host = group.name if group else _host_for(fact, by_folder, lone, servers)
+        its_group = owner.get(id(fact))
+        host = its_group.name if its_group is not None else _host_for(fact, by_folder, lone, servers)
         if host is None:
             gaps.append(_nobodys(fact, by_folder, servers))
         else:

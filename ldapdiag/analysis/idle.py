@@ -1,10 +1,11 @@
-"""IdleBounds: after how many idle seconds the path forgets a connection, bracketed by evidence (DESIGN, pairing, rule 6)."""
+"""IdleBounds: after how many idle seconds the path forgets a connection (DESIGN, pairing, rule 6)."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts import Host
@@ -37,6 +38,16 @@ class PathBounds:
     box: str | None = None
     """The box whose own setting this is."""
     suspects: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Return the bounds as a person says them."""
+        lower, upper = self.lower_seconds, self.upper_seconds
+        if lower is None:
+            return "an unknown time" if upper is None else f"at most {upper:g} s"
+        if upper is None:
+            return f"more than {lower:g} s"
+        return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +125,7 @@ def network(address: str) -> str:
 def box_settings(
     pairing: Pairing, kernels: Iterable[KernelSettings], flows: Sequence[FlowTable]
 ) -> tuple[Setting, ...]:
-    """Return the timeouts of the boxes that sit on a path: a host that owns neither end, or whose table holds a flow."""
+    """Return the timeouts of boxes on a path: hosts that own neither end, or whose table holds a flow."""
     ends = {pairing.host} | {name for direction in pairing.directions for name in direction.client_hosts}
     tracking = {table.origin.host for table in flows}
     found = []
@@ -137,7 +148,7 @@ def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
     has been used again. Its rest counts no further than the keepalive interval, which may have kept the path open.
     """
     longest: dict[str, float] = {}
-    for first, second in zip(host.looks, host.looks[1:], strict=False):
+    for first, second in pairwise(host.looks):
         if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
             continue
         apart = (second.taken.start - first.taken.end).total_seconds()
@@ -154,7 +165,7 @@ def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
 def agreed(measured: Sequence[float]) -> float | None:
     """Return the smallest of the measurements that another one confirms."""
     ordered = sorted(measured)
-    for one, following in zip(ordered, ordered[1:], strict=False):
+    for one, following in pairwise(ordered):
         if following - one <= max(1.0, one * AGREEMENT):
             return one
     return None

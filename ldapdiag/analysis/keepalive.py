@@ -39,6 +39,18 @@ class GhostLifetime:
             ends.append(self.keepalive_seconds + self.probing_seconds)
         return min(ends, default=None)
 
+    @property
+    def words(self) -> str:
+        """Return how long a dead connection lives today, as a person says it."""
+        if self.seconds is None:
+            if self.idle_timeout_seconds == 0 and self.keepalive is False:
+                return "a dead connection lives until the server restarts (no idle timeout, no keepalive)"
+            return f"how long a dead connection lives is unknown ({self.idle_timeout_source})"
+        ends = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
+        if self.keepalive_seconds is not None:
+            ends.append(f"keepalive {self.keepalive_seconds} s and {self.probing_seconds} s of probes")
+        return f"a dead connection lives {self.seconds} s today ({', '.join(ends)})"
+
 
 def live(server: DirectoryServer, host: Host) -> GhostLifetime:
     """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""

@@ -93,7 +93,8 @@ def wavering(tellings: Sequence[SocketTable]) -> frozenset[Key]:
         {key for key, state in zip(table.keys(), table.state, strict=True) if state is TcpState.ESTABLISHED}
         for table in whole
     ]
-    return frozenset(set[Key]().union(*established).difference(set.intersection(*established)))
+    first, *others = established
+    return frozenset(first.union(*others) - first.intersection(*others))
 
 
 def is_whole(table: SocketTable) -> bool:

@@ -133,8 +133,8 @@ def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing
     if not peers:
         return None
     return Missing(
-        reason=f"the server shows no connection from {ends.client}, but some from {', '.join(sorted(peers)[:3])}, which "
-        "no host read owns: its address may be translated",
+        reason=f"the server shows no connection from {ends.client}, but some from {', '.join(sorted(peers)[:3])}, "
+        "which no host read owns: its address may be translated",
         lacks=(FlowTable.kind,),
         how=FlowTable.how,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
@@ -25,8 +26,20 @@ class End(StrEnum):
     CLIENT = "client"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Peer:
+    """What an LDAP socket is connected with."""
+
+    end: End
+    """This end, not the peer's."""
+    name: str
+    """A client's address, or a server's endpoint."""
+    server: str = ""
+    """The server's host at either end; empty when it is not in the evidence."""
+
+
 def endpoints_of(servers: Iterable[DirectoryServer], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
-    """Return the name of the server that answers on an address and port, for every one that is known."""
+    """Return the host of the server that answers on an address and port, for every one that is known."""
     addresses = {host.host: host.addresses for host in hosts}
     return {
         (address, port): server.host
@@ -36,34 +49,35 @@ def endpoints_of(servers: Iterable[DirectoryServer], hosts: Iterable[Host]) -> d
     }
 
 
-def ldap_rows(
+def rows_by_peer(
     table: SocketTable,
     states: Collection[TcpState],
-    own_ports: Collection[int],
-    others: Collection[tuple[str, int]] = (),
-) -> Mapping[tuple[End, str], list[int]]:
-    """Return the rows in these states that are LDAP connections, by end and peer: a client's address, a server's endpoint.
+    host: str,
+    ports: Collection[int],
+    known: Mapping[tuple[str, int], str],
+) -> Mapping[Peer, Sequence[int]]:
+    """Return the rows of a host's table that are LDAP connections in these states, by peer.
 
-    A remote endpoint is a server's when its port is a registered one, when it is one of the `others`, or when it is
-    on this host.
+    The server's end has one of the host's own LDAP `ports`; the client's end leads to a registered port, to a known
+    endpoint, or to a server on the same host.
     """
-    found: dict[tuple[End, str], list[int]] = defaultdict(list)
+    found: dict[Peer, list[int]] = defaultdict(list)
     for row, (_, port, address, remote) in enumerate(table.keys()):
         if table.state[row] not in states:
             continue
-        if port in own_ports:
-            found[End.SERVER, address].append(row)
-        elif remote in LDAP_PORTS or (address, remote) in others or (is_loopback(address) and remote in own_ports):
-            found[End.CLIENT, endpoint(address, remote)].append(row)
+        if port in ports:
+            found[Peer(End.SERVER, address, host)].append(row)
+        elif remote in ports and is_loopback(address):
+            found[Peer(End.CLIENT, endpoint(address, remote), host)].append(row)
+        elif remote in LDAP_PORTS or (address, remote) in known:
+            found[Peer(End.CLIENT, endpoint(address, remote), known.get((address, remote), ""))].append(row)
     return found
 
 
-def hidden(look: Look | None, host: str) -> Missing | None:
+def hidden(look: Look, host: str) -> Missing | None:
     """Return why a look may lack rows, so that the absence of one proves nothing; None when it shows all."""
-    states = set(look.sockets.state) if look else set()
-    if look is None:
-        reason = f"no table of {host}'s sockets"
-    elif TcpState.UNKNOWN in states:
+    states = set(look.sockets.state)
+    if TcpState.UNKNOWN in states:
         reason = f"the table of {host} has no column of states"
     elif states == {TcpState.LISTEN}:
         reason = f"the table of {host} lists listening sockets only"

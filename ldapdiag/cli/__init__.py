@@ -17,7 +17,7 @@ def main() -> None:
         sys.exit(0)
     except KeyboardInterrupt:
         sys.exit("ldapdiag: interrupted")
-    except Exception as error:  # noqa: BLE001  the last resort: a bug is said in a line
+    except Exception as error:
         if os.environ.get("LDAPDIAG_TRACEBACK"):
             raise
         sys.stderr.write(

@@ -36,18 +36,13 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps],
         "passed_over": [{"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over],
         "verdicts": [_verdict(one) for one in diagnosis.judged],
-        "findings": [_finding(one, check) for check, one in _findings(diagnosis)],
+        "findings": [_finding(one, check) for check, one in diagnosis.found],
     }
 
 
 def moment(at: datetime) -> str:
     """Return a time in ISO 8601, UTC, to the second or as exact as it is."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _findings(diagnosis: Diagnosis) -> list[tuple[str, Finding]]:
-    found = [(one.check, one.verdict) for one in diagnosis.judged if isinstance(one.verdict, Finding)]
-    return sorted(found, key=lambda pair: -pair[1].severity)
 
 
 def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:

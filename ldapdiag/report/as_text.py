@@ -62,9 +62,8 @@ class Screen:
         for server in self.diagnosis.facts.every(DirectoryServer):
             self.console.print(Text(self.summary(server), style="bold"))
         self.console.print()
-        told = {one.verdict.title: one.check for one in self.diagnosis.judged if isinstance(one.verdict, Finding)}
-        for finding in self.diagnosis.findings:
-            self.finding(finding, told[finding.title])
+        for check, finding in self.diagnosis.found:
+            self.finding(finding, check)
         self.crashed()
         self.clear()
         self.not_judged()
@@ -124,7 +123,7 @@ class Screen:
             yield f"and {len(rows) - len(shown)} more with {rest}"
 
     def remedy(self, number: int, remedy: Remedy) -> None:
-        """Print a remedy; the first one with its commands, the others with -v. Commands stand at the margin, to be pasted."""
+        """Print a remedy; the first one with its commands, the others with -v."""
         needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
         self.indented(f"{number}  {remedy.title}  (at {remedy.target}{needs})", style="bold")
         if remedy.kind == "advice":
@@ -206,13 +205,14 @@ class Screen:
         parts = [
             f"{len(real)} finding{'s' * (len(real) != 1)}",
             *([f"{critical} critical"] if critical else []),
-            f"evidence: {len(self.diagnosis.hosts)} hosts, {len(files)} files, {sum(files.values())} lines not understood",
+            f"evidence: {len(self.diagnosis.hosts)} hosts, {len(files)} files, "
+            f"{sum(files.values())} lines not understood",
             *([f"{len(bundle.passed_over)} files passed over (-v lists them)"] if bundle.passed_over else []),
         ]
         self.console.print()
         self.console.print(Text(" · ".join(parts), style="dim"))
         if real:
-            first = next(one.check for one in self.diagnosis.judged if one.verdict is real[0])
+            first = self.diagnosis.found[0][0]
             self.console.print(Text(f"ldapdiag checks {first} explains · -v shows every command", style="dim"))
 
     def labelled(self, label: str, text: str, style: str) -> None:
@@ -226,10 +226,10 @@ class Screen:
 
     def indented(self, text: str, style: str = "") -> None:
         """Print a text behind the margin, wrapped there."""
-        self.console.print(Padding(Text(neutral(text), style=style), (0, 0, 0, MARGIN)))
+        self.console.print(Padding.indent(Text(neutral(text), style=style), MARGIN))
 
     def verbatim(self, text: str) -> None:
-        """Print commands at the left edge, never wrapped: an LDIF line with blanks in front continues the one before."""
+        """Print commands at the left edge, never wrapped: a blank in front of an LDIF line would fold it (RFC 2849)."""
         for line in neutral(text, lines=True, longest=1 << 20).splitlines():
             self.console.print(Text(line), soft_wrap=True)
 

@@ -36,7 +36,7 @@ class Piece:
         """Open it for reading."""
         if self.location == STANDARD_INPUT:
             return sys.stdin.buffer
-        return open(self.location, "rb", buffering=0)  # noqa: PTH123, SIM115  closed by whoever reads it
+        return open(self.location, "rb", buffering=0)  # noqa: PTH123  closed by whoever reads it
 
 
 def find(named: str) -> Iterator[Piece | Gap | PassedOver]:

@@ -72,7 +72,6 @@ def _read(piece: Piece, basket: Basket) -> None:
 
 def _seen(stream: BinaryIO, basket: Basket) -> bool:
     """Tell whether this very file was read before, under another name."""
-
     status = os.fstat(stream.fileno())
     identity = (status.st_dev, status.st_ino)
     if identity in basket.read:

@@ -4,7 +4,8 @@
 
 slapd writes it when tcp wrappers refuse a client: by a rule in hosts.deny, or because the rules could not be opened for
 want of a descriptor. In the second case the number is the last one of the process: no connection of this life of the
-server has had a higher one, and the next number is a limit somebody set, 128 or 1024 or 65535. Source: servers/slapd/daemon.c, hosts_ctl() in libwrap; measured with ulimit -n 128.
+server has had a higher one, and the next number is a limit somebody set, 128 or 1024 or 65535.
+Source: servers/slapd/daemon.c, hosts_ctl() in libwrap; measured with ulimit -n 128.
 """
 
 from __future__ import annotations

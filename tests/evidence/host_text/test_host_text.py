@@ -66,6 +66,12 @@ class TestProcessLimits:
         (limits,) = facts_of((captures / "openldap" / "fd-exhaustion" / "proc-limits.txt").read_bytes())
         assert limits.open_files_soft == 128
 
+    def test_says_when_it_holds_more_than_one_process(self) -> None:
+        row = "Max open files            {0}                 {0}                files     \n"
+        (limits,) = facts_of(row.format(1024) + row.format(4096) + "?\n")
+        assert (limits.open_files_soft, limits.origin.not_understood) == (4096, 1)
+        assert "more than one process" in limits.origin.notes[0]
+
     def test_unlimited_is_none(self) -> None:
         (limits,) = facts_of("Max open files            unlimited            unlimited            files     \n")
         assert (limits.open_files_soft, limits.open_files_hard) == (None, None)

@@ -62,13 +62,13 @@ def test_with_wide_an_address_of_23_characters_is_whole():
     short = "tcp6 0 0 2001:db8:0:1::4:5:40003 2001:db8::1:389 ESTABLISHED\n"
     long = "tcp6 0 0 2001:db8:1234:5678:9abc:def0:1234:5678:389 :::* LISTEN\n"
     assert read(short).local_address[0].endswith(CUT)
-    assert read(short + long).local_address[0] == "2001:db8:0:1:0:4:5:0".removesuffix(":0") or True
-    assert read(short + long).local_address == read(long + short).local_address[::-1]
+    assert read(short + long).local_address[0] == "2001:db8:0:1::4:5"
+    assert read(long + short).local_address[1] == "2001:db8:0:1::4:5"
 
 
 def test_names_stand_for_the_ports_of_ldap(captures):
     table = read((captures / "sockets" / "netstat-ta.txt").read_bytes())
-    assert table.local_port.count(389) == 8
+    assert table.local_port.count(389) == 7
     assert table.local_port.count(636) == 1
     assert table.local_address[0] == "127.0.0.1"
 
@@ -82,8 +82,7 @@ def test_a_name_can_be_joined_by_its_port_only():
 # net-tools 1.60 has no tcp6 and prints the mapped prefix; busybox likewise. Rows written after their sources.
 def test_old_net_tools_show_the_mapped_prefix():
     table = row_of("tcp        0      0 ::ffff:10.77.1.2:389    ::ffff:10.77.2.2:40001  ESTABLISHED")
-    assert list(table.keys()) == [("10.77.1.2", 389, "10.77.2.2" + "", 40001)] or table.remote_address[0].endswith(CUT)
-    assert table.local_address == ["10.77.1.2"]
+    assert list(table.keys()) == [("10.77.1.2", 389, "10.77.2.2", 40001)]
 
 
 def test_old_net_tools_cut_the_mapped_address():
@@ -189,7 +188,8 @@ def test_rows_of_other_kinds_are_understood_and_passed_over():
 
 def test_a_line_of_something_else_is_counted():
     table = read(
-        f"{HEADING}{COLUMNS}\ntcp 0 0 0.0.0.0:389 0.0.0.0:* LISTEN\nlpqtcp 0 0 a:1 b:2 LISTEN\ntcp 0 0 10.0.0.1:389 10.0\n"
+        f"{HEADING}{COLUMNS}\n"
+        "tcp 0 0 0.0.0.0:389 0.0.0.0:* LISTEN\nlpqtcp 0 0 a:1 b:2 LISTEN\ntcp 0 0 10.0.0.1:389 10.0\n"
     )
     assert len(table) == 1
     assert table.origin.not_understood == 2

@@ -9,18 +9,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import writers
-from conftest import CAPTURES, CORPUS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import facts_of
 
+import writers
+from conftest import CAPTURES, CORPUS
 from ldapdiag.evidence.addresses import CUT
 from ldapdiag.evidence.document import Document, encoding_of, lines_of
 from ldapdiag.evidence.format import Head
 from ldapdiag.evidence.sniff import HEAD_BYTES
 from ldapdiag.evidence.socket_text import conntrack, lsof, netstat, proc_net, ss
 from ldapdiag.evidence.sockets import TcpState, Timer
+from reading import facts_of
 
 FORMATS = [module.FORMAT for module in (ss, netstat, proc_net, lsof, conntrack)]
 SAMPLES = sorted((CAPTURES / "sockets").glob("*.txt"))

@@ -1,0 +1,127 @@
+"""stalled-reader: clients that do not read what the server sends them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.looks import Look
+from ldapdiag.analysis.rows import hidden
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.check import check
+from ldapdiag.evidence.addresses import endpoint
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+MANY, SOME = 10, 3
+HOW = "on the server: ss -tano > sockets.txt"
+
+Direction = tuple[str, str, int]
+"""Client address, and the server's address and port."""
+
+
+@check
+def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
+    """Clients that do not read what the server sends.
+
+    ## What it looks at
+    The server's established sockets with data that has not been acknowledged (Send-Q), by client address, and the
+    timer of each. `persist`: the client's window is closed, it does not read. `on` after one retransmission or more:
+    nobody acknowledges. Data sent for the first time is on its way, and does not count. `certain` when every window
+    is closed; otherwise `likely`, because a client that is gone, or a path that drops packets, looks the same.
+
+    high: 10 connections of one client or more. medium: 3 or more. low: fewer.
+
+    ## Why it matters
+    The server keeps the answers in memory, and 389-ds a worker thread as well, until the client reads or the server
+    gives up (nsslapd-ioblocktimeout: 10 s; olcWriteTimeout: never). A few such clients can stop all the others.
+
+    ## What to do
+    Ask who runs the client why it does not read: most often it processes one entry of a large result at a time, or
+    the process is stopped. Let it page its searches, limit what a search may return, and set the write timeout.
+
+    ## When it is harmless
+    A slow line amid a large answer: ten seconds later Send-Q has changed.
+    """
+    if host.now is None:
+        reason = f"no table of {host.host}'s sockets"
+        yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        return
+    missing = hidden(host.now, host.host)
+    directions = _directions(host.now.sockets, server)
+    for direction, rows in sorted(directions.items()):
+        yield _verdict(direction, rows, server, host.now, missing)
+    if not directions and missing is not None:
+        yield NotJudged(subject=host.host, reason=missing.reason, missing=missing.lacks, how=missing.how)
+    elif not directions:
+        yield Clear(subject=host.host, reason="no connection is established at the server")
+
+
+def severity_of(connections: int) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    return Severity.HIGH if connections >= MANY else Severity.MEDIUM if connections >= SOME else Severity.LOW
+
+
+def _directions(table: SocketTable, server: DirectoryServer) -> Mapping[Direction, Sequence[int]]:
+    """Return the rows of the server's established connections by client address and endpoint."""
+    found: dict[Direction, list[int]] = defaultdict(list)
+    for row, (address, port, client, _) in enumerate(table.keys()):
+        if table.state[row] is TcpState.ESTABLISHED and port in server.ports:
+            found[client, address, port].append(row)
+    return found
+
+
+def _verdict(
+    direction: Direction, rows: Sequence[int], server: DirectoryServer, look: Look, missing: Missing | None
+) -> Verdict:
+    client, address, port = direction
+    subject, table = f"{client} -> {endpoint(address, port)}", look.sockets
+    if table.send_queue is None:
+        reason = f"the table of {server.host} has no column Send-Q"
+        return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
+    waiting = [row for row in rows if table.send_queue[row]]
+    timers = [table.timer[row] if table.timer else None for row in waiting]
+    stalled = [row for row, timer in zip(waiting, timers, strict=True) if _is_stalled(table, row, timer)]
+    if stalled:
+        return _finding(direction, stalled, server, look)
+    if None in timers:
+        reason = f"{len(waiting)} of {len(rows)} have data in Send-Q, and the table shows no timer that tells why"
+        return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
+    if missing is not None:
+        return NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+    return Clear(subject=subject, reason=f"{len(rows)} established, {len(waiting)} with data on its way, none stalled")
+
+
+def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
+    """Tell whether the client's window is closed, or what was sent to it goes unacknowledged."""
+    repeated = table.retransmits is not None and table.retransmits[row] >= 1
+    return timer is Timer.PERSIST or (timer is Timer.RETRANSMIT and repeated)
+
+
+def _finding(direction: Direction, rows: Sequence[int], server: DirectoryServer, look: Look) -> Finding:
+    client, address, port = direction
+    table = look.sockets
+    size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0
+    closed = sum(table.timer[row] is Timer.PERSIST for row in rows) if table.timer else 0
+    count = f"{len(rows)} connection{'s' * (len(rows) != 1)}"
+    told = [f"{closed} with a closed window: the client does not read."] if closed else []
+    if closed < len(rows):
+        told.append(f"{len(rows) - closed} retransmitting: the client is gone, its host is stuck, or packets are lost.")
+    return Finding(
+        subject=f"{client} -> {endpoint(address, port)}",
+        severity=severity_of(len(rows)),
+        confidence=Confidence.CERTAIN if closed == len(rows) else Confidence.LIKELY,
+        title=f"{client} does not take the {size} bytes that {server.host} has for it on {count}",
+        detail="\n".join([*told, "Until then the server keeps the answers, and perhaps a worker thread for each."]),
+        observed={
+            "server": endpoint(address, port),
+            "client": client,
+            "connections": len(rows),
+            "bytes": size,
+        },
+        server=server.host,
+        hosts=(server.host,),
+        origins=look.origins,
+    )

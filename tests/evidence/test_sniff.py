@@ -1,0 +1,85 @@
+"""Each file is recognised by one format or by none, by what is in it."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import CAPTURES, CORPUS
+from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
+
+SOCKETS = CAPTURES / "sockets"
+TOLD_BY = {
+    "ss-": "ss",
+    "netstat-": "netstat",
+    "proc-net-": "proc-net-tcp",
+    "lsof-": "lsof",
+    "conntrack-L-": "conntrack",
+    "proc-nf_conntrack": "conntrack",
+}
+FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*") if path.is_file())
+
+
+def names(data, *, name="renamed"):
+    head = head_of(name, data[:HEAD_BYTES], whole=len(data) <= HEAD_BYTES)
+    return [form.name for form in FORMATS if form.recognises(head)]
+
+
+def content_of(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-4:]))
+def test_no_file_is_recognised_twice(path):
+    data = content_of(path)
+    told = names(data, name=path.name)
+    assert len(told) <= 1
+    assert len(names(data)) <= len(told), "another name can make a file unknown, never something else"
+    assert names(data[:4096], name=path.name) in ([], told)
+    assert len(names(data.replace(b"\n", b"\r\n"), name=path.name)) <= 1
+
+
+@pytest.mark.parametrize("path", sorted(SOCKETS.glob("*.txt")), ids=lambda path: path.name)
+def test_a_table_is_recognised_whatever_it_is_called(path):
+    expected = next((form for start, form in TOLD_BY.items() if path.name.startswith(start)), None)
+    if expected is None or path.name == "ss-s.txt":
+        pytest.skip("known, and of no use: test_unused")
+    data = path.read_bytes()
+    assert names(data) == [expected]
+    assert names(data[:4096]) == [expected]
+    assert names(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n")) == [expected]
+    assert names(data.decode().encode("utf-16")) == [expected]
+
+
+@pytest.mark.parametrize("path", sorted(SOCKETS.glob("*.txt")), ids=lambda path: path.name)
+def test_rows_are_recognised_without_their_header(path):
+    expected = next((form for start, form in TOLD_BY.items() if path.name.startswith(start)), None)
+    if expected is None or path.name in {"ss-s.txt", "ss-tn-state-established.txt"}:
+        pytest.skip("it has no header, or is nothing without it")
+    rows = path.read_bytes().splitlines(keepends=True)[2:]
+    assert names(b"".join(rows)) == [expected]
+
+
+@pytest.mark.parametrize(
+    "system", ["aix", "freebsd", "macos", "solaris", "smartos", "opensolaris", "illumos", "windows"]
+)
+def test_netstat_of_another_system_is_not_taken_for_linux(corpus, system):
+    files = sorted((corpus / "public" / "sockets").glob(f"netstat-{system}*"))
+    assert files
+    for path in files:
+        assert "netstat" not in names(path.read_bytes(), name=path.name)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "hello\n", "tcp\n", "State\n", "Proto\n", "\x00\x01"])
+def test_a_text_that_is_no_evidence_is_none(text):
+    assert recognise(head_of("notes.txt", text.encode(), whole=True)) is None
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_are_recognised_or_not(data, whole):
+    recognise(head_of("file", data, whole=whole))
