@@ -90,9 +90,8 @@ def _taken_together(closed: Groups) -> Groups:
     if len(few) < 2 or _at_server(few) < SOME:
         return closed
     together = Peer(End.SERVER, "", next(iter(few)).server)
-    return {peer: rows for peer, rows in closed.items() if peer not in few} | {
-        together: sum(map(list, few.values()), [])
-    }
+    rest = {peer: rows for peer, rows in closed.items() if peer not in few}
+    return rest | {together: [row for rows in few.values() for row in rows]}
 
 
 def _subject(host: Host, peer: Peer) -> str:

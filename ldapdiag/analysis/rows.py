@@ -61,17 +61,20 @@ def rows_by_peer(
     The server's end has one of the host's own LDAP `ports`; the client's end leads to a registered port, to a known
     endpoint, or to a server on the same host.
     """
-    found: dict[Peer, list[int]] = defaultdict(list)
+    found: dict[tuple[End, str, int], list[int]] = defaultdict(list)
     for row, (_, port, address, remote) in enumerate(table.keys()):
         if table.state[row] not in states:
             continue
         if port in ports:
-            found[Peer(End.SERVER, address, host)].append(row)
-        elif remote in ports and is_loopback(address):
-            found[Peer(End.CLIENT, endpoint(address, remote), host)].append(row)
-        elif remote in LDAP_PORTS or (address, remote) in known:
-            found[Peer(End.CLIENT, endpoint(address, remote), known.get((address, remote), ""))].append(row)
-    return found
+            found[End.SERVER, address, 0].append(row)
+        elif remote in LDAP_PORTS or (address, remote) in known or (remote in ports and is_loopback(address)):
+            found[End.CLIENT, address, remote].append(row)
+    return {
+        Peer(end, address, host)
+        if end is End.SERVER
+        else Peer(end, endpoint(address, port), host if is_loopback(address) else known.get((address, port), "")): rows
+        for (end, address, port), rows in found.items()
+    }
 
 
 def hidden(look: Look, host: str) -> Missing | None:
