@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ldapdiag.analysis.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.looks import Look
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
-from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
 
+OVERFLOWS = "TcpExtListenOverflows"
+LEAST_BACKLOG = 1024
 HOW = "on the server: ss -tane > sockets.txt; nstat -az > nstat.txt"
 
 
@@ -27,8 +29,8 @@ def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
     without an inode are connections that wait to be accepted.
 
     critical: full now, and nstat has counted overflows or an earlier look shows it full, too. high: full now.
-    medium: some wait, fewer than the queue holds or an unknown part of it, and nstat has counted overflows. low: none
-    waits, and nstat has counted overflows (`possible`: another program's listener may be meant).
+    medium: some wait, it is not seen full, and nstat has counted overflows. low: none waits, and nstat has counted
+    overflows (`possible`: they may be those of another program).
 
     ## Why it matters
     A client in the queue believes that it is connected, and its bind gets no answer. When the queue is full, the
@@ -41,41 +43,24 @@ def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
     ## When it is harmless
     An overflow long ago: after a restart every client connects at once.
     """
-    queues = [_queue(host, port) for port in sorted(server.ports)] if host.now else []
-    if host.now is None or not (known := [queue for queue in queues if queue is not None]):
-        reason = f"no table with {server.host}'s listening LDAP sockets"
-        yield NotJudged(subject=server.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
-        return
-    overflows = _count(server.counters, "TcpExtListenOverflows")
-    for queue in known:
-        subject = f"{server.host}:{queue.port}"
-        if (severity := severity_of(queue, overflows)) is not None:
-            yield _finding(server, host.now, queue, severity)
+    overflows = _counted(server, OVERFLOWS)
+    queues = tuple(accept_queues(host, server.ports))
+    for queue in queues:
+        subject, severity = f"{server.host}:{queue.port}", severity_of(queue, overflows)
+        if severity is not None:
+            yield _finding(server, host, queue, severity)
         elif queue.backlog is None:
-            reason = f"{queue.waiting} wait; {'+'.join(host.now.tellings)} does not show how many may"
+            reason = f"{queue.waiting} wait to be accepted, and the table does not show how many may"
             yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind, TcpCounters.kind), how=HOW)
         else:
             yield Clear(subject=subject, reason=f"{queue.waiting} wait to be accepted, {queue.backlog} may")
+    if not queues:
+        counted = f", and the machine has counted {overflows} overflows of some listener" if overflows else ""
+        reason = f"no table shows {server.host}'s listening LDAP sockets with their queues{counted}"
+        yield NotJudged(subject=server.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
-    """The accept queue of one port."""
-
-    port: int
-    waiting: int
-    backlog: int | None
-    """None: the table does not show it."""
-    full_before: bool = False
-    """An earlier look shows it full."""
-
-    @property
-    def full(self) -> bool:
-        """Tell whether the kernel turns new connections away: it queues one more than the backlog."""
-        return self.backlog is not None and self.waiting > self.backlog
-
-
-def severity_of(queue: Queue, overflows: int) -> Severity | None:
+def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing speaks of an overflow."""
     if queue.full:
         return Severity.CRITICAL if overflows or queue.full_before else Severity.HIGH
@@ -84,28 +69,49 @@ def severity_of(queue: Queue, overflows: int) -> Severity | None:
     return Severity.MEDIUM if queue.waiting else Severity.LOW
 
 
-def _queue(host: Host, port: int) -> Queue | None:
-    """Return the fullest queue of a port (a port may have a socket for each address), in the latest look."""
-    looks = [max(_listeners(look, port), key=lambda queue: queue.waiting - (queue.backlog or 0), default=None) for look in host.looks]
-    if not looks or looks[-1] is None:
-        return None
-    return Queue(port=port, waiting=looks[-1].waiting, backlog=looks[-1].backlog, full_before=any(queue.full for queue in looks[:-1] if queue))
+def _counted(server: DirectoryServer, name: str) -> int:
+    return server.counters.values.get(name, 0) if server.counters else 0
 
 
-def _listeners(look: Look, port: int) -> Iterator[Queue]:
-    table = look.sockets
-    if table.receive_queue is None or table.send_queue is None:
-        return
-    for row, (state, local) in enumerate(zip(table.state, table.local_port, strict=True)):
-        if state is TcpState.LISTEN and local == port:
-            yield Queue(port=port, waiting=table.receive_queue[row], backlog=table.send_queue[row] or None)
+def _finding(server: DirectoryServer, host: Host, queue: AcceptQueue, severity: Severity) -> Finding:
+    certain = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
+    return Finding(
+        subject=f"{server.host}:{queue.port}",
+        severity=severity,
+        confidence=Confidence.CERTAIN if queue.full else certain,
+        title=_title(server, queue),
+        detail="\n".join(_sentences(server, queue)),
+        observed={"server": server.host, "waiting": queue.waiting, "backlog": queue.backlog},
+        server=server.host,
+        hosts=(server.host,),
+        remedies=_remedies(server, queue),
+        origins=tuple(sorted({*(host.now.origins if host.now else ()), *server.origins_of(server.counters)})),
+    )
 
 
-def _count(counters: TcpCounters | None, name: str) -> int:
-    return counters.values.get(name, 0) if counters else 0
+def _title(server: DirectoryServer, queue: AcceptQueue) -> str:
+    wait = f"{queue.waiting} connections wait to be accepted on {server.host}:{queue.port}"
+    if queue.full:
+        return f"{wait}, the queue holds {queue.backlog}: new clients are turned away"
+    overflows = _counted(server, OVERFLOWS)
+    return f"{wait}, and an accept queue of {server.host} has overflowed {overflows} times since it was started"
 
 
-def _finding(server: DirectoryServer, look: Look, queue: Queue, severity: Severity) -> Finding:
-    counted = [f"{name} {count}" for name in ("ListenOverflows", "ListenDrops") if (count := _count(server.counters, f"TcpExt{name}"))]
-    may = "an unknown number" if queue.backlog is None else str(queue.backlog)
-    ...
+def _sentences(server: DirectoryServer, queue: AcceptQueue) -> Iterator[str]:
+    if queue.full or queue.waiting:
+        yield "Those who wait believe that they are connected, and their binds get no answer."
+    if queue.not_accepted:
+        yield f"{queue.not_accepted} established connections belong to no file yet (inode 0)."
+    if queue.full_before:
+        yield "An earlier look shows the queue full, too: this is no burst."
+    if overflows := _counted(server, OVERFLOWS):
+        drops = _counted(server, "TcpExtListenDrops")
+        yield f"nstat: {overflows} times a queue was full, {drops} new connections dropped; of all programs together."
+    yield "Why the server does not accept: see descriptor-headroom and worker-saturation."
+
+
+def _remedies(server: DirectoryServer, queue: AcceptQueue) -> tuple[Remedy, ...]:
+    if server.product is None or queue.backlog is None or not queue.full:
+        return ()
+    wanted = max(LEAST_BACKLOG, 2 * queue.waiting)
+    return (server.product.remedies.raise_backlog(server.host, queue.backlog, wanted, server.version),)

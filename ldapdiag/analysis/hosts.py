@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ldapdiag.analysis.grouping import Group, groups_of, short
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
-from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import CaptureTimes, KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.evidence.sockets import SocketTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from ldapdiag.evidence.origin import Span
-
-SAMPLE_OF_ROWS = 1000
 
 NAMES_ITS_HOST = (FlowTable, KernelSettings, TcpCounters)
 """Facts of a host that need not be a directory server: alone in a folder they make that folder a host."""
@@ -60,32 +57,11 @@ class Attribution:
     gaps: tuple[Gap, ...]
 
 
-@dataclass(slots=True)
-class Group:
-    """Tables taken to be one host's, while that is being found out."""
-
-    folder: str
-    tables: list[SocketTable]
-    addresses: set[str]
-    """Identifying local addresses."""
-    with_peers: set[str]
-    """Those of them that have connections."""
-    name: str = ""
-    merged: list[str] = field(default_factory=list)
-
-    def joins(self, other: Group) -> bool:
-        """Tell whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
-        if not self.addresses & other.addresses:
-            return bool(not self.addresses and not other.addresses and shares_rows(self.tables, other.tables))
-        contradict = self.addresses - other.addresses and other.addresses - self.addresses
-        return not contradict or shares_rows(self.tables, other.tables)
-
-
 def attribute(bundle: Bundle) -> Attribution:
     """Find the hosts, and give every fact to one."""
     times = capture_times(bundle.facts)
     facts = [_timed(fact, times) for fact in bundle.facts]
-    groups = _groups([fact for fact in facts if isinstance(fact, SocketTable)])
+    groups = groups_of([fact for fact in facts if isinstance(fact, SocketTable)])
     owner = {id(table): group for group in groups for table in group.tables}
     by_folder: dict[str, set[str]] = defaultdict(set)
     for group in groups:
@@ -114,110 +90,11 @@ def capture_times(facts: Iterable[Any]) -> dict[str, Span]:
     return {fact.origin.folder: fact.span for fact in facts if isinstance(fact, CaptureTimes)}
 
 
-def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:
-    """Tell whether two sets of tables have an established socket in common (the first thousand are looked up)."""
-    established = (
-        key
-        for table in some
-        for key, state in zip(table.keys(), table.state, strict=True)
-        if state is TcpState.ESTABLISHED
-    )
-    sample = set(islice(established, SAMPLE_OF_ROWS))
-    return any(key in sample for table in others for key in table.keys())  # noqa: SIM118  not a mapping
-
-
 def _timed(fact: Any, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds
     taken = times.get(fact.origin.folder)
     if taken is None or fact.origin.taken is not None:
         return fact
     return replace(fact, origin=replace(fact.origin, taken=taken))
-
-
-def _groups(tables: list[SocketTable]) -> list[Group]:
-    folders: dict[str, list[SocketTable]] = defaultdict(list)
-    for table in sorted(tables, key=lambda table: table.origin.path):
-        folders[table.origin.folder].append(table)
-    groups = [group for folder in sorted(folders) for group in _groups_in(folder, folders[folder])]
-    groups = _merged_across_folders(groups)
-    _name(groups, folders)
-    return groups
-
-
-def _groups_in(folder: str, tables: list[SocketTable]) -> list[Group]:
-    groups: list[Group] = []
-    unplaced: list[SocketTable] = []
-    for table in tables:
-        addresses = {address for address in set(table.local_address) if identifies_a_host(address)}
-        with_peers = _addresses_with_peers(table)
-        if not addresses and not with_peers:
-            unplaced.append(table)
-            continue
-        new = Group(folder, [table], addresses, with_peers & addresses)
-        for old in [group for group in groups if group.joins(new)]:
-            groups.remove(old)
-            new = _union(old, new)
-        groups.append(new)
-    if len(groups) == 1:
-        groups[0].tables.extend(unplaced)
-    elif unplaced:
-        groups.append(Group(folder, unplaced, set(), set()))
-    return groups
-
-
-def _addresses_with_peers(table: SocketTable) -> set[str]:
-    pairs = set(zip(table.local_address, (port > 0 for port in table.remote_port), strict=True))
-    return {address for address, has_peer in pairs if has_peer}
-
-
-def _union(one: Group, other: Group) -> Group:
-    return Group(
-        one.folder,
-        one.tables + other.tables,
-        one.addresses | other.addresses,
-        one.with_peers | other.with_peers,
-        merged=one.merged,
-    )
-
-
-def _merged_across_folders(groups: list[Group]) -> list[Group]:
-    """Join groups of different folders that share all identifying addresses seen with peers."""
-    merged: list[Group] = []
-    for group in groups:
-        twin = next(
-            (
-                one
-                for one in merged
-                if one.folder != group.folder and one.with_peers and one.with_peers == group.with_peers
-            ),
-            None,
-        )
-        if twin is None:
-            merged.append(group)
-        else:
-            twin.tables.extend(group.tables)
-            twin.addresses |= group.addresses
-            twin.merged.append(group.folder)
-    return merged
-
-
-def _name(groups: list[Group], folders: dict[str, list[SocketTable]]) -> None:
-    """Name a group after its folder when it is the only one there, else after its first file's stem."""
-    alone = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
-    for group in groups:
-        stem = group.tables[0].origin.path.rpartition("/")[2].rpartition(".")[0]
-        group.name = short(group.folder) if alone[group.folder] else stem or group.tables[0].origin.path
-    taken: set[str] = set()
-    for group in groups:
-        if group.name in taken:
-            group.name = f"{group.folder}/{group.name}" if group.name != group.folder else f"{group.name} (2)"
-        while group.name in taken:
-            group.name += "'"
-        taken.add(group.name)
-
-
-def short(folder: str) -> str:
-    """Return the last part of a folder's path, its name."""
-    return folder.rstrip("/").rpartition("/")[2] or folder
 
 
 def _lone_hosts(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
@@ -288,12 +165,5 @@ def _hosts(groups: list[Group], facts: list[Any], ldap_ports: frozenset[int]) ->
             looks=looks_of(tables[name]),
             ldap_ports=ldap_ports,
             origins=tuple(sorted(origins[name])),
-            merged_because=_because(group) if group else None,
+            merged_because=group.because if group else None,
         )
-
-
-def _because(group: Group) -> str | None:
-    if not group.merged:
-        return None
-    others = ", ".join(short(folder) for folder in group.merged)
-    return f"{others} shows the same addresses: {', '.join(sorted(group.with_peers))}"

@@ -48,7 +48,7 @@ def _drain(
                 target=server.host,
                 where=Where.SERVER,
                 kind=Kind.ADVICE,
-                text=f"Set the directory server's idle timeout to {seconds} s (the evidence does not name the product).",
+                text=f"Set the directory's idle timeout to {seconds} s (the evidence does not name the product).",
                 changes="Connections that rest longer are closed, dead ones among them.",
                 risk="A pool that rests longer must open a new connection.",
                 undo="Restore the former value.",

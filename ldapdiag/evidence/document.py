@@ -24,23 +24,24 @@ def encoding_of(head: bytes) -> str:
         return "utf-16"
     if len(head) >= 4 and head[1::2].count(0) * 4 > len(head):
         return "utf-16-le"
-    return "utf-8-sig"
+    return "utf-8"
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
-    """Yield the lines of a byte stream without their ends; bytes that are no text become \\xNN."""
+    r"""Yield the lines of a byte stream without their ends; bytes that are no text become \xNN."""
     decoder = None
     carry = ""
     for chunk in chunks:
         if decoder is None:
             decoder = codecs.getincrementaldecoder(encoding_of(chunk))(errors="backslashreplace")
+            chunk = chunk.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901  Python's utf-8-sig loses half a mark at the end
         lines = (carry + decoder.decode(chunk)).split("\n")
         carry = lines.pop()
         if len(carry) > LONGEST_LINE:
             lines.append(carry)
             carry = ""
         for line in lines:
-            yield line[:-1] if line.endswith("\r") else line
+            yield line.removesuffix("\r")
     if decoder is not None:
         carry += decoder.decode(b"", final=True)
     if carry:

@@ -1,0 +1,147 @@
+"""Grouping: which socket tables are one host's (CONTRACT: whose it is; DESIGN: pairing, rule 2)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SAMPLE_OF_ROWS = 1000
+
+
+@dataclass(slots=True)
+class Group:
+    """Tables taken to be one host's, while that is being found out."""
+
+    folder: str
+    tables: list[SocketTable]
+    addresses: set[str]
+    """Identifying local addresses."""
+    with_peers: set[str]
+    """Those of them that have connections."""
+    name: str = ""
+    merged: list[str] = field(default_factory=list)
+
+    @property
+    def because(self) -> str | None:
+        """Return why tables of several folders are one host; None when there is one folder."""
+        if not self.merged:
+            return None
+        others = ", ".join(short(folder) for folder in self.merged)
+        return f"{others} shows the same addresses: {', '.join(sorted(self.with_peers))}"
+
+    def joins(self, other: Group) -> bool:
+        """Tell whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
+        if not self.addresses & other.addresses:
+            return bool(not self.addresses and not other.addresses and shares_rows(self.tables, other.tables))
+        contradict = self.addresses - other.addresses and other.addresses - self.addresses
+        return not contradict or shares_rows(self.tables, other.tables)
+
+
+def groups_of(tables: list[SocketTable]) -> list[Group]:
+    """Return the groups of tables that are one host's, each with its name."""
+    folders: dict[str, list[SocketTable]] = defaultdict(list)
+    for table in sorted(tables, key=lambda table: table.origin.path):
+        folders[table.origin.folder].append(table)
+    groups = [group for folder in sorted(folders) for group in _groups_in(folder, folders[folder])]
+    groups = _merged_across_folders(groups)
+    _name(groups, folders)
+    return groups
+
+
+def _groups_in(folder: str, tables: list[SocketTable]) -> list[Group]:
+    groups: list[Group] = []
+    unplaced: list[SocketTable] = []
+    for table in tables:
+        addresses = {address for address in set(table.local_address) if identifies_a_host(address)}
+        with_peers = _addresses_with_peers(table)
+        if not addresses and not with_peers:
+            unplaced.append(table)
+            continue
+        new = Group(folder, [table], addresses, with_peers & addresses)
+        for old in [group for group in groups if group.joins(new)]:
+            groups.remove(old)
+            new = _union(old, new)
+        groups.append(new)
+    if len(groups) == 1:
+        groups[0].tables.extend(unplaced)
+    elif unplaced:
+        groups.append(Group(folder, unplaced, set(), set()))
+    return groups
+
+
+def _addresses_with_peers(table: SocketTable) -> set[str]:
+    pairs = set(zip(table.local_address, (port > 0 for port in table.remote_port), strict=True))
+    return {address for address, has_peer in pairs if has_peer}
+
+
+def _union(one: Group, other: Group) -> Group:
+    return Group(
+        one.folder,
+        one.tables + other.tables,
+        one.addresses | other.addresses,
+        one.with_peers | other.with_peers,
+        merged=one.merged,
+    )
+
+
+def _merged_across_folders(groups: list[Group]) -> list[Group]:
+    """Join groups of different folders that share all identifying addresses seen with peers."""
+    merged: list[Group] = []
+    for group in groups:
+        twin = next(
+            (
+                one
+                for one in merged
+                if one.folder != group.folder and one.with_peers and one.with_peers == group.with_peers
+            ),
+            None,
+        )
+        if twin is None:
+            merged.append(group)
+        else:
+            twin.tables.extend(group.tables)
+            twin.addresses |= group.addresses
+            twin.merged.append(group.folder)
+    return merged
+
+
+def _name(groups: list[Group], folders: dict[str, list[SocketTable]]) -> None:
+    """Name a group after its folder when it is the only one there, else after its first file's stem."""
+    alone = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
+    for group in groups:
+        file = group.tables[0].origin.path.rpartition("/")[2]
+        group.name = short(group.folder) if alone[group.folder] else file.rpartition(".")[0] or file
+    same = Counter(group.name for group in groups)
+    for number, group in enumerate(groups, 1):
+        if same[group.name] > 1:
+            parents = (
+                group.folder.rstrip("/").split("/")[-2:] if alone[group.folder] else [short(group.folder), group.name]
+            )
+            group.name = "/".join(parents)
+        if any(other.name == group.name for other in groups[: number - 1]):
+            group.name = f"{group.name} ({number})"
+
+
+def short(folder: str) -> str:
+    """Return the last part of a folder's path, its name."""
+    return folder.rstrip("/").rpartition("/")[2] or folder
+
+
+def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:
+    """Tell whether two sets of tables have an established socket in common (the first thousand are looked up)."""
+    established = (
+        key
+        for table in some
+        for key, state in zip(table.keys(), table.state, strict=True)
+        if state is TcpState.ESTABLISHED
+    )
+    sample = set(islice(established, SAMPLE_OF_ROWS))
+    return any(key in sample for table in others for key in table.keys())  # noqa: SIM118  not a mapping
