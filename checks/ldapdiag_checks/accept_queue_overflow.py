@@ -111,7 +111,8 @@ def _sentences(server: DirectoryServer, queue: AcceptQueue) -> Iterator[str]:
 
 
 def _remedies(server: DirectoryServer, queue: AcceptQueue) -> tuple[Remedy, ...]:
-    if server.product is None or queue.backlog is None or not queue.full:
+    if server.product is None or not queue.full:
         return ()
+    current = server.configuration.listen_backlog if server.configuration else None
     wanted = max(LEAST_BACKLOG, 2 * queue.waiting)
-    return (server.product.remedies.raise_backlog(server.host, queue.backlog, wanted, server.version),)
+    return (server.product.remedies.raise_backlog(server.host, current, wanted, server.version),)

@@ -29,7 +29,8 @@ class AcceptQueue:
 
     @property
     def full(self) -> bool:
-        """Tell whether the kernel turns new connections away; it queues one more than the backlog (sk_acceptq_is_full)."""
+        """Tell whether the kernel turns new connections away."""
+        # sk_acceptq_is_full() in include/net/sock.h: one more than the backlog may wait.
         return self.backlog is not None and self.waiting > self.backlog
 
     @property

@@ -24,6 +24,8 @@ class Descriptors:
     host: str
     used: int | None
     used_source: str
+    exact: bool
+    """False: `used` counts connections only, and the process has more open than that."""
     limit: int | None
     limit_source: str
     rate_per_hour: float | None
@@ -55,6 +57,7 @@ def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
         host=server.host,
         used=used,
         used_source=used_source,
+        exact=server.descriptors is not None,
         limit=limit,
         limit_source=limit_source,
         rate_per_hour=growth_per_hour(host, server.ports),

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ldapdiag.analysis.looks import Look
+from ldapdiag.analysis.views import Shown
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Key
@@ -153,7 +154,12 @@ class Ends:
     server_address: str
     server_port: int
     rows: list[int]
-    look: Look
+    shown: Shown
+
+    @property
+    def look(self) -> Look:
+        """Return the server's look that the rows are of."""
+        return self.shown.look
 
     def keys(self) -> Iterator[Key]:
         """Yield the key of each row, as the server writes it."""

@@ -13,7 +13,7 @@ from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ldapdiag.analysis.boxes import Box
     from ldapdiag.analysis.hosts import Host
@@ -42,7 +42,7 @@ class Sorted:
     unproven: Counter[str] = field(default_factory=Counter)
 
 
-def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box]) -> Direction:
+def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays: Collection[int] = ()) -> Direction:
     """Join one direction, and claim only what neither skew nor blindness can explain."""
     look, table = ends.look, ends.look.sockets
     looks = neighbours(client.host.looks, look)
@@ -55,6 +55,7 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box]) -> Dire
     on_path = [box for box in boxes if any(map(box.carries, ends.keys()))]
     _spare_carried(ends, rows, boxes, client.host)
     _spare_wavering(ends, rows)
+    _spare_strays(ends, rows, strays)
 
     only = [] if virtual else client_only(ends, near)
     apart = seconds_apart(look, near.look)
@@ -166,8 +167,7 @@ def client_only(ends: Ends, near: View) -> list[int]:
     unknown = [key for key in keys if key not in known]
     if not unknown:
         return []
-    other_states = set(ends.look.sockets.keys())
-    return [near.rows[key] for key in unknown if key not in other_states]
+    return [near.rows[key] for key in unknown if key not in ends.shown.keys]
 
 
 def closed_lately(ends: Ends, near: View) -> int | None:
@@ -211,6 +211,15 @@ def _spare_wavering(ends: Ends, rows: Sorted) -> None:
     if spared := len(rows.absent) - len(steady):
         rows.unproven["not in every telling of the server's table: opened or closed while it was taken"] += spared
     rows.absent = steady
+
+
+def _spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
+    """Spare rows whose port another host has open towards the server, under an address that the server does not see."""
+    ports = ends.look.sockets.remote_port
+    kept = [row for row in rows.absent if ports[row] not in strays]
+    if spared := len(rows.absent) - len(kept):
+        rows.unproven[f"another host has them open from the same ports, so {ends.client} may stand in for it"] += spared
+    rows.absent = kept
 
 
 def _persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:

@@ -49,7 +49,10 @@ class GhostLifetime:
         ends = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
         if self.keepalive_seconds is not None:
             ends.append(f"keepalive {self.keepalive_seconds} s and {self.probing_seconds} s of probes")
-        return f"a dead connection lives {self.seconds} s today ({', '.join(ends)})"
+        unless = (
+            "" if self.idle_timeout_seconds is not None else "at most "
+        )  # an idle timeout we do not know may be sooner
+        return f"a dead connection lives {unless}{self.seconds} s today ({', '.join(ends)})"
 
 
 def live(server: DirectoryServer, host: Host) -> GhostLifetime:

@@ -12,14 +12,14 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.joining import join
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.through_box import join_through
-from ldapdiag.analysis.views import Client
-from ldapdiag.evidence.addresses import is_loopback
+from ldapdiag.analysis.views import Client, Shown
+from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.looks import Look
 
@@ -75,6 +75,7 @@ class Clients:
 
 def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterator[Ends]:
     """Yield the directions the server sees, and those only a client sees, in order."""
+    shown = Shown(look)
     table = look.sockets
     rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     ends = zip(table.remote_address, table.local_address, table.local_port, strict=True)
@@ -86,10 +87,10 @@ def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterat
     }
     for client in clients.all:
         for address, remote, port in client.dialled():
-            if (remote, port) in local and (address, remote, port) not in rows:
-                rows[address, remote, port] = []
+            if (remote, port) in local and not is_loopback(remote):
+                rows.setdefault((address, remote, port), [])
     for end in sorted(rows):
-        yield Ends(*end, rows[end], look)
+        yield Ends(*end, rows[end], shown)
 
 
 def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...]) -> Direction:
@@ -107,7 +108,7 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         return join_through(ends, translator, clients.all)
     client = clients.owner(ends.client, server)
     if client is not None and not _forwards(ends, client, clients):
-        return join(ends, server, client, boxes)
+        return join(ends, server, client, boxes, strays(ends, client, clients.all))
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
@@ -115,6 +116,21 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         server_count=len(ends.rows),
         origins=ends.look.origins,
         missing=_unread(ends, client, clients, boxes),
+    )
+
+
+def strays(ends: Ends, owner: Client, clients: Iterable[Client]) -> frozenset[int]:
+    """Return the ports of other hosts' connections to this endpoint that the server does not show as theirs.
+
+    Their address was translated on the way, to the owner's perhaps: a container's host does that, and keeps the port
+    when it can.
+    """
+    return frozenset(
+        key[3]
+        for client in clients
+        if client is not owner
+        for key in client.established_to(ends.server_address, ends.server_port)
+        if key not in ends.shown.keys
     )
 
 
@@ -151,9 +167,8 @@ def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
     """
     if owner.established_to(ends.server_address, ends.server_port):
         return False
-    seen = set(ends.look.sockets.keys())
     others = [client.established_to(ends.server_address, ends.server_port) for client in clients.all]
-    return any(keys and seen.isdisjoint(keys) for keys in others)
+    return any(keys and ends.shown.keys.isdisjoint(keys) for keys in others)
 
 
 def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box, ...]) -> Missing:
@@ -164,6 +179,9 @@ def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box
         if (known := sum(map(box.carries, ends.keys())))
     ]
     aside = f" ({'; '.join(carried)})" if carried else ""
+    if not (is_exact(ends.client) and is_exact(ends.server_address)):
+        reason = f"the table cut this address, or shows a name instead{aside}: only ports could be joined"
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how="take it again: ss -tanoi, or netstat -anW")
     if owner is not None:
         reason = f"{ends.client} seems to stand in for other hosts (address translation){aside}"
         return Missing(reason=reason, lacks=(FlowTable.kind,), how=f"on {ends.client}, as root: conntrack -L")

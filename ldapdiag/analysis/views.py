@@ -48,6 +48,18 @@ class View:
         return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)
 
 
+class Shown:
+    """What the server's latest look shows, to be asked for a connection in whatever state."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """Return every row's key as the server writes it."""
+        return frozenset(self.look.sockets.keys())
+
+
 class Client:
     """A host as the other end: a view of each of its looks."""
 

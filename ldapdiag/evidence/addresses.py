@@ -122,6 +122,11 @@ def identifies_a_host(address: str) -> bool:
     return not any(parsed in bridge for bridge in CONTAINER_BRIDGES if bridge.version == parsed.version)
 
 
+def is_exact(address: str) -> bool:
+    """Tell whether an address is one, whole: not a host name, and not cut by the table that shows it."""
+    return not address.endswith(CUT)
+
+
 def endpoint(address: str, port: int) -> str:
     """Return `address:port` as people write it; IPv6 in brackets."""
     shown = "*" if port == ANY_PORT else "?" if port == UNKNOWN_PORT else str(port)

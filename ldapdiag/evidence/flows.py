@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.sockets import Key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FlowTable:
     """The TCP flows in a box's own table, as columns.
 
@@ -31,3 +31,6 @@ class FlowTable:
     """The box's word for the state: ESTABLISHED, TIME_WAIT… (nf_conntrack_proto_tcp)."""
     seconds_left: Sequence[int | None]
     """Until the box forgets the flow, if nothing passes."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self.state)} flows, from {self.origin.path}>"

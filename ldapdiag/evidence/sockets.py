@@ -44,7 +44,7 @@ Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SocketTable:
     """One telling of a host's TCP sockets. All columns have one length; None where the telling lacks a column.
 
@@ -94,6 +94,9 @@ class SocketTable:
 
     def __len__(self) -> int:
         return len(self.state)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} sockets told by {self.telling}, from {self.origin.path}>"
 
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""

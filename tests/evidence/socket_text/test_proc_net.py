@@ -6,6 +6,7 @@ import pytest
 
 import writers
 from ldapdiag.evidence.addresses import ANY, ANY_PORT
+from ldapdiag.evidence.format import Head
 from ldapdiag.evidence.socket_text import proc_net
 from ldapdiag.evidence.sockets import TcpState, Timer
 from reading import facts_of
@@ -112,6 +113,13 @@ def test_udp_is_passed_over():
     table = read(HEADER + "   0: C864C90A:9C41 6364C90A:0185 01 0:0 00:0 0 0 0 0 1\n" + udp)
     assert (len(table), table.origin.not_understood) == (1, 0)
     assert facts_of(udp, form=proc_net.FORMAT) == []
+
+
+def test_udp_is_known_by_its_rows_alone():
+    udp = "  77: 0100007F:0143 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 22 2 ff 0\n"
+    assert not proc_net.FORMAT.recognises(Head(name="udp", lines=(udp,)))
+    table = read(HEADER + "   0: C864C90A:9C41 6364C90A:0185 01 0:0 00:0 0 0 0 0 1\n" + udp)
+    assert (len(table), table.origin.not_understood) == (1, 0)
 
 
 def test_a_cut_row_is_counted():

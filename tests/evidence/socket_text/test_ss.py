@@ -65,6 +65,11 @@ def test_a_key_that_is_left_out_is_zero():
     assert (table.last_received, table.last_acknowledged, table.busy) == ([0], [4], [0])
 
 
+def test_iproute2_before_4_19_tells_only_what_was_acknowledged():
+    table = read(HEADER + ROW + "\n\t cubic rto:204 mss:1448 cwnd:10 bytes_acked:1126 bytes_received:7\n")
+    assert (table.bytes_sent, table.bytes_received) == ([1126], [7])
+
+
 def test_details_without_tcp_info_are_no_ages():
     table = read(f"{HEADER}{ROW}\n\t skmem:(r0,rb131072,t0,tb69120,f0,w0,o0,bl0,d0)\n{ROW}\n\n")
     assert table.last_received is None
@@ -77,6 +82,11 @@ def test_a_second_line_belongs_to_the_row_above_it():
     table = read(f"Netid {HEADER}{tcp}\t rto:204 lastrcv:7\n{udp}\t rto:204 lastrcv:9\n{tcp}")
     assert table.last_received == [7, None]
     assert table.origin.not_understood == 0
+
+
+def test_what_a_second_line_repeats_is_told_once():
+    table = read(f"{HEADER}{ROW} ino:5 timer:(on,1sec,1)\n\t ino:5 timer:(on,1sec,2) rto:204 lastrcv:7\n{ROW} ino:6\n")
+    assert (table.inode, table.retransmits, table.last_received) == ([5, 6], [2, 0], [7, None])
 
 
 def test_a_second_line_with_no_row_above_it_is_not_understood():
@@ -164,6 +174,15 @@ def test_sockets_of_one_state_have_no_state_in_the_text(captures):
 @pytest.mark.parametrize("name", ["ss-uan", "ss-s"])
 def test_what_is_no_table_of_tcp_is_none(captures, name):
     assert facts_of((captures / "sockets" / f"{name}.txt").read_bytes(), form=ss.FORMAT) == []
+
+
+def test_a_closed_socket_beside_others_is_tcp():
+    closed = "UNCONN     0      0               10.77.1.2:389                      0.0.0.0:*\n"
+    listener = closed.replace("UNCONN", "LISTEN")
+    assert facts_of(HEADER + closed + ROW) == [], "ss -uan prints the same, with a connected socket"
+    assert read(HEADER + closed + listener).state == [TcpState.CLOSED, TcpState.LISTEN]
+    assert read(HEADER + closed.replace("0.0.0.0:*", "10.0.0.9:389")).state == [TcpState.CLOSED]
+    assert read("tcp " + closed).state == [TcpState.CLOSED]
 
 
 def test_unix_sockets_alone_are_no_empty_table_of_tcp():

@@ -1,0 +1,84 @@
+"""conntrack-table-full: boxes that cannot track another connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.conntrack import Tracking, count_tracked
+from ldapdiag.check import check
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.host_remedies import raise_conntrack
+
+FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
+
+
+@check
+def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
+    """Boxes whose table of tracked connections is full.
+
+    ## What it looks at
+    Every host with a table of flows or with nf_conntrack parameters. Used is the larger of nf_conntrack_count and the
+    rows of the table: in a network namespace of its own the count may read 0 while the table has rows. The limit is
+    nf_conntrack_max.
+
+    critical: 95 % or more used. high: 80 % or more. medium: 60 % or more.
+
+    ## Why it matters
+    A full table drops the first packet of every new connection, of LDAP as of everything else through the box; its
+    kernel log says "nf_conntrack: table full, dropping packet". Entries may be thrown out early to make room.
+
+    ## What to do
+    Raise nf_conntrack_max, and look at what fills the table: clients that open a connection for each request leave an
+    entry in TIME_WAIT each. Do not shorten the timeout for established connections: that makes ghosts.
+
+    ## When it is harmless
+    On a host that only filters for itself and whose limit was set low on purpose.
+    """
+    tracking = count_tracked(kernels, flows)
+    if not tracking:
+        yield NotJudged(
+            subject=None,
+            reason="no host with a table of tracked connections in the evidence",
+            missing=(FlowTable.kind, KernelSettings.kind),
+            how=FlowTable.how,
+        )
+    for one in tracking:
+        yield _verdict(one)
+
+
+def severity_of(used: int, limit: int) -> Severity | None:
+    """Return how bad it is, by the numbers of the manual page; None when there is room."""
+    share = used / limit
+    if share >= FULL:
+        return Severity.CRITICAL
+    return Severity.HIGH if share >= NEARLY else Severity.MEDIUM if share >= FILLING else None
+
+
+def _verdict(tracking: Tracking) -> Verdict:
+    host, used, limit = tracking.host, tracking.used, tracking.limit
+    if limit is None or used is None:
+        lacking = "nf_conntrack_max" if limit is None else "nf_conntrack_count and the table itself"
+        how = f"on {host}, as root: sysctl -a | grep nf_conntrack > sysctl.txt; conntrack -L > conntrack.txt"
+        kind = KernelSettings.kind if limit is None else FlowTable.kind
+        return NotJudged(subject=host, reason=f"{lacking} of {host} is not in the evidence", missing=(kind,), how=how)
+    if limit == 0:
+        return Clear(subject=host, reason=f"{used} tracked, and no limit (nf_conntrack_max = 0)")
+    severity = severity_of(used, limit)
+    if severity is None:
+        return Clear(subject=host, reason=f"{used} of {limit} tracked (nf_conntrack_max)")
+    return Finding(
+        subject=host,
+        severity=severity,
+        confidence=Confidence.CERTAIN,
+        title=f"{host} tracks {used} connections of the {limit} it can ({used / limit:.0%})",
+        detail=(
+            f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
+            f"{host}, and its clients time out."
+        ),
+        observed={"host": host, "used": used, "limit": limit},
+        hosts=(host,),
+        remedies=(raise_conntrack(host, used, limit),),
+        origins=tracking.origins,
+    )

@@ -1,0 +1,131 @@
+"""descriptor-headroom: how close a server is to its last descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.descriptors import Descriptors
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.check import check
+from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+
+FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
+HOURS_LEFT = 24
+LEAST_LIMIT = 8192
+
+
+@check
+def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict]:
+    """Descriptors the server has left.
+
+    ## What it looks at
+    The open descriptors of the server's process, and the lowest of the limits that hold: that of the process, the
+    server's own setting, what the server publishes, what is built in. Where nobody counted descriptors, connections
+    are counted instead (`likely`, and at least that many), each of which may take two. Growth is that of the
+    connections from the first look to the last. Witnesses are lines of the server's log that say that it ran out.
+
+    critical: 95 % or more used; or a witness in a log that does not say that the server recovered; or less than 24 h
+    left at the measured growth. high: 80 % or more. medium: 60 % or more, or a witness, and the server recovered.
+
+    ## Why it matters
+    Without a descriptor the server takes no new connection, some products close it at once, and it may be unable to
+    open its own files. Clients that are already connected notice nothing: the incident looks like a network fault.
+
+    ## What to do
+    Find out who holds them before the limit is raised: connection-share says which account and client, and
+    ghost-connections which of them are dead; dead ones fill any limit. Then raise it.
+
+    ## When it is harmless
+    A server with a fixed number of clients may live at 60 % for years. It does not hold for one that grows.
+    """
+    used, limit = descriptors.used, descriptors.limit
+    severity = severity_of(descriptors)
+    if severity is not None:
+        yield _finding(descriptors, server, severity)
+    elif used is None or limit is None:
+        lacking = DescriptorCount if used is None else ProcessLimits
+        told = "has open" if used is None else "may open"
+        reason = f"how many descriptors {server.host} {told} is not in the evidence"
+        yield NotJudged(subject=server.host, reason=reason, missing=(lacking.kind,), how=lacking.how)
+    elif not descriptors.exact and 2 * used >= FILLING * limit:
+        reason = f"{used} connections of {limit} ({descriptors.limit_source}), each of which may take two descriptors"
+        yield NotJudged(subject=server.host, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
+    else:
+        yield Clear(subject=server.host, reason=_numbers(descriptors))
+
+
+def severity_of(descriptors: Descriptors) -> Severity | None:
+    """Return how bad it is, by the numbers of the manual page; None when there is room, or nothing is known."""
+    share, left = descriptors.share or 0.0, descriptors.hours_left
+    exhausted = bool(descriptors.witnesses)
+    if share >= FULL or (exhausted and not descriptors.recovered) or (left is not None and left < HOURS_LEFT):
+        return Severity.CRITICAL
+    if share >= NEARLY:
+        return Severity.HIGH
+    return Severity.MEDIUM if share >= FILLING or exhausted else None
+
+
+def _finding(descriptors: Descriptors, server: DirectoryServer, severity: Severity) -> Finding:
+    return Finding(
+        subject=server.host,
+        severity=severity,
+        confidence=Confidence.CERTAIN if descriptors.exact or descriptors.witnesses else Confidence.LIKELY,
+        title=_title(descriptors),
+        detail="\n".join(_sentences(descriptors)),
+        observed={
+            "server": server.host,
+            "used": descriptors.used,
+            "limit": descriptors.limit,
+            "limit_source": descriptors.limit_source,
+            "rate_per_hour": descriptors.rate_per_hour,
+            "hours_left": descriptors.hours_left,
+            "witnesses": list(descriptors.witnesses),
+        },
+        server=server.host,
+        hosts=(server.host,),
+        remedies=_remedies(descriptors, server),
+        origins=descriptors.origins,
+    )
+
+
+def _numbers(descriptors: Descriptors) -> str:
+    """Return what is used of what, as in `335 of 20000 (Max open files of the process)`."""
+    least = "" if descriptors.exact else "at least "
+    used = "an unknown number" if descriptors.used is None else f"{least}{descriptors.used}"
+    if descriptors.limit is None:
+        return f"{used} of an unknown limit"
+    return f"{used} of {descriptors.limit} ({descriptors.limit_source})"
+
+
+def _title(descriptors: Descriptors) -> str:
+    host, left, numbers = descriptors.host, descriptors.hours_left, _numbers(descriptors)
+    if descriptors.witnesses:
+        again = " and has recovered" if descriptors.recovered else ""
+        return f"{host} has run out of descriptors{again}: now {numbers}"
+    if left is not None and left < HOURS_LEFT:
+        return f"{host} runs out of descriptors in {left:.1f} h: now {numbers}"
+    return f"{host} uses {numbers} descriptors"
+
+
+def _sentences(descriptors: Descriptors) -> Iterator[str]:
+    if descriptors.witnesses:
+        yield f"Its log says: {'; '.join(descriptors.witnesses)}."
+    if not descriptors.exact and descriptors.used is not None:
+        yield f"Used is {descriptors.used_source}; the process has files open, too."
+    if (left := descriptors.hours_left) is not None:
+        yield f"It gains {descriptors.rate_per_hour:.0f} connections an hour, which leaves {left:.1f} h."
+    yield "Who holds them is in connection-share, which of them are dead in ghost-connections; any limit fills again."
+
+
+def _remedies(descriptors: Descriptors, server: DirectoryServer) -> tuple[Remedy, ...]:
+    """Return how to raise the limit, unless it is the highest the server can take."""
+    product, limit = server.product, descriptors.limit or 0
+    if product is None:
+        return ()
+    wanted, cap = max(LEAST_LIMIT, 2 * limit), product.defaults.descriptor_cap(server.version)
+    if cap is not None and limit >= cap:
+        return ()
+    current = server.configuration.max_descriptors if server.configuration else None
+    return (product.remedies.raise_descriptor_limit(server.host, current, min(wanted, cap or wanted), server.version),)

@@ -1,0 +1,66 @@
+"""Tracking: how full a box's table of tracked connections is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.evidence.flows import FlowTable
+    from ldapdiag.evidence.host_facts import KernelSettings
+    from ldapdiag.evidence.origin import Origin
+
+COUNT = "net.netfilter.nf_conntrack_count"
+LIMITS = ("net.netfilter.nf_conntrack_max", "net.nf_conntrack_max")
+"""One value under two names (Documentation/networking/nf_conntrack-sysctl.rst)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracking:
+    """One host's table of tracked connections. None: not in the evidence."""
+
+    host: str
+    used: int | None
+    used_source: str
+    limit: int | None
+    """0: no limit."""
+    origins: tuple[str, ...]
+
+
+def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable]) -> tuple[Tracking, ...]:
+    """Return how full the table of every host is that has one, or that has parameters of one.
+
+    Of the count and the rows the larger holds: in a network namespace the count may read 0 while the table has rows
+    (measured), and a table may list some protocols only.
+    """
+    settings = [kernel for kernel in kernels if any(name in kernel.values for name in (COUNT, *LIMITS))]
+    tables = list(flows)
+    hosts = sorted({origin.host for origin in _origins(settings, tables)})
+    return tuple(
+        _tracking(
+            host,
+            [kernel for kernel in settings if kernel.origin.host == host],
+            [table for table in tables if table.origin.host == host],
+        )
+        for host in hosts
+    )
+
+
+def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> Tracking:
+    counts = [(len(table.state), "the rows of its table") for table in tables]
+    counts += [(count, "nf_conntrack_count") for one in settings if (count := one.number(COUNT)) is not None]
+    limits = [limit for one in settings for name in LIMITS if (limit := one.number(name)) is not None]
+    used, source = max(counts, key=lambda count: count[0], default=(None, "unknown"))
+    return Tracking(
+        host=host,
+        used=used,
+        used_source=source,
+        limit=min(limits, default=None),
+        origins=tuple(sorted({origin.path for origin in _origins(settings, tables)})),
+    )
+
+
+def _origins(settings: Iterable[KernelSettings], tables: Iterable[FlowTable]) -> list[Origin]:
+    return [one.origin for one in settings] + [one.origin for one in tables]
