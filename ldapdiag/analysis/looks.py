@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +48,17 @@ class Look:
 
 
 def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
-    """Return the looks at one host, in order of time; those of unknown time come last, by folder."""
-    at: dict[tuple[bool, float, str], list[SocketTable]] = defaultdict(list)
+    """Return the looks at one host, in order of time; those of unknown time come last, by folder.
+
+    A file that holds several tables of one kind (a loop around ss) is as many looks, in their order.
+    """
+    at: dict[tuple[bool, float, str, int], list[SocketTable]] = defaultdict(list)
+    turns: Counter[tuple[str, frozenset[int]]] = Counter()
     for table in tables:
         taken, folder = table.origin.taken, table.origin.folder
-        at[taken is None, taken.start.timestamp() if taken else 0.0, folder].append(table)
+        turn = turns[table.origin.path, table.families]
+        turns[table.origin.path, table.families] += 1
+        at[taken is None, taken.start.timestamp() if taken else 0.0, folder, turn].append(table)
     return tuple(look(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
 
 

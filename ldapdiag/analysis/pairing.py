@@ -107,7 +107,7 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
     if translator is not None:
         return join_through(ends, translator, clients.all)
     client = clients.owner(ends.client, server)
-    if client is not None and not _forwards(ends, client, clients):
+    if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
         return join(ends, server, client, boxes, strays(ends, client, clients.all))
     return Direction(
         client=ends.client,
@@ -160,6 +160,11 @@ def _dialling(ends: Ends) -> tuple[str, str, int]:
     return ends.client, ends.server_address, ends.server_port
 
 
+def _shows_one_program(ends: Ends, owner: Client) -> bool:
+    """Tell whether server and client share a host, of which only one program's sockets are shown (lsof -p)."""
+    return owner.latest.look is ends.look and not ends.look.sockets.shows_all_programs
+
+
 def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
     """Tell whether the owner of a peer address seems to stand in for others.
 
@@ -179,6 +184,9 @@ def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box
         if (known := sum(map(box.carries, ends.keys())))
     ]
     aside = f" ({'; '.join(carried)})" if carried else ""
+    if owner is not None and _shows_one_program(ends, owner):
+        reason = f"the only table of {owner.host.host} shows one program's sockets, not those of its clients there"
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how="there: ss -tanoi > sockets.txt")
     if not (is_exact(ends.client) and is_exact(ends.server_address)):
         reason = f"the table cut this address, or shows a name instead{aside}: only ports could be joined"
         return Missing(reason=reason, lacks=(SocketTable.kind,), how="take it again: ss -tanoi, or netstat -anW")

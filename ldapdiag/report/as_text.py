@@ -205,8 +205,7 @@ class Screen:
         parts = [
             f"{len(real)} finding{'s' * (len(real) != 1)}",
             *([f"{critical} critical"] if critical else []),
-            f"evidence: {len(self.diagnosis.hosts)} hosts, {len(files)} files, "
-            f"{sum(files.values())} lines not understood",
+            f"evidence: {len(self.diagnosis.hosts)} hosts, {len(files)} files, {sum(files.values())} lines lost",
             *([f"{len(bundle.passed_over)} files passed over (-v lists them)"] if bundle.passed_over else []),
         ]
         self.console.print()
