@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.accounts import Accounts, ordered
 from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.listeners import unfit_because
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import TcpState
@@ -65,7 +66,7 @@ def judge(server: DirectoryServer, host: Host, accounts: Accounts | None = None)
 
 def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None:
     """Return the established connections at the server's end by client address; None without a table."""
-    if host.now is None:
+    if host.now is None or unfit_because(host.now.sockets, ports):
         return None
     table = host.now.sockets
     rows = zip(table.remote_address, table.local_port, table.state, strict=True)

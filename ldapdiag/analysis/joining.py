@@ -45,7 +45,7 @@ class Sorted:
 def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays: Collection[int] = ()) -> Direction:
     """Join one direction, and claim only what neither skew nor blindness can explain."""
     look, table = ends.look, ends.look.sockets
-    looks = neighbours(client.host.looks, look)
+    looks = neighbours([view.look for view in client.views], look)
     views = sorted(
         (view for view in client.views if view.look in looks), key=lambda view: seconds_apart(look, view.look) or 0.0
     )
@@ -122,6 +122,8 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
             rows.absent.append(row)
         elif states[found] in CLOSING and near.retransmits(found):
             rows.leftover.append((row, found))
+        elif states[found] is TcpState.UNKNOWN:
+            rows.unproven["in a table of the client that shows no states"] += 1
         else:
             rows.closing += 1
     return rows

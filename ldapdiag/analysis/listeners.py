@@ -38,3 +38,13 @@ def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
     registered = LDAP_PORTS.union(known)
     pairs = set(zip(table.local_port, (port in registered for port in table.remote_port), strict=True))
     return frozenset(port for port, to_ldap in pairs if port in registered and not to_ldap)
+
+
+def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
+    """Return why a table cannot say which connections a server has on these ports; None when it can."""
+    if not table.shows_connections:
+        return "lists listening sockets only"
+    states = zip(table.local_port, table.state, strict=True)
+    if any(port in ports and state is TcpState.UNKNOWN for port, state in states):
+        return "shows no states (ss was asked for one state only)"
+    return None

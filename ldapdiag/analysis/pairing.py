@@ -10,6 +10,7 @@ from ldapdiag.analysis.boxes import Box, boxes_of
 from ldapdiag.analysis.direction import Direction, Ends
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.joining import join
+from ldapdiag.analysis.listeners import unfit_because
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.through_box import join_through
 from ldapdiag.analysis.views import Client, Shown
@@ -38,13 +39,10 @@ class Pairing:
 def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
     """Join every direction that ends at this server by the strongest key that works on its path."""
     host = next(one for one in hosts if one.host == server.host)
-    if host.now is None:
-        return Missing(
-            host=server.host,
-            reason=f"no table of {server.host}'s own sockets",
-            lacks=(SocketTable.kind,),
-            how=SocketTable.how,
-        )
+    unfit = "is not in the evidence" if host.now is None else unfit_because(host.now.sockets, server.ports)
+    if unfit or host.now is None:
+        reason = f"the table of {server.host}'s sockets {unfit}"
+        return Missing(host=server.host, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     boxes = boxes_of(flows)
     clients = Clients(hosts)
     directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.now, clients)]
@@ -56,7 +54,8 @@ class Clients:
 
     def __init__(self, hosts: tuple[Host, ...]) -> None:
         self._owners: dict[str, list[Client]] = defaultdict(list)
-        self.all = [Client(host) for host in hosts if host.looks]
+        known = [Client(host) for host in hosts]
+        self.all = [client for client in known if client.views]
         for client in self.all:
             for address in client.host.addresses:
                 self._owners[address].append(client)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.listeners import served_ports
+from ldapdiag.analysis.listeners import served_ports, unfit_because
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
@@ -151,7 +151,7 @@ def _identity(
 
 
 def _established(host: Host, ports: frozenset[int]) -> int | None:
-    if host.now is None:
+    if host.now is None or unfit_because(host.now.sockets, ports):
         return None
     table = host.now.sockets
     return sum(

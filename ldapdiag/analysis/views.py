@@ -65,7 +65,7 @@ class Client:
 
     def __init__(self, host: Host) -> None:
         self.host = host
-        self.views = tuple(View(look) for look in host.looks)
+        self.views = tuple(View(look) for look in host.looks if look.sockets.shows_connections)
 
     @property
     def latest(self) -> View:

@@ -98,6 +98,11 @@ class SocketTable:
     def __repr__(self) -> str:
         return f"<{len(self)} sockets told by {self.telling}, from {self.origin.path}>"
 
+    @property
+    def shows_connections(self) -> bool:
+        """Tell whether a connection would be here: a table of listeners alone may have been asked for no others."""
+        return not self.state or set(self.state) != {TcpState.LISTEN}
+
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""
         return zip(self.local_address, self.local_port, self.remote_address, self.remote_port, strict=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,20 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 MOST_FILES = 5000
-"""Files opened per folder; a folder with more is somebody's archive, not one incident's evidence."""
+"""Files looked at per folder named; a folder with more is somebody's archive, not one incident's evidence."""
 
 STANDARD_INPUT = "-"
+
+ADVICE = {
+    errno.ENOENT: "check the spelling; a folder, a file or - is expected",
+    errno.ENOTDIR: "check the spelling; a folder, a file or - is expected",
+    errno.EACCES: "run as a user who may read it, or ask its owner for a copy",
+    errno.EPERM: "run as a user who may read it, or ask its owner for a copy",
+    errno.ELOOP: "this link leads to itself; name the file it was meant for",
+    errno.EBADF: "nothing is connected to standard input; pipe the evidence into it, or name a file",
+    errno.EISDIR: "name the folder itself",
+}
+"""What to do about an error of the system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,75 +41,103 @@ class Piece:
     location: str
     path: str
     folder: str
-    named: bool
-    """True when the operator named this very file."""
+    named: str
+    """What the operator named: this very file, or the folder it was found in."""
+
+    @property
+    def told(self) -> str:
+        """Return where it is, for a person who looks for it."""
+        return self.path if self.location == STANDARD_INPUT else legible(self.location)
 
     def open(self) -> BinaryIO:
         """Open it for reading."""
         if self.location == STANDARD_INPUT:
-            return sys.stdin.buffer
+            return open(0, "rb", buffering=0, closefd=False)
         return open(self.location, "rb", buffering=0)  # noqa: PTH123  closed by whoever reads it
+
+
+def legible(path: str | Path) -> str:
+    r"""Return a path as text that can be encoded: bytes of a file name that are no text become \\xNN."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     """Yield the files of what the operator named: itself, or a folder's files and those of its sub-folders."""
     if named == STANDARD_INPUT:
-        yield Piece(location=named, path="standard input", folder="standard input", named=True)
+        yield Piece(location=named, path="standard input", folder="standard input", named=named)
         return
     path = Path(named)
     try:
         mode = path.stat().st_mode
+        folder = path.resolve().parent
     except OSError as error:
         yield unreadable(named, error)
         return
     if stat.S_ISDIR(mode):
-        yield from _in_folder(path, deeper=True)
+        found = _in_folder(path, above=())
+        yield from islice(found, MOST_FILES)
+        if next(found, None) is not None:
+            yield Gap(
+                target=legible(named),
+                reason=f"holds more than {MOST_FILES} files; only the first {MOST_FILES} by name are read",
+                how="name the files, or a folder with the evidence of this incident alone",
+            )
+    elif stat.S_ISSOCK(mode):
+        yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
     else:
-        folder = path.resolve().parent
-        yield Piece(location=named, path=f"{folder.name}/{path.name}", folder=str(folder), named=True)
+        yield _piece(named, folder, named)
 
 
-def unreadable(path: str, error: OSError) -> Gap:
+def unreadable(path: str | Path, error: OSError) -> Gap:
     """Return the gap of a path that cannot be opened: what was tried, why not, what to do."""
-    how = {
-        "FileNotFoundError": "check the spelling; a folder, a file or - is expected",
-        "PermissionError": "run as a user who may read it, or ask its owner for a copy",
-    }.get(type(error).__name__)
-    return Gap(target=path, reason=f"cannot read it: {(error.strerror or str(error)).lower()}", how=how)
+    return Gap(
+        target=legible(path),
+        reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
+        how=ADVICE.get(error.errno or 0, "check that it can be read at all (cat it), or ask for another copy"),
+    )
 
 
-def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
+def _piece(location: str, folder: Path, named: str) -> Piece:
+    return Piece(
+        location=location,
+        path=legible(f"{folder.name}/{Path(location).name}"),
+        folder=legible(folder),
+        named=legible(named),
+    )
+
+
+def _in_folder(folder: Path, *, above: tuple[Path, ...]) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield what a folder holds, by name; `above` is the folder that was named, when this is a sub-folder of it."""
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+        resolved = folder.resolve()
     except OSError as error:
-        yield unreadable(str(folder), error)
+        yield unreadable(folder, error)
         return
-    files = []
+    if not entries:
+        kind = PassedOver if above else Gap
+        yield kind(target=legible(folder), reason="is an empty folder")
     for entry in entries:
         try:
             mode = entry.stat().st_mode
+            leads_back = entry.is_symlink() and Path(entry.path).resolve() in (resolved, *resolved.parents)
         except OSError as error:
             yield unreadable(entry.path, error)
             continue
         if stat.S_ISREG(mode):
-            files.append(entry)
-        elif stat.S_ISDIR(mode) and deeper:
-            yield from _in_folder(Path(entry.path), deeper=False)
-        elif stat.S_ISDIR(mode):
-            yield PassedOver(target=entry.path, reason="deeper than a folder's sub-folders; name it to read it")
+            yield _piece(entry.path, resolved, str((*above, folder)[0]))
+        elif leads_back:
+            yield Gap(
+                target=legible(entry.path),
+                reason="is a link back to a folder above it, and is not followed",
+                how="nothing of this folder is lost; name what it leads to if there is more evidence there",
+            )
+        elif not stat.S_ISDIR(mode):
+            yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
+        elif above:
+            yield PassedOver(
+                target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it"
+            )
         else:
-            yield PassedOver(target=entry.path, reason="neither a file nor a folder")
-    if len(files) > MOST_FILES:
-        yield Gap(
-            target=str(folder),
-            reason=f"holds {len(files)} files; the first {MOST_FILES} by name are read",
-            how="name the files, or a folder with the evidence of this incident alone",
-        )
-    resolved = folder.resolve()
-    for entry in files[:MOST_FILES]:
-        yield Piece(
-            location=entry.path,
-            path=f"{resolved.name}/{entry.name}",
-            folder=str(resolved),
-            named=False,
-        )
+            yield from _in_folder(Path(entry.path), above=(folder,))

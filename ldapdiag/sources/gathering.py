@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
-from ldapdiag.sources.capture import CHUNK, Piece, find, unreadable
+from ldapdiag.sources.capture import CHUNK, Piece, find, legible, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
+
+
+NAMES_SHOWN = 3
+"""Unknown files of a folder that its gap names."""
 
 
 @dataclass(slots=True)
@@ -25,6 +29,8 @@ class Basket:
     passed_over: list[PassedOver] = field(default_factory=list)
     read: set[tuple[int, int]] = field(default_factory=set)
     """(device, inode) of files read, so that no file counts twice."""
+    unknown: list[str] = field(default_factory=list)
+    """The files of the folder just read that are no evidence we know."""
 
 
 def gather(
@@ -45,6 +51,7 @@ def gather(
                 case Piece():
                     progress(found.path)
                     _read(found, basket)
+        _tell_unknown(named, basket)
     return Bundle(
         facts=tuple(basket.facts),
         gaps=tuple(basket.gaps),
@@ -59,11 +66,11 @@ def _read(piece: Piece, basket: Basket) -> None:
             if not _seen(stream, basket):
                 _read_stream(piece, stream, basket)
     except OSError as error:
-        basket.gaps.append(unreadable(piece.path, error))
+        basket.gaps.append(unreadable(piece.told, error))
     except Exception as error:  # noqa: BLE001  a reader's bug must not cost the rest of the evidence
         basket.gaps.append(
             Gap(
-                target=piece.path,
+                target=piece.told,
                 reason=f"the reader crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag",
                 how="please report it with the file's first lines",
             )
@@ -83,22 +90,54 @@ def _seen(stream: BinaryIO, basket: Basket) -> bool:
 def _read_stream(piece: Piece, stream: BinaryIO, basket: Basket) -> None:
     start = _start(stream)
     if not start:
-        basket.passed_over.append(PassedOver(target=piece.path, reason="an empty file"))
+        _pass_over(piece, "is an empty file", basket)
         return
     name = piece.path.rpartition("/")[2]
     form = recognise(head_of(name, start, whole=len(start) < HEAD_BYTES))
     if form is None:
         reason = f"is none of the {len(FORMATS)} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
-        if piece.named:
-            basket.gaps.append(Gap(target=piece.path, reason=reason, how="see 'ldapdiag diagnose --help'"))
-        else:
-            basket.passed_over.append(PassedOver(target=piece.path, reason=reason))
+        _pass_over(piece, reason, basket)
+        if not _is_named(piece):
+            basket.unknown.append(name)
         return
     if form.read is None:
-        basket.passed_over.append(PassedOver(target=piece.path, reason=form.title))
+        basket.passed_over.append(PassedOver(target=piece.told, reason=form.title))
         return
     document = Document(path=piece.path, folder=piece.folder, source=lines_of(_chunks(start, stream)))
-    basket.facts.extend(form.read(document))
+    facts = list(form.read(document))
+    basket.facts.extend(facts)
+    if not facts:
+        _pass_over(piece, f"looks like {form.title}, but nothing in its {document.seen} lines is of use", basket)
+
+
+def _is_named(piece: Piece) -> bool:
+    return piece.named in {piece.location, piece.told}
+
+
+def _pass_over(piece: Piece, reason: str, basket: Basket) -> None:
+    """Keep why a file is of no use: a gap when the operator named it, a line in the list when it lay in a folder."""
+    if _is_named(piece):
+        basket.gaps.append(Gap(target=piece.told, reason=reason, how="see 'ldapdiag diagnose --help' for what is read"))
+    else:
+        basket.passed_over.append(PassedOver(target=piece.told, reason=reason))
+
+
+def _tell_unknown(named: str, basket: Basket) -> None:
+    """Add one gap for all the files of a folder that are no evidence we know: some were meant to be read."""
+    names = basket.unknown
+    basket.unknown = []
+    if not names:
+        return
+    more = ", …" if len(names) > NAMES_SHOWN else ""
+    files = "1 file in it is" if len(names) == 1 else f"{len(names)} files in it are"
+    basket.gaps.append(
+        Gap(
+            target=legible(named),
+            reason=f"{files} none of the {len(FORMATS)} kinds of evidence I know "
+            f"({', '.join(names[:NAMES_SHOWN])}{more})",
+            how="-v lists them",
+        )
+    )
 
 
 def _start(stream: BinaryIO) -> bytes:

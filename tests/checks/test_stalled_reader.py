@@ -1,0 +1,88 @@
+"""stalled-reader: closed windows and unanswered data, and not what is merely on its way."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from ldapdiag.evidence.sockets import Timer
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag_checks.stalled_reader import judge
+
+
+def judged(*rows, **traits):
+    return list(judge(facts.server(), facts.host("ldap", facts.table(rows, **traits))))
+
+
+def closed_window(count, client=facts.APP1):
+    return facts.at_server(count, client, first=50000, send_queue=1000, timer=Timer.PERSIST, probes=3)
+
+
+def retransmitting(count, times):
+    return facts.at_server(count, first=50000, send_queue=1000, timer=Timer.RETRANSMIT, retransmits=times)
+
+
+def test_adds_up_what_a_client_does_not_read() -> None:
+    (found,) = judged(*facts.at_server(5), *closed_window(3))
+    assert isinstance(found, Finding)
+    assert found.subject == "10.0.2.2 -> 10.0.1.2:389"
+    assert found.observed == {"server": "10.0.1.2:389", "client": facts.APP1, "connections": 3, "bytes": 3000}
+    assert found.confidence is Confidence.CERTAIN
+
+
+@pytest.mark.parametrize(
+    ("connections", "severity"),
+    [(1, Severity.LOW), (2, Severity.LOW), (3, Severity.MEDIUM), (9, Severity.MEDIUM), (10, Severity.HIGH)],
+)
+def test_severity_by_number(connections, severity) -> None:
+    (found,) = judged(*closed_window(connections))
+    assert found.severity is severity
+
+
+def test_data_that_nobody_acknowledges_may_have_another_reason() -> None:
+    (found,) = judged(*retransmitting(3, times=1))
+    assert (found.observed["connections"], found.confidence) == (3, Confidence.LIKELY)
+
+
+def test_data_sent_for_the_first_time_is_on_its_way() -> None:
+    (clear,) = judged(*retransmitting(3, times=0))
+    assert isinstance(clear, Clear)
+    assert "3 with data on its way" in clear.reason
+
+
+def test_each_client_has_a_verdict() -> None:
+    found, clear = judged(*closed_window(1), *facts.at_server(2, facts.APP2))
+    assert (found.observed["client"], clear.subject) == (facts.APP1, "10.0.3.2 -> 10.0.1.2:389")
+
+
+def test_no_connection_at_all_is_clear() -> None:
+    (clear,) = judged(facts.listening(), facts.row(f"{facts.LDAP}:22", f"{facts.APP1}:40000"))
+    assert (type(clear), clear.subject) == (Clear, "ldap")
+
+
+def test_empty_queues_need_no_timer_to_be_clear() -> None:
+    (clear,) = judged(*facts.at_server(5))
+    assert isinstance(clear, Clear)
+
+
+def test_a_queue_without_a_timer_is_not_enough() -> None:
+    (verdict,) = judged(*facts.at_server(5, send_queue=1000))
+    assert isinstance(verdict, NotJudged)
+    assert verdict.how == "on the server: ss -tano > sockets.txt"
+
+
+def test_a_telling_without_queues_is_not_judged() -> None:
+    (verdict,) = judged(*facts.at_server(5), columns=(), telling="lsof")
+    assert isinstance(verdict, NotJudged)
+    assert "Send-Q" in verdict.reason
+
+
+@pytest.mark.parametrize("rows", [[], facts.at_server(5)], ids=["no row", "rows"])
+def test_a_selection_of_rows_is_not_judged(rows) -> None:
+    (verdict,) = judged(*rows, has_header=False)
+    assert isinstance(verdict, NotJudged)
+
+
+def test_without_a_table_it_is_not_judged() -> None:
+    (verdict,) = judge(facts.server(), facts.host("ldap"))
+    assert (type(verdict), verdict.missing) == (NotJudged, ("socket-table",))

@@ -1,0 +1,106 @@
+"""worker-saturation: busy threads and waiting operations, where the server publishes them."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag_checks.worker_saturation import judge
+
+
+def judged(threads=20, **counters):
+    told = facts.monitor(threads=threads, **counters)
+    return next(iter(judge(facts.server(monitor=told))))
+
+
+def configured(threads):
+    return Configuration(origin=facts.origin(name="cn-config.ldif"), identity=facts.DS389, threads=threads)
+
+
+def test_tells_its_numbers() -> None:
+    found = judged(busy_threads=20, queued_operations=7, connections_at_max_threads=1)
+    assert isinstance(found, Finding)
+    assert found.observed == {
+        "server": "ldap",
+        "busy": 20,
+        "threads": 20,
+        "queued": 7,
+        "connections_at_max_threads": 1,
+    }
+    assert found.title == "20 of 20 worker threads of ldap are busy, and 7 operations wait"
+
+
+@pytest.mark.parametrize(
+    ("busy", "queued", "severity"),
+    [
+        (16, 20, Severity.CRITICAL),
+        (16, 19, Severity.HIGH),
+        (16, 1, Severity.HIGH),
+        (20, 0, Severity.HIGH),
+        (20, None, Severity.HIGH),
+        (19, 0, Severity.MEDIUM),
+        (16, 0, Severity.MEDIUM),
+        (15, 20, Severity.MEDIUM),
+    ],
+)
+def test_severity_by_number(busy, queued, severity) -> None:
+    assert judged(busy_threads=busy, queued_operations=queued).severity is severity
+
+
+@pytest.mark.parametrize(("busy", "queued"), [(15, 19), (15, 0), (0, None)])
+def test_is_clear_below(busy, queued) -> None:
+    clear = judged(busy_threads=busy, queued_operations=queued)
+    assert isinstance(clear, Clear)
+    assert clear.reason.startswith(f"{busy} of 20 threads busy")
+
+
+def test_a_connection_at_its_limit_is_low() -> None:
+    found = judged(busy_threads=1, connections_at_max_threads=2)
+    assert (found.severity, found.remedies) == (Severity.LOW, ())
+    assert "2 connections to ldap" in found.title
+
+
+def test_counts_configured_threads_before_those_of_other_duties() -> None:
+    told = facts.monitor(threads=18, busy_threads=16)
+    (found,) = judge(facts.server(monitor=told, configuration=configured(16)))
+    assert (found.severity, found.observed["threads"]) == (Severity.HIGH, 16)
+
+
+def test_minus_one_is_no_number_of_threads() -> None:
+    told = facts.monitor(threads=18, busy_threads=18)
+    (found,) = judge(facts.server(monitor=told, configuration=configured(-1)))
+    assert found.observed["threads"] == 18
+
+
+@pytest.mark.parametrize(
+    "counters",
+    [{}, {"connections_at_max_threads": 0}, {"busy_threads": 3, "threads": None}],
+    ids=["nothing", "older 389-ds", "no threads"],
+)
+def test_is_not_judged_where_the_server_does_not_publish_it(counters) -> None:
+    verdict = judged(**counters)
+    assert (type(verdict), verdict.missing) == (NotJudged, ("monitor",))
+    assert "#7307" in verdict.how
+
+
+def test_is_not_judged_without_cn_monitor() -> None:
+    (verdict,) = judge(facts.server())
+    assert (type(verdict), verdict.missing) == (NotJudged, ("monitor",))
+    assert verdict.how
+
+
+class TestTheRemedy:
+    def test_doubles_the_threads_and_knows_the_way_back(self) -> None:
+        told = facts.monitor(threads=16, busy_threads=16)
+        (found,) = judge(facts.server(monitor=told, configuration=configured(16)))
+        (remedy,) = found.remedies
+        assert "nsslapd-threadnumber: 32" in remedy.text
+        assert "nsslapd-threadnumber: 16" in remedy.undo
+
+    @pytest.mark.parametrize("server", [{"identity": None}, {}], ids=["unknown product", "medium"])
+    def test_is_none(self, server) -> None:
+        told = facts.monitor(threads=20, busy_threads=20 if server else 16)
+        (found,) = judge(facts.server(monitor=told, **server))
+        assert found.remedies == ()

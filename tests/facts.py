@@ -1,0 +1,189 @@
+"""Facts for tests, built in memory: each with what matters said, and the rest at a sensible default.
+
+The site is always the same: the server `ldap` (10.0.1.2, port 389), its clients `app1` (10.0.2.2) and `app2`
+(10.0.3.2), and the firewall `fw` between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.descriptors import Descriptors
+from ldapdiag.analysis.direction import Direction
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.looks import looks_of
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.host_facts import KernelSettings, TcpCounters
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.origin import Origin, Span
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.evidence.sockets import Key
+
+LDAP, APP1, APP2, OTHER = "10.0.1.2", "10.0.2.2", "10.0.3.2", "10.0.4.2"
+START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+DS389 = ServerIdentity(family=Family.DS389, version=(2, 3, 1))
+OPENLDAP = ServerIdentity(family=Family.OPENLDAP, version=(2, 5, 13))
+
+QUEUES = ("receive_queue", "send_queue")
+BLANK = {"receive_queue": 0, "send_queue": 0, "retransmits": 0, "probes": 0, "owner": ""}
+"""What a row has in a column that only other rows fill."""
+
+
+def at(seconds: float) -> Span:
+    """Return a moment, so many seconds after the start of the story."""
+    moment = START + timedelta(seconds=seconds)
+    return Span(start=moment, end=moment)
+
+
+def origin(host: str = "ldap", name: str = "file.txt", *, taken: float | None = None) -> Origin:
+    """Return the origin of a file in the host's folder."""
+    span = None if taken is None else at(taken)
+    return Origin(path=f"{host}/{name}", folder=host, host=host, taken=span, lines=1, understood=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One socket: the key, the state, and whatever columns it fills."""
+
+    key: Key
+    state: TcpState
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+def row(local: str, remote: str, state: TcpState = TcpState.ESTABLISHED, **columns: Any) -> Row:
+    """Return a row between two endpoints as people write them: `10.0.1.2:389`, `*:389`."""
+    ends = [end.rpartition(":")[::2] for end in (local, remote)]
+    (own, port), (peer, peer_port) = ((address, 0 if number == "*" else int(number)) for address, number in ends)
+    return Row(key=(own, port, peer, peer_port), state=state, columns=columns)
+
+
+def listening(port: int = 389, **columns: Any) -> Row:
+    """Return a listener on all addresses."""
+    return row(f"*:{port}", "*:*", TcpState.LISTEN, **columns)
+
+
+def at_server(
+    count: int, client: str = APP1, *, first: int = 40000, state: TcpState = TcpState.ESTABLISHED, **columns: Any
+) -> list[Row]:
+    """Return so many of the server's sockets with one client, on ports counted from `first`."""
+    return [row(f"{LDAP}:389", f"{client}:{first + number}", state, **columns) for number in range(count)]
+
+
+def at_client(
+    count: int, client: str = APP1, *, first: int = 40000, state: TcpState = TcpState.ESTABLISHED, **columns: Any
+) -> list[Row]:
+    """Return the same as a client has them."""
+    return [row(f"{client}:{first + number}", f"{LDAP}:389", state, **columns) for number in range(count)]
+
+
+def table(
+    rows: Iterable[Row],
+    host: str = "ldap",
+    *,
+    columns: Sequence[str] = QUEUES,
+    taken: float | None = None,
+    **traits: Any,
+) -> SocketTable:
+    """Return a socket table with the columns named, and those that a row fills."""
+    rows = list(rows)
+    shown = {*columns, *(name for one in rows for name in one.columns)}
+    return SocketTable(
+        origin=origin(host, "ss.txt", taken=taken),
+        telling=traits.pop("telling", "ss"),
+        local_address=[one.key[0] for one in rows],
+        local_port=[one.key[1] for one in rows],
+        remote_address=[one.key[2] for one in rows],
+        remote_port=[one.key[3] for one in rows],
+        state=[one.state for one in rows],
+        **{name: [one.columns.get(name, BLANK.get(name)) for one in rows] for name in shown},
+        **traits,
+    )
+
+
+def host(name: str = "ldap", *tables: SocketTable) -> Host:
+    """Return a host with these tables; those taken at different times are different looks."""
+    addresses = {address for one in tables for address in one.local_address if identifies_a_host(address)}
+    return Host(
+        host=name,
+        addresses=frozenset(addresses),
+        looks=looks_of(tables),
+        origins=tuple(one.origin.path for one in tables),
+    )
+
+
+def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> DirectoryServer:
+    """Return a directory server on port 389."""
+    return DirectoryServer(host=name, identity=identity, **{"ports": frozenset({389})} | facts)
+
+
+def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:
+    """Return what a server says of itself in cn=monitor."""
+    return Monitor(origin=origin(name="cn-monitor.ldif"), identity=identity, **counters)
+
+
+def settings(host: str = "fw", **values: int) -> KernelSettings:
+    """Return kernel parameters of nf_conntrack, by the end of their names: `max=262144`."""
+    names = {f"net.netfilter.nf_conntrack_{name}": str(value) for name, value in values.items()}
+    return KernelSettings(origin=origin(host, "sysctl.txt"), values=names)
+
+
+def counters(**values: int) -> TcpCounters:
+    """Return counters of nstat, by the end of their names: `ListenOverflows=5`."""
+    names = {f"TcpExt{name}": value for name, value in values.items()}
+    return TcpCounters(origin=origin(name="nstat.txt"), values=names)
+
+
+def flows(rows: Iterable[Row], host: str = "fw", *, state: str = "ESTABLISHED") -> FlowTable:
+    """Return a box's table that carries these of the server's sockets, addresses untranslated."""
+    keys = [one.key for one in rows]
+    return FlowTable(
+        origin=origin(host, "conntrack.txt"),
+        client=[(peer, port, own, own_port) for own, own_port, peer, port in keys],
+        server=keys,
+        state=[state] * len(keys),
+        seconds_left=[20] * len(keys),
+    )
+
+
+def direction(client: str = APP1, **numbers: Any) -> Direction:
+    """Return the connections between a client and the server, none of them dead unless said so."""
+    known = {"server_count": 0, "client_hosts": ("app1",), "origins": ("app1/ss.txt", "ldap/ss.txt")} | numbers
+    if "client_count" not in known:
+        known["client_count"] = known["server_count"] - known.get("ghosts", 0)
+    if "ghost_ports" not in known:
+        known["ghost_ports"] = tuple(range(40000, 40000 + known.get("ghosts", 0)))
+    return Direction(client=client, server_address=LDAP, server_port=389, **known)
+
+
+def pairing(*directions: Direction) -> Pairing:
+    """Return the directions that end at the server."""
+    return Pairing(host="ldap", directions=directions)
+
+
+def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any) -> Descriptors:
+    """Return how many descriptors the server has, not growing unless said so."""
+    known = {
+        "used_source": "/proc/PID/fd",
+        "exact": True,
+        "limit_source": "Max open files of the process",
+        "rate_per_hour": None,
+        "witnesses": (),
+        "recovered": False,
+        "origins": ("ldap/proc-fd-count.txt",),
+    }
+    return Descriptors(host="ldap", used=used, limit=limit, **known | facts)
+
+
+def nobodys(fact: Any) -> Any:
+    """Return a fact as gathering reads it, before anybody has said whose it is."""
+    return replace(fact, origin=replace(fact.origin, host=""))
