@@ -1,7 +1,7 @@
 """Facts for tests, built in memory: each with what matters said, and the rest at a sensible default.
 
-The site is always the same: the server `ldap` (10.0.1.2, port 389), its clients `app1` (10.0.2.2) and `app2`
-(10.0.3.2), and the firewall `fw` between them.
+The site is always the same: the server `ldap` (10.77.1.2, port 389), its clients `app1` (10.77.2.2) and `app2`
+(10.77.3.2), and the firewall `fw` between them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.sockets import Key
 
-LDAP, APP1, APP2, OTHER = "10.0.1.2", "10.0.2.2", "10.0.3.2", "10.0.4.2"
+LDAP, APP1, APP2, OTHER = "10.77.1.2", "10.77.2.2", "10.77.3.2", "10.77.4.2"
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 DS389 = ServerIdentity(family=Family.DS389, version=(2, 3, 1))
 OPENLDAP = ServerIdentity(family=Family.OPENLDAP, version=(2, 5, 13))
@@ -61,7 +61,7 @@ class Row:
 
 
 def row(local: str, remote: str, state: TcpState = TcpState.ESTABLISHED, **columns: Any) -> Row:
-    """Return a row between two endpoints as people write them: `10.0.1.2:389`, `*:389`."""
+    """Return a row between two endpoints as people write them: `10.77.1.2:389`, `*:389`."""
     ends = [end.rpartition(":")[::2] for end in (local, remote)]
     (own, port), (peer, peer_port) = ((address, 0 if number == "*" else int(number)) for address, number in ends)
     return Row(key=(own, port, peer, peer_port), state=state, columns=columns)

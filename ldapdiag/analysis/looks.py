@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from ldapdiag.evidence.sockets import Key, SocketTable, TcpState
+from ldapdiag.evidence.sockets import BLANK, Column, Key, SocketTable, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.origin import Span
 
-OPTIONAL = (
-    "receive_queue",
-    "send_queue",
-    "timer",
-    "retransmits",
-    "probes",
-    "last_received",
-    "last_acknowledged",
-    "busy",
-    "bytes_sent",
-    "bytes_received",
-    "owner",
-    "pid",
-    "inode",
-)
+OPTIONAL: tuple[Column, ...] = get_args(Column)
+
 RANK = {"ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
 """Which telling's word is taken for a row's state when tellings differ: the kernel's own first, then the rest."""
 
@@ -147,8 +134,7 @@ def _column(name: str, tellings: Iterable[tuple[SocketTable, list[int]]], length
     having = [(getattr(table, name), places) for table, places in tellings if getattr(table, name) is not None]
     if not having:
         return None
-    blank = {"owner": "", "probes": 0, "retransmits": 0, "receive_queue": 0, "send_queue": 0}.get(name)
-    filled: list[Any] = [blank] * length
+    filled: list[Any] = [BLANK.get(name)] * length
     for values, places in reversed(having):
         for place, value in zip(places, values, strict=True):
             if value not in {None, ""}:

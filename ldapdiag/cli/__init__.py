@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of a program ended by Ctrl-C, as shells give it: 130."""
 
 
 def main() -> None:
     """Run the command line. Whatever goes wrong ends in one plain line and an exit code, never in a traceback."""
-    from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
-
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
+        signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
     try:
+        from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
+
         app()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except KeyboardInterrupt:
-        sys.exit("ldapdiag: interrupted")
+    except SystemExit as leaving:
+        if leaving.code == INTERRUPTED:
+            sys.stderr.write("ldapdiag: interrupted\n")
+        raise
     except Exception as error:
+        from ldapdiag.report.neutral import neutral  # noqa: PLC0415  import late
+
         if os.environ.get("LDAPDIAG_TRACEBACK"):
             raise
         sys.stderr.write(
-            f"ldapdiag: this is a bug ({type(error).__name__}: {error}); set LDAPDIAG_TRACEBACK=1 to see where\n"
+            f"ldapdiag: this is a bug ({type(error).__name__}: {neutral(str(error))}); "
+            "set LDAPDIAG_TRACEBACK=1 to see where\n"
         )
         sys.exit(2)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldapdiag.cli.output import complain, standard_output
 from ldapdiag.errors import LdapdiagError
+
+if TYPE_CHECKING:
+    from ldapdiag.catalogue import AnyCheck
 
 
 def checks(
@@ -18,13 +22,18 @@ def checks(
 
     try:
         known = chosen(installed_checks(), [one] if one else [])
+        with standard_output() as stream:
+            stream.write(_manual(known[0]) if one else _catalogue(known))
     except LdapdiagError as error:
-        typer.echo(f"ldapdiag: {error}", err=True)
+        complain(error)
         raise typer.Exit(2) from None
-    if one is None:
-        width = max(len(check.id) for check in known)
-        for check in known:
-            typer.echo(f"{check.id:{width}}  {check.title}")
-        return
-    needs = ", ".join(f"{need.fact.__name__}{' (if present)' if need.optional else ''}" for need in known[0].needs)
-    typer.echo(f"{known[0].id}\n\n{inspect.cleandoc(known[0].manual)}\n\n## Facts it reads\n{needs}")
+
+
+def _catalogue(known: tuple[AnyCheck, ...]) -> str:
+    width = max(len(check.id) for check in known)
+    return "".join(f"{check.id:{width}}  {check.title}\n" for check in known)
+
+
+def _manual(check: AnyCheck) -> str:
+    needs = ", ".join(f"{need.fact.__name__}{' (if present)' if need.optional else ''}" for need in check.needs)
+    return f"{check.id}\n\n{inspect.cleandoc(check.manual)}\n\n## Facts it reads\n{needs}\n"

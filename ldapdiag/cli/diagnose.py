@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from ldapdiag.cli.output import complain, standard_output, tell, write_file
 from ldapdiag.errors import LdapdiagError, NothingReadableError, UsageError
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.evidence.bundle import Bundle
 
 TARGETS = ("ldap://", "ldaps://", "ldapi://", "ssh://", "local:", "netns:")
 
@@ -72,13 +71,13 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     folder, one sub-folder per host, and name the folder. Files are known by their content: netstat, ss, /proc/net/tcp,
     lsof, conntrack, sysctl, nstat, /proc/PID/limits, cn=monitor and cn=config as LDIF, the server's errors log.
 
-    Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read.
+    Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
     try:
         diagnosis = _diagnose(evidence or [], check or [], ldap_port or [])
         _write(diagnosis, form, output, verbose=verbose)
     except LdapdiagError as error:
-        typer.echo(f"ldapdiag: {error}", err=True)
+        complain(error)
         raise typer.Exit(2) from None
     raise typer.Exit(exit_code(diagnosis, fail_on, strict=strict))
 
@@ -98,43 +97,31 @@ def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int]) -> Dia
     checks = chosen(installed_checks(), ids)
     with reading() as progress:
         bundle = gather(evidence, ldap_ports=ldap_ports, progress=progress)
-    tell_gaps(bundle)
+    tell(bundle.gaps if bundle.facts else (*bundle.gaps, *bundle.passed_over))
     if not bundle.facts:
-        raise NothingReadableError(
-            "nothing of what was named is evidence I can read; 'ldapdiag diagnose --help' lists it"
-        )
+        raise NothingReadableError("nothing to judge: none of what was named is evidence I can read")
     return judge(bundle, checks)
-
-
-def tell_gaps(bundle: Bundle) -> None:
-    """Say on stderr what could not be read, a line each."""
-    from ldapdiag.report.neutral import neutral  # noqa: PLC0415  import late
-
-    for gap in bundle.gaps:
-        advice = f"; {gap.how}" if gap.how else ""
-        typer.echo(f"ldapdiag: {neutral(gap.target)}: {neutral(gap.reason)}{neutral(advice)}", err=True)
 
 
 def _write(diagnosis: Diagnosis, form: Form, output: Path | None, *, verbose: bool) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
+    from io import StringIO  # noqa: PLC0415
 
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415
 
-    if output is None:
-        stream = sys.stdout
+    def write(stream: TextIO) -> None:
         if form is Form.JSON:
             stream.write(as_json.render(diagnosis, datetime.now(UTC)))
         else:
             as_text.print_report(diagnosis, stream, verbose=verbose)
-        return
-    try:
-        with output.open("w", encoding="utf-8") as stream:
-            if form is Form.JSON:
-                stream.write(as_json.render(diagnosis, datetime.now(UTC)))
-            else:
-                as_text.print_report(diagnosis, stream, verbose=verbose)
-    except OSError as error:
-        raise UsageError(f"cannot write the report to {output}: {error.strerror}") from error
+
+    if output is None:
+        with standard_output() as stream:
+            write(stream)
+    else:
+        text = StringIO()
+        write(text)
+        write_file(output, text.getvalue())
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ldapdiag.evidence.origin import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 class TcpState(IntEnum):
@@ -39,6 +39,33 @@ class Timer(IntEnum):
     TIME_WAIT = 3
     PERSIST = 4
 
+
+Column = Literal[
+    "receive_queue",
+    "send_queue",
+    "timer",
+    "retransmits",
+    "probes",
+    "last_received",
+    "last_acknowledged",
+    "busy",
+    "bytes_sent",
+    "bytes_received",
+    "owner",
+    "pid",
+    "inode",
+]
+"""The columns that not every telling has."""
+
+BLANK: Mapping[str, Any] = {
+    "timer": Timer.OFF,
+    "retransmits": 0,
+    "probes": 0,
+    "receive_queue": 0,
+    "send_queue": 0,
+    "owner": "",
+}
+"""What a row has in an optional column that its telling shows for other rows only; None in the others."""
 
 Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""

@@ -1,8 +1,21 @@
-"""Charts for a terminal. Every bar starts at zero, so that its length tells the truth."""
+"""Charts for a terminal. Every bar starts at zero, so that its length tells the truth, and no row of them wraps."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, chop_cells
+
+from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 FULL, HALF = "━", "╸"
+LONGEST_BAR = 40
+SHORTEST_BAR = 10
+LONGEST_NAME = 60
+SHORTEST_NAME = 8
 
 
 def bar(value: float, largest: float, width: int) -> str:
@@ -11,3 +24,25 @@ def bar(value: float, largest: float, width: int) -> str:
         return ""
     halves = max(1, round(2 * width * value / largest))
     return FULL * (halves // 2) + HALF * (halves % 2)
+
+
+def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
+    """Yield rows of name, number and bar, aligned and never wider than `room`; all bars share one scale."""
+    digits = max(len(str(number)) for _, number in rows)
+    longest = max(SHORTEST_NAME, min(LONGEST_NAME, room - digits - SHORTEST_BAR - 3))
+    named = [(shortened(neutral(name), longest), number) for name, number in rows]
+    width = max(cell_len(name) for name, _ in named)
+    length = max(1, min(LONGEST_BAR, room - width - digits - 3))
+    largest = max(number for _, number in named)
+    for name, number in named:
+        padding = " " * (width - cell_len(name))
+        yield f"{name}{padding}  {number:>{digits}} {bar(number, largest, length)}".rstrip()
+
+
+def shortened(name: str, longest: int) -> str:
+    """Return a name in at most so many cells, its middle left out: both ends of a DN tell something."""
+    if cell_len(name) <= longest:
+        return name
+    head = longest // 2
+    tail = longest - head - 1
+    return f"{chop_cells(name, head)[0]}…{chop_cells(name[::-1], tail)[0][::-1]}" if tail else name[:longest]

@@ -13,10 +13,11 @@ LONGEST = 400
 def neutral(text: str, *, lines: bool = False, longest: int = LONGEST) -> str:
     r"""Return the text with every control, format or unassigned character written as \\x.. or \\u....
 
-    With `lines`, line feeds stay (for our own texts of several lines). Longer text is cut and says so.
+    With `lines`, line feeds stay (for our own texts of several lines). Longer text is cut and says so. What is
+    neutral stays as it is.
     """
     shown = "".join(_shown(character, lines=lines) for character in text[: longest + 1])
-    return shown if len(text) <= longest else f"{shown[:longest]}…"
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def _shown(character: str, *, lines: bool) -> str:

@@ -41,8 +41,8 @@ class Piece:
     location: str
     path: str
     folder: str
-    named: str
-    """What the operator named: this very file, or the folder it was found in."""
+    named: bool
+    """True when the operator named this very file."""
 
     @property
     def told(self) -> str:
@@ -64,7 +64,7 @@ def legible(path: str | Path) -> str:
 def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     """Yield the files of what the operator named: itself, or a folder's files and those of its sub-folders."""
     if named == STANDARD_INPUT:
-        yield Piece(location=named, path="standard input", folder="standard input", named=named)
+        yield Piece(location=named, path="standard input", folder="standard input", named=True)
         return
     path = Path(named)
     try:
@@ -74,7 +74,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
         yield unreadable(named, error)
         return
     if stat.S_ISDIR(mode):
-        found = _in_folder(path, above=())
+        found = _in_folder(path, deeper=True)
         yield from islice(found, MOST_FILES)
         if next(found, None) is not None:
             yield Gap(
@@ -85,7 +85,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     elif stat.S_ISSOCK(mode):
         yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
     else:
-        yield _piece(named, folder, named)
+        yield _piece(named, folder, named=True)
 
 
 def unreadable(path: str | Path, error: OSError) -> Gap:
@@ -97,17 +97,17 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
     )
 
 
-def _piece(location: str, folder: Path, named: str) -> Piece:
+def _piece(location: str, folder: Path, *, named: bool) -> Piece:
     return Piece(
         location=location,
         path=legible(f"{folder.name}/{Path(location).name}"),
         folder=legible(folder),
-        named=legible(named),
+        named=named,
     )
 
 
-def _in_folder(folder: Path, *, above: tuple[Path, ...]) -> Iterator[Piece | Gap | PassedOver]:
-    """Yield what a folder holds, by name; `above` is the folder that was named, when this is a sub-folder of it."""
+def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield what a folder holds, by name; `deeper` says that it is the folder named, whose sub-folders are read."""
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
@@ -116,8 +116,8 @@ def _in_folder(folder: Path, *, above: tuple[Path, ...]) -> Iterator[Piece | Gap
         yield unreadable(folder, error)
         return
     if not entries:
-        kind = PassedOver if above else Gap
-        yield kind(target=legible(folder), reason="is an empty folder")
+        empty = Gap if deeper else PassedOver
+        yield empty(target=legible(folder), reason="is an empty folder")
     for entry in entries:
         try:
             mode = entry.stat().st_mode
@@ -126,7 +126,7 @@ def _in_folder(folder: Path, *, above: tuple[Path, ...]) -> Iterator[Piece | Gap
             yield unreadable(entry.path, error)
             continue
         if stat.S_ISREG(mode):
-            yield _piece(entry.path, resolved, str((*above, folder)[0]))
+            yield _piece(entry.path, resolved, named=False)
         elif leads_back:
             yield Gap(
                 target=legible(entry.path),
@@ -135,9 +135,9 @@ def _in_folder(folder: Path, *, above: tuple[Path, ...]) -> Iterator[Piece | Gap
             )
         elif not stat.S_ISDIR(mode):
             yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
-        elif above:
+        elif deeper:
+            yield from _in_folder(Path(entry.path), deeper=False)
+        else:
             yield PassedOver(
                 target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it"
             )
-        else:
-            yield from _in_folder(Path(entry.path), above=(folder,))

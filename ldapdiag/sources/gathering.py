@@ -97,7 +97,7 @@ def _read_stream(piece: Piece, stream: BinaryIO, basket: Basket) -> None:
     if form is None:
         reason = f"is none of the {len(FORMATS)} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
         _pass_over(piece, reason, basket)
-        if not _is_named(piece):
+        if not piece.named:
             basket.unknown.append(name)
         return
     if form.read is None:
@@ -110,13 +110,9 @@ def _read_stream(piece: Piece, stream: BinaryIO, basket: Basket) -> None:
         _pass_over(piece, f"looks like {form.title}, but nothing in its {document.seen} lines is of use", basket)
 
 
-def _is_named(piece: Piece) -> bool:
-    return piece.named in {piece.location, piece.told}
-
-
 def _pass_over(piece: Piece, reason: str, basket: Basket) -> None:
     """Keep why a file is of no use: a gap when the operator named it, a line in the list when it lay in a folder."""
-    if _is_named(piece):
+    if piece.named:
         basket.gaps.append(Gap(target=piece.told, reason=reason, how="see 'ldapdiag diagnose --help' for what is read"))
     else:
         basket.passed_over.append(PassedOver(target=piece.told, reason=reason))

@@ -77,7 +77,7 @@ class TestATableWithoutBacklog:
 
 
 def test_each_port_has_a_verdict_by_its_fullest_socket() -> None:
-    rows = [listener(0, 4), facts.row("10.0.1.2:389", "*:*", facts.TcpState.LISTEN, receive_queue=5, send_queue=4)]
+    rows = [listener(0, 4), facts.row("10.77.1.2:389", "*:*", facts.TcpState.LISTEN, receive_queue=5, send_queue=4)]
     found, clear = judged(*rows, listener(0, 4, 636), ports=frozenset({389, 636}))
     assert (found.observed["waiting"], clear.subject) == (5, "ldap:636")
 

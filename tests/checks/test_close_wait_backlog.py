@@ -35,7 +35,7 @@ class TestAtTheServer:
             "owner": "ns-slapd",
         }
         assert found.server == "ldap"
-        assert found.title == "ns-slapd on ldap keeps 12 connections that 10.0.2.2 closed"
+        assert found.title == "ns-slapd on ldap keeps 12 connections that 10.77.2.2 closed"
 
     def test_has_no_owner_where_the_table_shows_none(self) -> None:
         (found,) = judged(*waiting(12))
@@ -85,7 +85,7 @@ class TestAtTheClient:
         assert found.observed == {
             "host": "app1",
             "end": "client",
-            "peer": "10.0.1.2:389",
+            "peer": "10.77.1.2:389",
             "connections": 10,
             "owner": "java",
         }
@@ -100,7 +100,7 @@ class TestAtTheClient:
         app, ldap = facts.host("app1", facts.table(rows, "app1")), facts.host("ldap", facts.table(facts.at_server(1)))
         known = facts.server(ports=frozenset({13390}))
         (found,) = judge(app, (known,), (app, ldap))
-        assert found.observed["peer"] == "10.0.1.2:13390"
+        assert found.observed["peer"] == "10.77.1.2:13390"
 
     def test_passes_over_what_is_not_ldap(self) -> None:
         (clear,) = judged(facts.row(f"{facts.APP1}:40000", "10.9.9.9:443", CLOSE_WAIT), name="app1")
@@ -123,8 +123,8 @@ class TestWithoutAFinding:
     def test_is_clear_for_each_peer(self) -> None:
         clear = judged(*facts.at_server(5), *facts.at_server(3, facts.APP2))
         assert [(type(one), one.subject) for one in clear] == [
-            (Clear, "10.0.2.2 -> ldap"),
-            (Clear, "10.0.3.2 -> ldap"),
+            (Clear, "10.77.2.2 -> ldap"),
+            (Clear, "10.77.3.2 -> ldap"),
         ]
 
     def test_is_not_judged_without_a_table(self) -> None:

@@ -25,8 +25,8 @@ def retransmitting(count, times):
 def test_adds_up_what_a_client_does_not_read() -> None:
     (found,) = judged(*facts.at_server(5), *closed_window(3))
     assert isinstance(found, Finding)
-    assert found.subject == "10.0.2.2 -> 10.0.1.2:389"
-    assert found.observed == {"server": "10.0.1.2:389", "client": facts.APP1, "connections": 3, "bytes": 3000}
+    assert found.subject == "10.77.2.2 -> 10.77.1.2:389"
+    assert found.observed == {"server": "10.77.1.2:389", "client": facts.APP1, "connections": 3, "bytes": 3000}
     assert found.confidence is Confidence.CERTAIN
 
 
@@ -52,7 +52,7 @@ def test_data_sent_for_the_first_time_is_on_its_way() -> None:
 
 def test_each_client_has_a_verdict() -> None:
     found, clear = judged(*closed_window(1), *facts.at_server(2, facts.APP2))
-    assert (found.observed["client"], clear.subject) == (facts.APP1, "10.0.3.2 -> 10.0.1.2:389")
+    assert (found.observed["client"], clear.subject) == (facts.APP1, "10.77.3.2 -> 10.77.1.2:389")
 
 
 def test_no_connection_at_all_is_clear() -> None:

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import BLANK, Column, SocketTable, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ldapdiag.evidence.document import Document
-
-Column = Literal[
-    "timer",
-    "retransmits",
-    "probes",
-    "last_received",
-    "last_acknowledged",
-    "busy",
-    "bytes_sent",
-    "bytes_received",
-    "owner",
-    "pid",
-    "inode",
-]
 
 STATES = {
     "ESTABLISHED": TcpState.ESTABLISHED,
@@ -51,10 +37,6 @@ STATES = {
 
 LONGEST_OWNER = 64
 """Characters of a program's name that are kept; Linux has 15 (TASK_COMM_LEN)."""
-
-BLANK: dict[str, Any] = {"timer": Timer.OFF, "retransmits": 0, "probes": 0, "owner": ""}
-"""What a row has in an optional column that its telling shows for other rows only."""
-
 
 Row = tuple[str, int, str, int, TcpState, int, int]
 """Local address and port, remote address and port, state, receive queue, send queue."""

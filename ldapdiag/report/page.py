@@ -1,0 +1,101 @@
+"""The page: labels in the margin, texts wrapped behind it, commands at the left edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MARGIN = 12
+"""Columns for the severity, and for what stands in its place."""
+
+NARROWEST = 20
+"""Columns a text gets on even the narrowest terminal."""
+
+WIDEST = 120
+PIPED = 100
+
+
+@dataclass(slots=True)
+class Page:
+    """A console to print a report on. Whatever is printed is made harmless first."""
+
+    console: Console
+
+    @property
+    def room(self) -> int:
+        """Return the columns behind the margin."""
+        return max(NARROWEST, self.console.width - MARGIN)
+
+    def blank(self) -> None:
+        """Print an empty line."""
+        self.console.print()
+
+    def line(self, text: str, style: str = "") -> None:
+        """Print a text at the left edge, wrapped behind the margin."""
+        first, *rest = self._wrapped(text, style, self.room + MARGIN, hanging=MARGIN)
+        self._print(first, 0)
+        for one in rest:
+            self._print(one, MARGIN)
+
+    def labelled(self, label: str, text: str, style: str) -> None:
+        """Print a text with its label in the margin; a grave one is bold."""
+        first, *rest = self._wrapped(text, "bold" if "red" in style else "", self.room)
+        margin = Text(f"{label:<{MARGIN - 1}} ")
+        margin.stylize(style, 0, len(label))
+        self._print(margin.append_text(first), 0)
+        for one in rest:
+            self._print(one, MARGIN)
+
+    def listed(self, label: str, texts: Iterable[str], style: str) -> None:
+        """Print several texts, the first one with the label."""
+        for number, text in enumerate(texts):
+            self.labelled("" if number else label, text, style)
+
+    def indented(self, text: str, style: str = "", *, deeper: int = 0) -> None:
+        """Print a text behind the margin, and `deeper` columns more, wrapped there."""
+        for one in self._wrapped(text, style, self.room - deeper):
+            self._print(one, MARGIN + deeper)
+
+    def numbered(self, number: int, text: str, style: str = "") -> None:
+        """Print a text behind the margin with its number in front."""
+        first, *rest = self._wrapped(text, style, self.room - 3)
+        self._print(Text(f"{number}  ", style=style).append_text(first), MARGIN)
+        for one in rest:
+            self._print(one, MARGIN + 3)
+
+    def row(self, text: str) -> None:
+        """Print a row of a picture behind the margin; it is never wrapped."""
+        self._print(Text(text), MARGIN)
+
+    def verbatim(self, text: str) -> None:
+        """Print commands at the left edge, never wrapped: a blank in front of an LDIF line would fold it (RFC 2849)."""
+        for line in neutral(text, lines=True, longest=1 << 20).splitlines():
+            self._print(Text(line), 0)
+
+    def _wrapped(self, text: str, style: str, width: int, *, hanging: int = 0) -> Iterator[Text]:
+        """Yield the lines of a text; those after the first are `hanging` columns shorter."""
+        whole = Text(neutral(text), style=style)
+        first, *rest = whole.wrap(self.console, width) or [Text()]
+        if rest and hanging:
+            rest = list(whole[len(first.plain) :].wrap(self.console, width - hanging))
+        for line in (first, *rest):
+            line.rstrip()
+            yield line
+
+    def _print(self, line: Text, indent: int) -> None:
+        self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
+
+
+def page_for(stream: TextIO) -> Page:
+    """Return a page for a stream; colours only to a terminal (rich knows NO_COLOR, too)."""
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console.width = min(console.width, WIDEST) if console.is_terminal else PIPED
+    return Page(console)

@@ -1,0 +1,164 @@
+"""ghost-connections: severities by the numbers of its manual page, how sure it is, and what it does not claim."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from ldapdiag.analysis.accounts import Accounts
+from ldapdiag.analysis.direction import Join
+from ldapdiag.analysis.pairing import pair
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.sockets import Timer
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag_checks.ghost_connections import judge
+
+
+def judged(ghosts, of=None, elsewhere=0, descriptors=None, **more):
+    """Judge app1, with so many ghosts of its connections, beside so many living connections of app2."""
+    of = ghosts if of is None else of
+    app1 = facts.direction(server_count=of, ghosts=ghosts, matched=of - ghosts, **more)
+    app2 = facts.direction(facts.APP2, server_count=elsewhere, matched=elsewhere)
+    return next(iter(judge(facts.pairing(app1, app2), descriptors=descriptors)))
+
+
+class TestSeverity:
+    @pytest.mark.parametrize(
+        ("ghosts", "of", "elsewhere", "severity"),
+        [
+            (200, 300, 100, Severity.CRITICAL),
+            (199, 199, 0, Severity.HIGH),
+            (200, 300, 101, Severity.HIGH),
+            (100, 1000, 0, Severity.HIGH),
+            (99, 1000, 0, Severity.MEDIUM),
+            (20, 40, 960, Severity.HIGH),
+            (20, 41, 959, Severity.MEDIUM),
+            (10, 400, 0, Severity.MEDIUM),
+            (9, 181, 0, Severity.INFO),
+            (9, 180, 0, Severity.MEDIUM),
+        ],
+    )
+    def test_is_by_number_and_share(self, ghosts, of, elsewhere, severity) -> None:
+        assert judged(ghosts, of, elsewhere).severity is severity
+
+    @pytest.mark.parametrize(
+        ("descriptors", "severity"),
+        [
+            (facts.descriptors(800, 1000), Severity.CRITICAL),
+            (facts.descriptors(799, 1000), Severity.MEDIUM),
+            (facts.descriptors(100, 1000, rate_per_hour=37.6), Severity.CRITICAL),
+            (facts.descriptors(100, 1000, rate_per_hour=37.5), Severity.MEDIUM),
+            (facts.descriptors(None, None), Severity.MEDIUM),
+        ],
+        ids=["80 %", "less", "23.9 h", "24 h", "unknown"],
+    )
+    def test_is_critical_when_descriptors_run_out(self, descriptors, severity) -> None:
+        assert judged(10, 400, descriptors=descriptors).severity is severity
+
+    def test_a_few_are_no_incident_even_then(self) -> None:
+        assert judged(9, 400, descriptors=facts.descriptors(960, 1000)).severity is Severity.INFO
+
+
+class TestConfidence:
+    def test_a_table_alone_is_likely(self) -> None:
+        found = judged(20)
+        assert found.confidence is Confidence.LIKELY
+        assert "a container or zone on app1" in found.detail
+
+    @pytest.mark.parametrize(
+        "proof",
+        [{"box_lacks": 20, "boxes": ("fw",)}, {"probing": 20}, {"leftovers": 20}, {"probing": 12, "leftovers": 8}],
+    )
+    def test_a_proof_of_every_one_makes_it_certain(self, proof) -> None:
+        assert judged(20, **proof).confidence is Confidence.CERTAIN
+
+    @pytest.mark.parametrize("proof", [{"box_lacks": 19, "boxes": ("fw",)}, {"probing": 19}])
+    def test_a_proof_of_all_but_one_does_not(self, proof) -> None:
+        assert judged(20, **proof).confidence is Confidence.LIKELY
+
+    def test_a_selection_of_rows_is_possible(self) -> None:
+        assert judged(20, selected=True).confidence is Confidence.POSSIBLE
+
+    def test_a_number_without_names_is_possible_whatever_else(self) -> None:
+        found = judged(20, ghost_ports=None, box_lacks=20, boxes=("fw",))
+        assert found.confidence is Confidence.POSSIBLE
+        assert found.observed["ghost_client_ports"] is None
+
+
+class TestContainers:
+    """The client lives in a container: the table of its host shows neither it nor its connections."""
+
+    def judged(self, **columns):
+        ldap = facts.host("ldap", facts.table(facts.at_server(30, **columns)))
+        rows = [facts.row(f"{facts.APP1}:22", "10.9.9.9:50000")]
+        app1 = facts.host("app1", facts.table(rows, "app1"))
+        return list(judge(pair(facts.server(), (app1, ldap), ())))
+
+    def test_are_never_called_dead_for_certain(self) -> None:
+        verdicts = self.judged(last_received=3_600_000)
+        certain = [one for one in verdicts if isinstance(one, Finding) and one.confidence is Confidence.CERTAIN]
+        assert (len(verdicts), certain) == (1, [])
+
+    def test_are_called_dead_when_nobody_answers_their_probes(self) -> None:
+        (found,) = self.judged(last_received=3_600_000, timer=Timer.KEEPALIVE, probes=5)
+        assert (found.observed["ghosts"], found.confidence) == (30, Confidence.CERTAIN)
+
+
+class TestWhatIsObserved:
+    def test_has_the_numbers_of_both_ends(self) -> None:
+        found = judged(2, 40, unproven={"opened meanwhile": 3}, closing=1)
+        assert found.observed == {
+            "server": "10.77.1.2:389",
+            "client": "10.77.2.2",
+            "client_hosts": ["app1"],
+            "server_count": 40,
+            "client_count": 38,
+            "matched": 38,
+            "ghosts": 2,
+            "unproven": 4,
+            "ghost_client_ports": [40000, 40001],
+            "pairing": "4-tuple",
+            "path": "direct",
+            "style": "unknown",
+            "accounts": None,
+        }
+        assert found.hosts == ("app1", "ldap")
+
+    def test_names_the_account_when_all_are_of_one(self) -> None:
+        accounts = Accounts(
+            host="ldap",
+            by_account={"uid=xyz": 20},
+            by_client={facts.APP1: 20},
+            of_client={facts.APP1: {"uid=xyz": 20}},
+            of_port={},
+            origins=(),
+        )
+        (found,) = judge(facts.pairing(facts.direction(server_count=20, ghosts=20)), accounts=accounts)
+        assert found.observed["accounts"] == {"uid=xyz": 20}
+
+    def test_tells_translation_in_its_title(self) -> None:
+        found = judged(20, join=Join.BOX_TABLE, translated_by="fw")
+        assert "have nobody left behind it (fw: NAT)" in found.title
+
+
+class TestWithoutAFinding:
+    def test_living_counterparts_are_clear(self) -> None:
+        clear = judged(0, 40)
+        assert (type(clear), clear.subject) == (Clear, "10.77.2.2 -> 10.77.1.2:389")
+
+    def test_a_server_without_connections_is_clear(self) -> None:
+        (clear,) = judge(facts.pairing())
+        assert (type(clear), clear.subject) == (Clear, "ldap")
+
+    def test_what_churn_may_explain_is_not_judged(self) -> None:
+        verdict = judged(0, 40, unproven={"opened meanwhile": 8})
+        assert (type(verdict), verdict.how) == (
+            NotJudged,
+            "look at the client, the server and the client again, with ages: ss -tanoi",
+        )
+
+    def test_a_client_nobody_read_is_not_judged(self) -> None:
+        missing = Missing(reason="no socket table of 10.77.2.2", lacks=("socket-table",), how="on 10.77.2.2: ss -tanoi")
+        verdict = judged(0, 40, missing=missing)
+        assert (type(verdict), verdict.missing, verdict.how) == (NotJudged, missing.lacks, missing.how)
+        assert verdict.reason == "40 connections at ldap: no socket table of 10.77.2.2"
