@@ -152,8 +152,9 @@ def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | Non
         return f"The idle timeout of {current} s cuts connections that applications still want"
     if current:
         return f"The idle timeout of {current} s lets dead connections pile up"
-    ends = "No idle timeout ends" if current == 0 else "Unknown is what ends"
-    return f"{ends} {'them' if advice.ghosts else 'a dead connection'}: {lifetime.words}"
+    if current is None:
+        return f"Which idle timeout is set is unknown; {lifetime.words}"
+    return f"No idle timeout ends {'them' if advice.ghosts else 'a dead connection'}: {lifetime.words}"
 
 
 def _sentences(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
+from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 
 @check
-def judge(lifetime: GhostLifetime, bounds: IdleBounds) -> Iterator[Verdict]:
+def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) -> Iterator[Verdict]:
     """Keepalive probes that come later than the box on the path forgets a connection.
 
     ## What it looks at
@@ -52,10 +53,11 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds) -> Iterator[Verdict]:
     elif seconds is not None and seconds <= upper / 2:
         yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, the box remembers for {upper:g} s")
     else:
-        yield _finding(lifetime, upper, path.source)
+        origins = server.origins_of(server.configuration, server.kernel, server.monitor)
+        yield _finding(lifetime, upper, path.source, origins)
 
 
-def _finding(lifetime: GhostLifetime, upper: float, source: str) -> Finding:
+def _finding(lifetime: GhostLifetime, upper: float, source: str, origins: tuple[str, ...]) -> Finding:
     seconds = lifetime.keepalive_seconds
     late = seconds is None or seconds >= upper
     first = "never comes (keepalive is off)" if seconds is None else f"comes after {seconds} s"
@@ -73,4 +75,5 @@ def _finding(lifetime: GhostLifetime, upper: float, source: str) -> Finding:
         },
         server=lifetime.host,
         hosts=(lifetime.host,),
+        origins=origins,
     )

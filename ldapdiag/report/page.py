@@ -39,17 +39,19 @@ class Page:
         self.console.print()
 
     def line(self, text: str, style: str = "") -> None:
-        """Print a text at the left edge, wrapped behind the margin."""
-        first, *rest = self._wrapped(text, style, self.room + MARGIN, hanging=MARGIN)
-        self._print(first, 0)
-        for one in rest:
-            self._print(one, MARGIN)
+        """Print a text at the left edge, wrapped there."""
+        for one in self._wrapped(text, style, self.room + MARGIN):
+            self._print(one, 0)
 
-    def labelled(self, label: str, text: str, style: str) -> None:
-        """Print a text with its label in the margin; a grave one is bold."""
-        first, *rest = self._wrapped(text, "bold" if "red" in style else "", self.room)
-        margin = Text(f"{label:<{MARGIN - 1}} ")
-        margin.stylize(style, 0, len(label))
+    def labelled(self, label: str, text: str, style: str, text_style: str = "") -> None:
+        """Print a text with its label in the margin; a label that does not fit there gets its own line."""
+        shown = neutral(label)
+        margin = Text(shown, style=style)
+        if len(shown) >= MARGIN:
+            self._print(margin, 0)
+            margin = Text()
+        first, *rest = self._wrapped(text, text_style, self.room)
+        margin.append(" " * (MARGIN - len(margin)))
         self._print(margin.append_text(first), 0)
         for one in rest:
             self._print(one, MARGIN)
@@ -80,13 +82,8 @@ class Page:
         for line in neutral(text, lines=True, longest=1 << 20).splitlines():
             self._print(Text(line), 0)
 
-    def _wrapped(self, text: str, style: str, width: int, *, hanging: int = 0) -> Iterator[Text]:
-        """Yield the lines of a text; those after the first are `hanging` columns shorter."""
-        whole = Text(neutral(text), style=style)
-        first, *rest = whole.wrap(self.console, width) or [Text()]
-        if rest and hanging:
-            rest = list(whole[len(first.plain) :].wrap(self.console, width - hanging))
-        for line in (first, *rest):
+    def _wrapped(self, text: str, style: str, width: int) -> Iterator[Text]:
+        for line in Text(neutral(text), style=style).wrap(self.console, width) or [Text()]:
             line.rstrip()
             yield line
 

@@ -1,4 +1,7 @@
-"""Defaults of OpenLDAP's slapd by version: what holds when nothing is configured. Unknown is None, never a guess."""
+"""Defaults of OpenLDAP's slapd: what holds when nothing is configured. Unknown is None, never a guess.
+
+Most have been the same in every version, so they hold for an unknown one, too.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ EXEMPTION: str = "Only connections with an operation under way (a syncrepl consu
 PERSONAL_LIMIT: str = "there is none: olcIdleTimeout holds for every connection"
 
 
-def idle_timeout_seconds(version: Version) -> int | None:
+def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return the default of olcIdleTimeout."""
     # slapd-config(5) and slapd.conf(5), every version: "The default is 0."
-    return 0 if version else None
+    return 0
 
 
-def sets_keepalive_time(version: Version) -> bool | None:
+def sets_keepalive_time(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
     """Tell whether slapd itself sets the keepalive time of its sockets: it never does."""
-    return False if version else None
+    return False
 
 
 def keepalive_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
@@ -32,9 +35,9 @@ def keepalive_seconds(version: Version) -> int | None:  # noqa: ARG001  the same
     return None
 
 
-def sends_keepalives(version: Version) -> bool | None:
+def sends_keepalives(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
     """Tell whether accepted sockets have SO_KEEPALIVE: they do (daemon.c, slap_listener())."""
-    return True if version else None
+    return True
 
 
 def max_descriptors(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
@@ -47,15 +50,15 @@ def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same qu
     return None
 
 
-def descriptors_per_connection(version: Version) -> int | None:
+def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return how many descriptors one client takes."""
-    return 1 if version else None
+    return 1
 
 
-def threads(version: Version) -> int | None:
+def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return the default of olcThreads."""
     # slapd-config(5): "The default is 16; the minimum value is 2."
-    return 16 if version else None
+    return 16
 
 
 def listen_backlog(version: Version) -> int | None:
@@ -66,14 +69,14 @@ def listen_backlog(version: Version) -> int | None:
     return 2048 if version >= (2, 5, 13) else None
 
 
-def enforces_idle_only_under_activity(version: Version) -> bool | None:
+def enforces_idle_only_under_activity(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
     """Tell whether an idle connection is closed only when something happens on another one."""
     # slapd_daemon_task() bounds its wait by the idle timeout. Measured with 2.5.13: closed in time, nobody else there.
-    return False if version else None
+    return False
 
 
-def idle_timeout_reaches_open_connections(version: Version) -> bool | None:
+def idle_timeout_reaches_open_connections(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
     """Tell whether a changed idle timeout holds for the connections that are already open."""
     # connections_timeout_idle() reads global_idletimeout at each look. Measured with 2.5.13: from 0 to 2 s closed one
     # at once.
-    return True if version else None
+    return True
