@@ -7,7 +7,3 @@ class LdapdiagError(Exception):
 
 class UsageError(LdapdiagError):
     """The command line asks for something that does not exist."""
-
-
-class NothingReadableError(LdapdiagError):
-    """None of the evidence named could be read."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.analysis.descriptors import Descriptors
 from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.idle import IdleBounds, PathBounds
+from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.looks import looks_of
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
@@ -187,3 +189,28 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
 def nobodys(fact: Any) -> Any:
     """Return a fact as gathering reads it, before anybody has said whose it is."""
     return replace(fact, origin=replace(fact.origin, host=""))
+
+
+def lifetime(**facts: Any) -> GhostLifetime:
+    """Return what ends a ghost at the server: nothing, unless said so."""
+    known = {
+        "idle_timeout_seconds": 0,
+        "idle_timeout_source": "ldap/cn-config.ldif",
+        "keepalive": False,
+        "keepalive_seconds": None,
+        "keepalive_source": "its sockets run no keepalive timer",
+        "probing_seconds": 675,
+    }
+    return GhostLifetime(host="ldap", **known | facts)
+
+
+def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
+    """Return after how long the box between app1 and the server forgets, by its own setting when both are one."""
+    path = PathBounds(
+        client_network="10.77.2.0/24",
+        lower_seconds=upper if lower is None else lower,
+        upper_seconds=upper,
+        source="nf_conntrack_tcp_timeout_established of fw",
+        box="fw",
+    )
+    return IdleBounds(host="ldap", paths=(path,))

@@ -20,7 +20,7 @@ OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 
 @check
-def judge(host: Host, servers: tuple[DirectoryServer, ...], hosts: tuple[Host, ...]) -> Iterator[Verdict]:
+def judge(hosts: tuple[Host, ...], servers: tuple[DirectoryServer, ...]) -> Iterator[Verdict]:
     """Connections that the peer has closed and this end keeps.
 
     ## What it looks at
@@ -44,17 +44,22 @@ def judge(host: Host, servers: tuple[DirectoryServer, ...], hosts: tuple[Host, .
     ## When it is harmless
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
     """
-    if host.now is None:
-        reason = f"no table of {host.host}'s sockets"
-        yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=Host.how)
-        return
-    own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
-    connections = rows_by_peer(host.now.sockets, OPEN, host.host, own, endpoints_of(servers, hosts))
-    closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(host.now, rows))}
+    known = endpoints_of(servers, hosts)
+    looks = [(host, host.now) for host in hosts if host.now is not None]
+    for host, look in looks:
+        own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
+        yield from _judge_host(host, look, rows_by_peer(look.sockets, OPEN, host.host, own, known))
+    if not looks:
+        reason = "no host's sockets are in the evidence"
+        yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
+
+
+def _judge_host(host: Host, look: Look, connections: Groups) -> Iterator[Verdict]:
+    closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(look, rows))}
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
-        yield _finding(host, host.now, peer, rows, worse=stuck and peer.end is End.SERVER)
-    missing = hidden(host.now, host.host)
+        yield _finding(host, look, peer, rows, worse=stuck and peer.end is End.SERVER)
+    missing = hidden(look, host.host)
     for subject, count in _the_rest(host, connections, closed):
         if missing is None:
             yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")

@@ -57,7 +57,7 @@ def judge(
     if outcome is not None:
         remedies = tuple(treatments(server, lifetime, advice, bounds, pairing))
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
-    elif lifetime.idle_timeout_seconds is None and lifetime.keepalive is None:
+    elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
             subject=server.host,
             reason=f"the idle timeout is unknown: {lifetime.idle_timeout_source}",

@@ -72,11 +72,11 @@ def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
 def _used(server: DirectoryServer) -> tuple[int | None, str]:
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
-    if server.monitor is not None and server.monitor.current_connections is not None:
-        return server.monitor.current_connections, "at least: the connections in cn=monitor"
-    if server.established is not None:
-        return server.established, "at least: its established connections"
-    return None, "unknown"
+    least = [(server.established, "at least: its established connections")]
+    if server.monitor is not None:
+        least.append((server.monitor.current_connections, "at least: the connections in cn=monitor"))
+    known = [(count, source) for count, source in least if count is not None]
+    return max(known, default=(None, "unknown"))
 
 
 def _limit(server: DirectoryServer) -> tuple[int | None, str]:
@@ -88,8 +88,10 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
         limits.append((server.configuration.max_descriptors, "nsslapd-maxdescriptors"))
     if server.monitor and server.monitor.descriptor_limit is not None:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
-    if not limits and server.monitor and server.monitor.connection_table_size:
-        limits.append((server.monitor.connection_table_size, "dtablesize, the size of the connection table"))
+    if not limits and server.monitor and server.product and (size := server.monitor.connection_table_size):
+        # 389-ds takes the reserved ones off its limit and makes the rest its table (daemon.c): 19936 of 20000.
+        reserved = server.product.defaults.RESERVED_DESCRIPTORS
+        limits.append((size + reserved, f"dtablesize and the {reserved} reserved"))
     if limits and server.product and (cap := server.product.defaults.descriptor_cap(server.version)):
         limits.append((cap, "the server's built-in cap"))
     if not limits:

@@ -85,6 +85,10 @@ class Direction:
     """Per leftover: seconds its connection had been idle when its first unanswered packet left (lastrcv - busy)."""
     selected: bool = False
     """A table of this pair has no header: somebody may have left rows out."""
+    partial: bool = False
+    """The client's table shows the sockets of some programs only."""
+    unreadable: int = 0
+    """Lines of the client's table that were not understood."""
     origins: tuple[str, ...] = ()
     missing: Missing | None = None
     """Why the client's end could not be read; nothing is claimed of this direction then."""

@@ -38,6 +38,8 @@ class Sorted:
     """(server row, client row in the nearest view)"""
     leftover: list[tuple[int, int]] = field(default_factory=list)
     absent: list[int] = field(default_factory=list)
+    lately: list[int] = field(default_factory=list)
+    """At the client in a look before the server's, and no longer in the one after."""
     closing: int = 0
     unproven: Counter[str] = field(default_factory=Counter)
 
@@ -53,25 +55,29 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
     rows = sort_rows(ends, views)
     virtual = match_by_endpoint(ends, rows, near)
     on_path = [box for box in boxes if any(map(box.carries, ends.keys()))]
+    lately = _judge_lately(ends, rows, on_path)
     _spare_carried(ends, rows, boxes, client.host)
     _spare_wavering(ends, rows)
     _spare_strays(ends, rows, strays)
+    _spare_unreadable(rows, near)
 
-    only = [] if virtual else client_only(ends, near)
+    new, turned = ([], 0) if virtual else client_only(ends, near)
+    lasting = [near.rows[key] for key in new if all(view.holds(key) for view in views[1:])]
     apart = seconds_apart(look, near.look)
     time_wait = closed_lately(ends, near)
     missing = survivors(
         rows.absent,
         table.last_received,
-        _persistent(ends, server, looks) if rows.absent else (),
-        Turnover(reverse=len(only), time_wait=time_wait, apart=apart),
+        _persistent(ends, server, looks) - lately if rows.absent else (),
+        Turnover(reverse=len(new) + turned, time_wait=time_wait, apart=apart),
     )
     stranded = survivors(
-        only,
+        lasting,
         near.table.last_received,
         (),
-        Turnover(reverse=len(rows.absent), time_wait=time_wait, apart=apart),
+        Turnover(reverse=len(rows.absent) + rows.closing, time_wait=time_wait, apart=apart),
     )
+    fleeting = {"not in every look at the client: opened or closed between them": len(new) - len(lasting)}
     ghosts = _with(missing, [row for row, _ in rows.leftover])
     rest = idle_seconds(table, (row for row, _ in rows.matched)) or idle_seconds(
         near.table, (row for _, row in rows.matched if row is not None)
@@ -93,23 +99,30 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         stranded_ports=_ports(near.table.local_port, stranded),
         closing=rows.closing,
         unproven=dict(sorted((rows.unproven + Counter(missing.unproven)).items())),
-        unproven_stranded=stranded.unproven,
+        unproven_stranded=stranded.unproven | (fleeting if len(new) > len(lasting) else {}),
         skew_excluded=missing.because,
         boxes=tuple(box.host for box in on_path),
         box_lacks=_lacked(ends, ghosts, on_path),
-        probing=sum(probes_unanswered(table, row) for row in ghosts.rows or ()),
+        probing=sum(probes_unanswered(table, row) for row in missing.rows or ()),
         leftovers=len(rows.leftover),
         rests=tuple(rest),
         youngest_ghost=min(idle_seconds(table, ghosts.rows or ()), default=None),
         retransmitting_for=_first_unanswered(near, rows),
         selected=look.selected or near.look.selected,
+        partial=not near.table.shows_all_programs,
+        unreadable=near.look.unreadable,
         origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in on_path for o in box.origins)})),
     )
 
 
 def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
-    """Sort the server's rows by the client's nearest view, and let any other view speak for a living one."""
-    near, others = views[0], views[1:]
+    """Sort the server's rows by the client's nearest view, and let any other view speak for a living one.
+
+    A view that lies wholly before the server's look speaks for what was, not for what is, unless it is the nearest.
+    """
+    near, now = views[0], ends.look.taken
+    before = [view for view in views[1:] if now and view.look.taken and view.look.taken.end <= now.start]
+    others = [view for view in views[1:] if view not in before]
     rows_of, states = near.rows, near.table.state
     rows = Sorted()
     for row, key in zip(ends.rows, ends.keys(), strict=True):
@@ -119,7 +132,7 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
         elif others and any(view.holds(key) for view in others):
             rows.matched.append((row, None))
         elif found is None:
-            rows.absent.append(row)
+            (rows.lately if any(view.holds(key) for view in before) else rows.absent).append(row)
         elif states[found] in CLOSING and near.retransmits(found):
             rows.leftover.append((row, found))
         elif states[found] is TcpState.UNKNOWN:
@@ -162,14 +175,13 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     return Virtual(endpoint(*dialled), count)
 
 
-def client_only(ends: Ends, near: View) -> list[int]:
-    """Return the client's rows that are established towards the server and not in the server's table at all."""
+def client_only(ends: Ends, near: View) -> tuple[list[Key], int]:
+    """Return what the client has established and the server lacks, and how many the server has in another state."""
     keys = [key for key in near.established.get((ends.server_address, ends.server_port), ()) if key[2] == ends.client]
     known = set(ends.keys())
     unknown = [key for key in keys if key not in known]
-    if not unknown:
-        return []
-    return [near.rows[key] for key in unknown if key not in ends.shown.keys]
+    new = [key for key in unknown if key not in ends.shown.keys] if unknown else []
+    return new, len(unknown) - len(new)
 
 
 def closed_lately(ends: Ends, near: View) -> int | None:
@@ -184,6 +196,22 @@ def closed_lately(ends: Ends, near: View) -> int | None:
         state is TcpState.TIME_WAIT and key[:3] == (ends.server_address, ends.server_port, ends.client)
         for state, key in zip(at_client.state, at_client.peer_keys(), strict=True)
     )
+
+
+def _judge_lately(ends: Ends, rows: Sorted, on_path: Sequence[Box]) -> set[int]:
+    """Take what the client had before the server's look, and has not after it, for absent if a box or probes say so."""
+    table = ends.look.sockets
+    keys = dict(zip(ends.rows, ends.keys(), strict=True))
+    dead = {
+        row
+        for row in rows.lately
+        if probes_unanswered(table, row) or any(keys[row] not in box.flows for box in on_path)
+    }
+    if spared := len(rows.lately) - len(dead):
+        reason = "at the client before the server's table was taken and gone after it: may have closed in between"
+        rows.unproven[reason] += spared
+    rows.absent = sorted({*rows.absent, *dead})
+    return dead
 
 
 def _spare_carried(ends: Ends, rows: Sorted, boxes: Iterable[Box], client: Host) -> None:
@@ -222,6 +250,14 @@ def _spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
     if spared := len(rows.absent) - len(kept):
         rows.unproven[f"another host has them open from the same ports, so {ends.client} may stand in for it"] += spared
     rows.absent = kept
+
+
+def _spare_unreadable(rows: Sorted, near: View) -> None:
+    """Spare absent rows when the client's table has as many lines that nobody could read."""
+    if 0 < len(rows.absent) <= near.look.unreadable:
+        reason = f"{near.look.unreadable} lines of the client's table could not be read: they may be there"
+        rows.unproven[reason] += len(rows.absent)
+        rows.absent = []
 
 
 def _persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:

@@ -32,6 +32,8 @@ class Look:
     origins: tuple[str, ...]
     selected: bool
     """No telling had a header: the rows may be somebody's selection."""
+    unreadable: int = 0
+    """Lines that were not understood in the best read telling: as many sockets may be missing here."""
 
 
 def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
@@ -62,7 +64,14 @@ def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
         tellings=tuple(sorted({table.telling for table in tables})),
         origins=origins,
         selected=not any(table.has_header for table in tables),
+        unreadable=_unreadable(tables),
     )
+
+
+def _unreadable(tables: Sequence[SocketTable]) -> int:
+    whole = [table.origin.not_understood for table in tables if len(table.families) != 1]
+    halves = [table.origin.not_understood for table in tables if len(table.families) == 1]
+    return min([*whole, *([sum(halves)] if halves else [])], default=0)
 
 
 def richness(table: SocketTable) -> int:
@@ -98,14 +107,17 @@ def is_whole(table: SocketTable) -> bool:
 
 def united(tellings: Sequence[SocketTable]) -> SocketTable:
     """Return all rows, each once; the first telling that has a row or a column decides."""
-    row_of: dict[Key, int] = {}
+    row_of: dict[tuple[Key, int], int] = {}
     first = tellings[0]
     columns: dict[str, list[Any]] = {"state": []}
     seconds: list[tuple[SocketTable, list[int]]] = []
     for table in tellings:
         places = []
+        listeners: Counter[Key] = Counter()
         for key, state in zip(table.keys(), table.state, strict=True):
-            place = row_of.setdefault(key, len(row_of))
+            # 0.0.0.0:389 and [::]:389 are one key and two sockets, each with its own accept queue.
+            listeners[key] += state is TcpState.LISTEN
+            place = row_of.setdefault((key, listeners[key]), len(row_of))
             if place == len(columns["state"]):
                 columns["state"].append(state)
             places.append(place)
@@ -113,7 +125,7 @@ def united(tellings: Sequence[SocketTable]) -> SocketTable:
     for column in OPTIONAL:
         if (filled := _column(column, seconds, len(row_of))) is not None:
             columns[column] = filled
-    keys = list(row_of)
+    keys = [key for key, _ in row_of]
     shown = [table.shows_time_wait for table in tellings]
     return SocketTable(
         origin=first.origin,

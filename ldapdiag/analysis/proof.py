@@ -40,5 +40,13 @@ def proof_of(direction: Direction) -> Proof:
     return Proof(
         "likely",
         f"Not certain: a table shows one network namespace, and a container or zone on {where} would not be in it."
-        f"{proven} The table of the box between them would settle it.",
+        f"{_blind(direction)}{proven} The table of the box between them would settle it.",
     )
+
+
+def _blind(direction: Direction) -> str:
+    """Return what else the client's table may not show."""
+    told = " lsof shows the sockets that its user may see, or was asked for." if direction.partial else ""
+    if direction.unreadable:
+        told += f" {direction.unreadable} lines of the client's table could not be read, and may hold some of them."
+    return told

@@ -79,10 +79,9 @@ def rows_by_peer(
 
 def hidden(look: Look, host: str) -> Missing | None:
     """Return why a look may lack rows, so that the absence of one proves nothing; None when it shows all."""
-    states = set(look.sockets.state)
-    if TcpState.UNKNOWN in states:
+    if TcpState.UNKNOWN in set(look.sockets.state):
         reason = f"the table of {host} has no column of states"
-    elif states == {TcpState.LISTEN}:
+    elif not look.sockets.shows_connections:
         reason = f"the table of {host} lists listening sockets only"
     elif look.selected:
         reason = f"the table of {host} has no header, so it may be a selection of rows"

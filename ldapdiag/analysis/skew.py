@@ -27,7 +27,7 @@ class Turnover:
     """What was seen of connections between two endpoints coming and going."""
 
     reverse: int
-    """Rows of the other table that the first lacks: the same churn, seen from the other end."""
+    """Rows of the other table that the first lacks or has in another state: the same churn, seen from the other end."""
     time_wait: int | None
     """TIME-WAIT rows between them at both ends; None when a table would not show them."""
     apart: float | None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ldapdiag.cli.output import complain, standard_output, tell, write_file
-from ldapdiag.errors import LdapdiagError, NothingReadableError, UsageError
+from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
+from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
@@ -37,7 +37,11 @@ class FailOn(StrEnum):
 def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
-        typer.Argument(help="Files and folders of captured evidence; - is standard input.", show_default=False),
+        typer.Argument(
+            metavar="[EVIDENCE]...",
+            help="Files and folders of captured evidence; - is standard input.",
+            show_default=False,
+        ),
     ] = None,
     *,
     form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
@@ -74,7 +78,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
     try:
-        diagnosis = _diagnose(evidence or [], check or [], ldap_port or [])
+        diagnosis = _diagnose(evidence or [], check or [], ldap_port or [], verbose=verbose)
+        if form is Form.JSON or output or not on_one_screen():
+            tell(diagnosis.bundle.gaps)
         _write(diagnosis, form, output, verbose=verbose)
     except LdapdiagError as error:
         complain(error)
@@ -82,7 +88,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     raise typer.Exit(exit_code(diagnosis, fail_on, strict=strict))
 
 
-def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int]) -> Diagnosis:
+def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int], *, verbose: bool) -> Diagnosis:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
@@ -97,9 +103,9 @@ def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int]) -> Dia
     checks = chosen(installed_checks(), ids)
     with reading() as progress:
         bundle = gather(evidence, ldap_ports=ldap_ports, progress=progress)
-    tell(bundle.gaps if bundle.facts else (*bundle.gaps, *bundle.passed_over))
     if not bundle.facts:
-        raise NothingReadableError("nothing to judge: none of what was named is evidence I can read")
+        tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
+        raise typer.Exit(2)
     return judge(bundle, checks)
 
 

@@ -41,6 +41,11 @@ def standard_output() -> Iterator[TextIO]:
         raise UsageError(f"cannot write the report to standard output: {error.strerror}") from error
 
 
+def on_one_screen() -> bool:
+    """Tell whether a person reads both outputs on one terminal, where nothing should stand twice."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+
+
 def _silence() -> None:
     """Send what is still buffered nowhere, so that the interpreter does not stumble over it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -33,13 +33,12 @@ UNKNOWN_PORT = -1
 
 ANY_PORT = 0
 
-CONTAINER_BRIDGES = (
-    ipaddress.ip_network("172.17.0.0/16"),
-    ipaddress.ip_network("192.168.122.0/24"),
-    ipaddress.ip_network("10.0.2.0/24"),
-    ipaddress.ip_network("10.88.0.0/16"),
+CONTAINER_BRIDGES = tuple(
+    ipaddress.ip_network(network)
+    for network in ("172.17.0.0/16", "10.88.0.0/16", "192.168.122.1", "10.0.2.2", "10.0.2.3", "10.0.2.15")
 )
-"""Defaults of docker0, libvirt, VirtualBox/QEMU user networks and podman: the same on thousands of hosts."""
+"""Defaults that are the same on thousands of hosts: the networks of docker and podman, libvirt's bridge, and the three
+addresses of a guest behind VirtualBox's or QEMU's user network. The rest of 10.0.2.0/24 may well be somebody's LAN."""
 
 
 def normalise_address(text: str) -> str:

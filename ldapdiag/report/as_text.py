@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from ldapdiag.analysis.descriptors import Descriptors
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.finding import Clear, Crashed, Finding, NotJudged, Severity
-from ldapdiag.report.charts import bars
+from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
+from ldapdiag.report.findings import told
 from ldapdiag.report.page import Page, page_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.remedy import Remedy
 
 ROWS = 5
-"""Rows of a share, and gaps, shown without -v."""
-
-STYLES = {
-    Severity.CRITICAL: "bold red",
-    Severity.HIGH: "red",
-    Severity.MEDIUM: "magenta",
-    Severity.LOW: "bold",
-    Severity.INFO: "dim",
-}
-"""Colours that can be read on a light ground and on a dark one; the word beside them says it all again."""
+"""Lines of one kind shown without -v: gaps, what is clear beside a finding, lesser findings of one check."""
 
 
 def print_report(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False) -> None:
@@ -47,11 +35,11 @@ class Screen:
 
     def show(self) -> None:
         """Print every part, in the order of SCREENS: servers, findings, what is clear, what is not judged."""
-        for server in self.diagnosis.facts.every(DirectoryServer):
-            self.page.labelled(server.host, self.summary(server), "bold", "bold")
-        self.page.blank()
-        for check, finding in self.diagnosis.found:
-            self.finding(finding, check)
+        for server in (servers := self.diagnosis.facts.every(DirectoryServer)):
+            self.page.packed(server.host, self.summary(server), "bold", "bold")
+        if servers:
+            self.page.blank()
+        self.findings()
         self.crashed()
         self.clear()
         self.not_judged()
@@ -60,8 +48,8 @@ class Screen:
             self.evidence()
         self.footer()
 
-    def summary(self, server: DirectoryServer) -> str:
-        """Return a server in one line."""
+    def summary(self, server: DirectoryServer) -> list[str]:
+        """Return what to know of a server before anything else."""
         parts = [str(server.identity or "directory server")]
         if server.established is not None:
             parts.append(f"{server.established} connections")
@@ -72,67 +60,19 @@ class Screen:
         if lifetime is not None and lifetime.idle_timeout_seconds is not None:
             seconds = lifetime.idle_timeout_seconds
             parts.append(f"idle timeout {f'{seconds} s' if seconds else 'off'}")
-        return " · ".join(parts)
+        return parts
 
-    def finding(self, finding: Finding, check: str) -> None:
-        """Print one finding: title, picture, sentences, remedies."""
-        grave = finding.severity >= Severity.HIGH
-        label = str(finding.severity).upper() if grave else str(finding.severity)
-        self.page.labelled(label, finding.title, STYLES[finding.severity], "bold" if grave else "")
-        for row in self.picture(finding):
-            self.page.row(row)
-        for sentence in finding.detail.splitlines() if self.verbose or grave else ():
-            self.page.indented(sentence)
-        self.page.indented(f"{check} · {finding.confidence}", "dim")
-        if self.verbose:
-            self.page.indented(f"from {', '.join(finding.origins)}", "dim")
-        for number, remedy in enumerate(finding.remedies, 1):
-            self.remedy(number, remedy)
-        self.page.blank()
-
-    def picture(self, finding: Finding) -> Iterator[str]:
-        """Yield the bars that carry a finding's numbers."""
-        observed = finding.observed
-        if observed.get("client_count") is not None and observed.get("server_count") is not None:
-            hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
-            ends = [(f"at {finding.server}", observed["server_count"]), (f"at {hosts}", observed["client_count"])]
-            yield from bars(ends, self.page.room)
-        if rows := observed.get("by_account"):
-            yield from self.shares([(row["bind_dn"], row["connections"]) for row in rows])
-        elif rows := observed.get("by_client"):
-            yield from self.shares([(row["client"], row["connections"]) for row in rows])
-
-    def shares(self, rows: list[tuple[str, int]]) -> Iterator[str]:
-        """Yield the largest shares, all of them with -v."""
-        shown = rows if self.verbose else rows[:ROWS]
-        yield from bars(shown, self.page.room)
-        if len(rows) > len(shown):
-            rest = sum(count for _, count in rows[len(shown) :])
-            yield f"and {len(rows) - len(shown)} more with {rest}"
-
-    def remedy(self, number: int, remedy: Remedy) -> None:
-        """Print a remedy; the first one with its commands, the others with -v."""
-        needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
-        self.page.numbered(number, f"{remedy.title}  (at {remedy.target}{needs})", "bold")
-        if remedy.kind == "advice":
-            self.page.indented(remedy.text, deeper=3)
-            return
-        if number > 1 and not self.verbose:
-            return
-        self.page.indented(remedy.changes, deeper=3)
-        self.commands("", remedy.text)
-        if self.verbose:
-            self.page.indented(f"risk: {remedy.risk}", deeper=3)
-            self.commands("verify:", remedy.verify)
-            self.commands("undo:", remedy.undo)
-
-    def commands(self, title: str, text: str) -> None:
-        """Print commands so that they can be pasted."""
-        if title:
-            self.page.indented(title, deeper=3)
-        self.page.blank()
-        self.page.verbatim(text)
-        self.page.blank()
+    def findings(self) -> None:
+        """Print every finding; of the lesser ones of a check only the first few, unless all were asked for."""
+        lesser: Counter[str] = Counter()
+        for check, finding in self.diagnosis.found:
+            lesser[check] += finding.severity < Severity.HIGH
+            if self.verbose or finding.severity >= Severity.HIGH or lesser[check] <= ROWS:
+                told(self.page, finding, check, verbose=self.verbose)
+        for check, number in lesser.items():
+            if number > ROWS and not self.verbose:
+                self.page.indented(f"and {number - ROWS} more of {check} (-v shows them)")
+                self.page.blank()
 
     def crashed(self) -> None:
         """Print the checks that have a bug."""
@@ -143,19 +83,25 @@ class Screen:
                 self.page.labelled("CRASHED", story, "bold red", "bold")
 
     def clear(self) -> None:
-        """Print what is fine: a check in full where another subject of it is not, the others by name."""
-        found = {one.check for one in self.diagnosis.judged if not isinstance(one.verdict, Clear)}
+        """Print what is fine: in full where a check found another subject that is not, else the checks by name."""
+        found = {check for check, _ in self.diagnosis.found}
+        verdicts = Counter(one.check for one in self.diagnosis.judged)
         reasons: dict[str, list[str]] = defaultdict(list)
         for one in self.diagnosis.judged:
             if isinstance(one.verdict, Clear):
-                reasons[one.check].append(f"{one.verdict.subject}: {one.verdict.reason}")
-        lines = [
-            f"{reason}  ({check})" for check in reasons for reason in reasons[check] if check in found or self.verbose
+                reasons[one.check].append(f"{one.verdict.subject}: {one.verdict.reason}  ({one.check})")
+        lines = [line for check, all_of in reasons.items() if check in found or self.verbose for line in all_of]
+        shown = lines if self.verbose else lines[:ROWS]
+        self.page.listed("clear", shown, "green")
+        if len(lines) > len(shown):
+            self.page.indented(f"and {len(lines) - len(shown)} more (-v shows them)")
+        whole = [
+            f"{check} ({len(all_of)} of {verdicts[check]})" if len(all_of) < verdicts[check] else check
+            for check, all_of in reasons.items()
+            if check not in found and not self.verbose
         ]
-        whole = [check for check in reasons if check not in found]
-        if whole and not self.verbose:
-            lines.append(" · ".join(whole))
-        self.page.listed("clear", lines, "green")
+        if whole:
+            self.page.packed("" if shown else "clear", whole, "green")
 
     def not_judged(self) -> None:
         """Print what could not be judged, each reason once, and how to change that."""
@@ -204,15 +150,16 @@ class Screen:
         parts = [
             counted(len(real), "finding"),
             *([f"{critical} critical"] if critical else []),
-            f"evidence: {counted(len(self.diagnosis.hosts), 'host')}, {counted(len(files), 'file')}, "
+            f"evidence: {counted(len(self.diagnosis.hosts), 'host')}",
+            counted(len(files), "file"),
             f"{counted(sum(files.values()), 'line')} not understood",
             *([f"{counted(len(bundle.passed_over), 'file')} passed over (-v lists them)"] if hidden else []),
         ]
         self.page.blank()
-        self.page.line(" · ".join(parts), "dim")
+        self.page.line(parts, "dim")
         if real:
-            more = "" if self.verbose else " · -v shows every command"
-            self.page.line(f"ldapdiag checks {self.diagnosis.found[0][0]} explains{more}", "dim")
+            more = [] if self.verbose else ["-v shows every command"]
+            self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -18,6 +19,9 @@ MARGIN = 12
 
 NARROWEST = 20
 """Columns a text gets on even the narrowest terminal."""
+
+LONGEST = 2000
+"""Characters of one text; only what came from outside is longer."""
 
 WIDEST = 120
 PIPED = 100
@@ -38,10 +42,15 @@ class Page:
         """Print an empty line."""
         self.console.print()
 
-    def line(self, text: str, style: str = "") -> None:
-        """Print a text at the left edge, wrapped there."""
-        for one in self._wrapped(text, style, self.room + MARGIN):
-            self._print(one, 0)
+    def line(self, parts: Iterable[str], style: str = "") -> None:
+        """Print parts at the left edge, with dots between; no part is broken that fits on a line."""
+        for one in packed(parts, self.room + MARGIN):
+            for line in self._wrapped(one, style, self.room + MARGIN):
+                self._print(line, 0)
+
+    def packed(self, label: str, parts: Iterable[str], style: str, text_style: str = "") -> None:
+        """Print parts with a label in the margin and dots between; no part is broken that fits on a line."""
+        self.listed(label, packed(parts, self.room), style, text_style)
 
     def labelled(self, label: str, text: str, style: str, text_style: str = "") -> None:
         """Print a text with its label in the margin; a label that does not fit there gets its own line."""
@@ -56,10 +65,10 @@ class Page:
         for one in rest:
             self._print(one, MARGIN)
 
-    def listed(self, label: str, texts: Iterable[str], style: str) -> None:
+    def listed(self, label: str, texts: Iterable[str], style: str, text_style: str = "") -> None:
         """Print several texts, the first one with the label."""
         for number, text in enumerate(texts):
-            self.labelled("" if number else label, text, style)
+            self.labelled("" if number else label, text, style, text_style)
 
     def indented(self, text: str, style: str = "", *, deeper: int = 0) -> None:
         """Print a text behind the margin, and `deeper` columns more, wrapped there."""
@@ -83,12 +92,25 @@ class Page:
             self._print(Text(line), 0)
 
     def _wrapped(self, text: str, style: str, width: int) -> Iterator[Text]:
-        for line in Text(neutral(text), style=style).wrap(self.console, width) or [Text()]:
+        for line in Text(neutral(text, longest=LONGEST), style=style).wrap(self.console, width) or [Text()]:
             line.rstrip()
             yield line
 
     def _print(self, line: Text, indent: int) -> None:
         self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
+
+
+def packed(parts: Iterable[str], width: int) -> Iterator[str]:
+    """Yield lines of parts with dots between, each line as full as may be."""
+    line = ""
+    for part in map(neutral, parts):
+        longer = f"{line} · {part}" if line else part
+        if line and cell_len(longer) > width:
+            yield line
+            line = part
+        else:
+            line = longer
+    yield line
 
 
 def page_for(stream: TextIO) -> Page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import facts
@@ -13,10 +15,10 @@ CLOSE_WAIT = TcpState.CLOSE_WAIT
 
 
 def judged(*rows, name="ldap", **traits):
-    """Judge one host of a site whose server is known."""
+    """Judge a site whose server is known by its configuration alone, unless the host is the server."""
     host = facts.host(name, facts.table(rows, name, **traits))
-    ldap = host if name == "ldap" else facts.host("ldap", facts.table(facts.at_server(1)))
-    return list(judge(host, (facts.server(),), (host, ldap)))
+    ldap = () if name == "ldap" else (replace(facts.host("ldap", facts.table(facts.at_server(1))), looks=()),)
+    return list(judge((host, *ldap), (facts.server(),)))
 
 
 def waiting(count, client=facts.APP1, **columns):
@@ -99,7 +101,7 @@ class TestAtTheClient:
         rows = [facts.row(f"{facts.APP1}:{port}", f"{facts.LDAP}:13390", CLOSE_WAIT) for port in range(40000, 40010)]
         app, ldap = facts.host("app1", facts.table(rows, "app1")), facts.host("ldap", facts.table(facts.at_server(1)))
         known = facts.server(ports=frozenset({13390}))
-        (found,) = judge(app, (known,), (app, ldap))
+        (found,) = (one for one in judge((app, ldap), (known,)) if isinstance(one, Finding))
         assert found.observed["peer"] == "10.77.1.2:13390"
 
     def test_passes_over_what_is_not_ldap(self) -> None:
@@ -128,7 +130,7 @@ class TestWithoutAFinding:
         ]
 
     def test_is_not_judged_without_a_table(self) -> None:
-        (verdict,) = judge(facts.host("fw"), (), ())
+        (verdict,) = judge((facts.host("fw"),), ())
         assert isinstance(verdict, NotJudged)
         assert verdict.missing == ("socket-table",)
         assert verdict.how

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 import facts
+from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag.sources.gathering import gather
 from ldapdiag_checks.descriptor_headroom import judge
 
 WITNESSES = ("accepted and closed at once: no descriptor left (15 times)",)
@@ -116,3 +118,10 @@ class TestTheRemedy:
     def test_is_openldaps_own(self) -> None:
         (remedy,) = judged(960, server=facts.server(identity=facts.OPENLDAP)).remedies
         assert "slapd.service" in remedy.text
+
+
+def test_a_real_slapd_at_its_last_descriptor(corpus) -> None:
+    bundle = gather([str(corpus / "5c-fd-exhaustion-openldap")])
+    (found,) = diagnose(bundle, (judge,)).findings
+    assert (found.severity, found.observed["used"], found.observed["limit"]) == (Severity.CRITICAL, 128, 128)
+    assert found.observed["witnesses"] == list(WITNESSES)

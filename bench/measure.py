@@ -1,0 +1,47 @@
+"""Measuring: two ways to do a thing, interleaved, the best time of each."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEADER = f"{'what':46} {'ours':>10} {'theirs':>10} {'ratio':>7} {'goal':>7}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One line: what we take, what is compared with it, and how many times as much is allowed."""
+
+    what: str
+    ours: float
+    theirs: float
+    goal: float
+    unit: str = "s"
+    digits: int = 3
+
+    @property
+    def ratio(self) -> float:
+        """Return how many times theirs ours is."""
+        return self.ours / self.theirs
+
+    def __str__(self) -> str:
+        ours, theirs = (f"{value:.{self.digits}f} {self.unit}" for value in (self.ours, self.theirs))
+        met = "met" if self.ratio <= self.goal else "NOT MET"
+        return f"{self.what:46} {ours:>10} {theirs:>10} {self.ratio:6.2f}x {self.goal:6.2f}x  {met}"
+
+
+def best(ours: Callable[[], object], theirs: Callable[[], object], *, repetitions: int) -> tuple[float, float]:
+    """Return the best time of each, in seconds; they take turns, so that a busy machine is busy for both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repetitions):
+        for function, spent in zip((ours, theirs), times, strict=True):
+            gc.collect()
+            started = perf_counter()
+            function()
+            spent.append(perf_counter() - started)
+    return min(times[0]), min(times[1])

@@ -1,0 +1,116 @@
+"""Pairing a million server sockets with a million client sockets, against two Python sets of the same tuples.
+
+Run as a script it pairs once and prints the peak memory of its process: `python bench/pairing.py`.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from measure import Figure, best
+
+from ldapdiag.analysis.direction import Direction, Ends
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.joining import join
+from ldapdiag.analysis.looks import looks_of
+from ldapdiag.analysis.pairing import Pairing, pair
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.views import Client, Shown
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.origin import Origin
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HOSTS, PORTS = 20, 50_000
+"""A million connections: a host has no more ports than that towards one server."""
+
+GHOSTS = 50
+"""Each so many-th connection is gone at the client's end."""
+
+GOAL = 4
+MEMORY_GOAL = 1.0
+"""GiB"""
+
+SERVER, PORT = "10.77.1.2", 389
+
+
+def table(host: str, local: Iterable[tuple[str, int]], remote: Iterable[tuple[str, int]]) -> SocketTable:
+    """Return established sockets as a reader would: columns, each address and port one object."""
+    local_address, local_port = map(list, zip(*local, strict=True))
+    remote_address, remote_port = map(list, zip(*remote, strict=True))
+    return SocketTable(
+        origin=Origin(path=f"{host}/ss.txt", folder=host, host=host),
+        telling="ss",
+        local_address=local_address,
+        local_port=local_port,
+        remote_address=remote_address,
+        remote_port=remote_port,
+        state=[TcpState.ESTABLISHED] * len(local_port),
+        shows_time_wait=True,
+    )
+
+
+def host(name: str, address: str, sockets: SocketTable) -> Host:
+    """Return a host as attribution would."""
+    return Host(host=name, addresses=frozenset({address}), looks=looks_of([sockets]))
+
+
+def evidence() -> tuple[Host, list[Host]]:
+    """Return the server with all connections, and the hosts of its clients with those that still live."""
+    here = (SERVER, PORT)
+    ports = list(range(10_000, 10_000 + PORTS))
+    addresses = [f"10.77.2.{number}" for number in range(1, HOSTS + 1)]
+    seen = ((address, port) for address in addresses for port in ports)
+    server = host("ldap", SERVER, table("ldap", (here for _ in range(HOSTS * PORTS)), seen))
+    living = [port for port in ports if port % GHOSTS]
+    clients = [
+        host(address, address, table(address, ((address, port) for port in living), (here for _ in living)))
+        for address in addresses
+    ]
+    return server, clients
+
+
+def pair_all(server: Host, clients: list[Host]) -> Pairing:
+    """Pair as a diagnosis does."""
+    found = pair(DirectoryServer(host=server.host, ports=frozenset({PORT})), (server, *clients), ())
+    if isinstance(found, Missing) or sum(one.ghosts for one in found.directions) != HOSTS * PORTS // GHOSTS:
+        raise AssertionError(f"the pairing is wrong: {found}")
+    return found
+
+
+def join_all(server: Host, clients: list[Host]) -> list[Direction]:
+    """Join the directions alone, without finding out which there are."""
+    shown = Shown(server.looks[0])
+    rows = {one.host: list(range(at * PORTS, (at + 1) * PORTS)) for at, one in enumerate(clients)}
+    return [join(Ends(one.host, SERVER, PORT, rows[one.host], shown), server, Client(one), ()) for one in clients]
+
+
+def two_sets(server: Host, clients: list[Host]) -> int:
+    """Hold the same tuples against each other as briefly as Python can."""
+    here = set(server.looks[0].sockets.keys())
+    there = set(chain.from_iterable(one.looks[0].sockets.peer_keys() for one in clients))
+    return len(here) - len(there)
+
+
+def figures() -> Iterator[Figure]:
+    """Yield how long pairing takes, how long joining alone, and how much memory pairing asks for."""
+    server, clients = evidence()
+    theirs = partial(two_sets, server, clients)
+    for what, ours in (("pair", pair_all), ("join alone", join_all)):
+        spent = best(partial(ours, server, clients), theirs, repetitions=3)
+        yield Figure(what=f"{what}, 1,000,000 with 1,000,000 / two sets", ours=spent[0], theirs=spent[1], goal=GOAL)
+    child = subprocess.run([sys.executable, __file__], check=True, capture_output=True, text=True)
+    peak = int(child.stdout) / (1 << 20)
+    yield Figure(what="pair, peak memory of the process / 1 GiB", ours=peak, theirs=1.0, goal=MEMORY_GOAL, unit="GiB")
+
+
+if __name__ == "__main__":
+    pair_all(*evidence())
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -1,0 +1,29 @@
+"""How fast ldapdiag is, as ratios to what Python itself takes for the bare work, measured in one run.
+
+    make bench
+
+Times depend on the machine, ratios hardly; so a line is: what, ours, theirs, ratio, goal, met or not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pairing
+import socket_tables
+import starting
+from measure import HEADER
+
+
+def main() -> None:
+    """Print every figure."""
+    print(HEADER, flush=True)
+    with TemporaryDirectory(prefix="ldapdiag-bench-") as folder:
+        for figures in (socket_tables.figures(Path(folder)), pairing.figures(), starting.figures()):
+            for figure in figures:
+                print(figure, flush=True)
+
+
+if __name__ == "__main__":
+    main()

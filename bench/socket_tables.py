@@ -1,0 +1,66 @@
+"""Reading a socket table of 100,000 lines, from the file to the fact, against `line.split()` over the same lines."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING
+
+from measure import Figure, best
+
+from ldapdiag.sources.gathering import gather
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LINES = 100_000
+GOAL = 10
+STATES = (("ESTAB", "ESTABLISHED"),) * 17 + (("TIME-WAIT", "TIME_WAIT"), ("CLOSE-WAIT", "CLOSE_WAIT"))
+
+SS = "State      Recv-Q Send-Q      Local Address:Port         Peer Address:Port Process\n"
+NETSTAT = (
+    "Active Internet connections (servers and established)\n"
+    "Proto Recv-Q Send-Q Local Address           Foreign Address         State      \n"
+)
+
+
+def ss_line(state: str, client: str) -> str:
+    """Return a row of ss -tan."""
+    return f"{state:<10} 0      0      {'10.77.1.2:389':>22} {client:>22}\n"
+
+
+def netstat_line(state: str, client: str) -> str:
+    """Return a row of netstat -an."""
+    return f"tcp        0      0 {'10.77.1.2:389':<23} {client:<23} {state:<11}\n"
+
+
+def sockets(seed: int = 389) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the states (as ss and as netstat spell them) and client endpoints of a busy server, always the same."""
+    chance = Random(seed)  # noqa: S311  a table to read, no secret
+    for _ in range(LINES):
+        octets = chance.randrange(256), chance.randrange(4), chance.randrange(250)
+        yield chance.choice(STATES), "10.{}.{}.{}:{}".format(*octets, chance.randrange(32768, 60999))
+
+
+def split(path: Path) -> int:
+    """Do what any reader must do at least."""
+    with path.open(encoding="utf-8") as lines:
+        return sum(len(line.split()) for line in lines)
+
+
+def figures(folder: Path) -> Iterator[Figure]:
+    """Write both tables and yield how long reading them takes."""
+    rows = list(sockets())
+    tables: tuple[tuple[str, str, Callable[[str, str], str], int], ...] = (
+        ("ss -tan", SS, ss_line, 0),
+        ("netstat -an", NETSTAT, netstat_line, 1),
+    )
+    for name, header, line, spelling in tables:
+        path = folder / f"{name.partition(' ')[0]}.txt"
+        path.write_text(header + "".join(line(states[spelling], client) for states, client in rows))
+        (fact,) = gather([str(path)]).facts
+        if len(fact) != LINES:
+            raise AssertionError(f"{name}: {len(fact)} rows of {LINES}")
+        ours, theirs = best(partial(gather, [str(path)]), partial(split, path), repetitions=7)
+        yield Figure(what=f"read {name}, {LINES:,} lines / line.split()", ours=ours, theirs=theirs, goal=GOAL)

@@ -1,0 +1,91 @@
+"""A finding, told: its sentence, the picture of its numbers, what they mean, and what to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.finding import Finding, Severity
+from ldapdiag.report.charts import bars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.remedy import Remedy
+    from ldapdiag.report.page import Page
+
+SHARES = 5
+"""Rows of a share shown without -v."""
+
+STYLES = {
+    Severity.CRITICAL: "bold red",
+    Severity.HIGH: "red",
+    Severity.MEDIUM: "magenta",
+    Severity.LOW: "bold",
+    Severity.INFO: "dim",
+}
+"""Colours that can be read on a light ground and on a dark one; the word beside them says it all again."""
+
+
+def told(page: Page, finding: Finding, check: str, *, verbose: bool) -> None:
+    """Print one finding: title, picture, sentences, remedies."""
+    grave = finding.severity >= Severity.HIGH
+    label = str(finding.severity).upper() if grave else str(finding.severity)
+    page.labelled(label, finding.title, STYLES[finding.severity], "bold" if grave else "")
+    for row in picture(finding, page.room, verbose=verbose):
+        page.row(row)
+    for sentence in finding.detail.splitlines() if verbose or grave else ():
+        page.indented(sentence)
+    page.indented(f"{check} · {finding.confidence}", "dim")
+    if verbose:
+        page.indented(f"from {', '.join(finding.origins)}", "dim")
+    for number, remedy in enumerate(finding.remedies, 1):
+        remedied(page, number, remedy, verbose=verbose)
+    page.blank()
+
+
+def picture(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
+    """Yield the bars that carry a finding's numbers."""
+    observed = finding.observed
+    if observed.get("client_count") is not None and observed.get("server_count") is not None:
+        hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
+        ends = [(f"at {finding.server}", observed["server_count"]), (f"at {hosts}", observed["client_count"])]
+        yield from bars(ends, room)
+    if rows := observed.get("by_account"):
+        yield from shares([(row["bind_dn"], row["connections"]) for row in rows], room, verbose=verbose)
+    elif rows := observed.get("by_client"):
+        yield from shares([(row["client"], row["connections"]) for row in rows], room, verbose=verbose)
+
+
+def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator[str]:
+    """Yield the largest shares, all of them with -v."""
+    shown = rows if verbose else rows[:SHARES]
+    yield from bars(shown, room)
+    if len(rows) > len(shown):
+        rest = sum(count for _, count in rows[len(shown) :])
+        yield f"and {len(rows) - len(shown)} more with {rest}"
+
+
+def remedied(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
+    """Print a remedy; the first one with its commands, the others with -v."""
+    needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
+    page.numbered(number, f"{remedy.title}  (at {remedy.target}{needs})", "bold")
+    if remedy.kind == "advice":
+        page.indented(remedy.text, deeper=3)
+        return
+    if number > 1 and not verbose:
+        return
+    page.indented(remedy.changes, deeper=3)
+    commands(page, "", remedy.text)
+    if verbose:
+        page.indented(f"risk: {remedy.risk}", deeper=3)
+        commands(page, "verify:", remedy.verify)
+        commands(page, "undo:", remedy.undo)
+
+
+def commands(page: Page, title: str, text: str) -> None:
+    """Print commands so that they can be pasted."""
+    if title:
+        page.indented(title, deeper=3)
+    page.blank()
+    page.verbatim(text)
+    page.blank()

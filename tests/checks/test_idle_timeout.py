@@ -1,0 +1,61 @@
+"""idle-timeout: what ends a dead connection today, and what would."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from ldapdiag.analysis.advice import advise
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag_checks.idle_timeout import judge
+
+
+def judged(idle, *, ghosts=0, upper=None, directions=None, **keepalive):
+    """Judge a server with this idle timeout, so many ghosts, and a box that forgets after so many seconds."""
+    server, host = facts.server(), facts.host("ldap", facts.table(facts.at_server(40)))
+    living = {"server_count": 40, "ghosts": ghosts, "matched": 40 - ghosts, "rests": (10.0,) * (40 - ghosts)}
+    pairing = facts.pairing(*(directions or [facts.direction(**living)]))
+    bounds = facts.bounds(upper)
+    lifetime = facts.lifetime(idle_timeout_seconds=idle, **keepalive)
+    (verdict,) = judge(server, lifetime, advise(server, host, pairing, bounds), bounds, pairing)
+    return verdict
+
+
+class TestSeverity:
+    @pytest.mark.parametrize(
+        ("idle", "keepalive", "severity"),
+        [
+            (0, {"keepalive": False}, Severity.HIGH),
+            (601, {"keepalive": False}, Severity.HIGH),
+            (600, {"keepalive": False}, Severity.MEDIUM),
+            (0, {"keepalive": True, "keepalive_seconds": 300, "probing_seconds": 301}, Severity.HIGH),
+            (0, {"keepalive": True, "keepalive_seconds": 300, "probing_seconds": 300}, Severity.MEDIUM),
+        ],
+    )
+    def test_with_ghosts_is_by_how_long_they_live(self, idle, keepalive, severity) -> None:
+        found = judged(idle, ghosts=20, **keepalive)
+        assert isinstance(found, Finding)
+        assert found.severity is severity
+
+    @pytest.mark.parametrize(
+        ("idle", "upper", "kind"), [(59, None, Finding), (60, None, Clear), (301, 300, Finding), (300, 300, Clear)]
+    )
+    def test_without_ghosts_is_medium_when_it_cuts_or_comes_too_late(self, idle, upper, kind) -> None:
+        verdict = judged(idle, upper=upper, keepalive=False)
+        assert type(verdict) is kind
+        assert kind is Clear or verdict.severity is Severity.MEDIUM
+
+    def test_is_low_when_nothing_would_end_a_ghost(self) -> None:
+        assert judged(0, keepalive=False).severity is Severity.LOW
+
+
+def test_recommends_the_drain_value_with_its_commands() -> None:
+    found = judged(0, ghosts=20, upper=30, keepalive=False)
+    assert found.observed["recommended_seconds"] == 300
+    assert (found.observed["tidy_unsafe"], found.observed["box_upper_seconds"]) == (True, 30)
+    assert "nsslapd-idletimeout: 300" in found.remedies[0].text
+
+
+def test_is_not_judged_while_nothing_is_known() -> None:
+    verdict = judged(None, keepalive=None)
+    assert (type(verdict), verdict.missing) == (NotJudged, ("configuration",))

@@ -1,0 +1,61 @@
+"""unreleased-connections: many at both ends, nearly all at rest."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag_checks.unreleased_connections import judge
+
+
+def judged(count, *, idle=None, limit=None, **more):
+    """Judge so many connections of app1, of which so many (by default all) have rested for ten minutes."""
+    idle = count if idle is None else idle
+    rests = {"rests": (600.0,) * idle + (1.0,) * (count - idle)} | more
+    told = facts.direction(server_count=count, matched=count, **rests)
+    (verdict,) = judge(facts.pairing(told), descriptors=facts.descriptors(10, limit))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("count", "limit", "kind"),
+    [(99, None, Clear), (100, None, Finding), (24, 100, Clear), (25, 100, Finding)],
+)
+def test_many_is_a_number_or_a_quarter_of_the_limit(count, limit, kind) -> None:
+    assert type(judged(count, limit=limit)) is kind
+
+
+@pytest.mark.parametrize(("idle", "kind"), [(90, Finding), (89, Clear)])
+def test_nearly_all_rest(idle, kind) -> None:
+    assert type(judged(100, idle=idle)) is kind
+
+
+@pytest.mark.parametrize(("limit", "severity"), [(200, Severity.HIGH), (201, Severity.MEDIUM), (None, Severity.MEDIUM)])
+def test_half_of_the_limit_is_high(limit, severity) -> None:
+    assert judged(100, limit=limit).severity is severity
+
+
+def test_tells_its_numbers() -> None:
+    assert judged(100, idle=95).observed == {
+        "server": "10.77.1.2:389",
+        "client": facts.APP1,
+        "connections": 100,
+        "idle": 95,
+        "accounts": None,
+    }
+
+
+def test_is_not_judged_without_ages() -> None:
+    verdict = judged(100, rests=())
+    assert (type(verdict), verdict.missing) == (NotJudged, ("ages",))
+
+
+def test_is_not_judged_where_one_end_was_not_read() -> None:
+    verdict = judged(100, missing=Missing(reason="no table", lacks=("socket-table",), how="ss -tanoi"))
+    assert (type(verdict), verdict.missing) == (NotJudged, ("socket-table",))
+
+
+def test_a_server_without_connections_is_clear() -> None:
+    assert [type(one) for one in judge(facts.pairing())] == [Clear]

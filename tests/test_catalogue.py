@@ -1,0 +1,135 @@
+"""The promises every check keeps. A site that has every disease proves what their findings say."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import runpy
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import sick_site
+from ldapdiag.catalogue import installed_checks
+from ldapdiag.diagnosis import Diagnosis, diagnose
+from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.finding import Crashed, Finding
+from ldapdiag_checks import CATALOGUE
+
+HOUSE = Path(__file__).parent.parent
+CHECKS = HOUSE / "checks" / "ldapdiag_checks"
+HEADINGS = ["What it looks at", "Why it matters", "What to do", "When it is harmless"]
+SEVERITIES = ("critical", "high", "medium", "low", "info")
+CURES = ("no", "disallow", "check", "fix", "set", "add", "use", "test", "lint")
+"""A name that begins so is that of a cure; `allow ghost-connections` must make sense."""
+
+
+def contract() -> dict[str, set[str]]:
+    """Return the keys of `observed` that docs/contract.md promises, by check."""
+    keys: dict[str, set[str]] = {}
+    section = (HOUSE / "docs" / "contract.md").read_text().partition("### `observed`")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        if len(cells) != 2 or "`" not in line:
+            continue
+        names, told = (re.sub(r"\[[^]]*\]|\([^)]*\)", "", cell) for cell in cells)
+        own = {found[1] for item in told.split(",") if (found := re.search(r"`(\w+)`", item))}
+        if told.strip().startswith("same, with"):
+            own |= {key for key in keys["ghost-connections"] if not key.startswith("ghost")}
+        keys |= dict.fromkeys(re.findall(r"`([\w-]+)`", names), own)
+    return keys
+
+
+@cache
+def sick() -> Diagnosis:
+    return diagnose(sick_site.bundle(), installed_checks())
+
+
+def findings(diagnosis: Diagnosis) -> set[tuple[str, str]]:
+    """Return what was found, as check and subject."""
+    return {(one.check, one.verdict.subject) for one in diagnosis.judged if isinstance(one.verdict, Finding)}
+
+
+@pytest.mark.parametrize("check", installed_checks(), ids=lambda check: check.id)
+class TestEveryCheck:
+    def test_has_a_file_of_its_name(self, check) -> None:
+        assert (CHECKS / f"{check.id.replace('-', '_')}.py").is_file()
+
+    def test_is_named_after_the_disease(self, check) -> None:
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)+", check.id)
+        assert check.id.partition("-")[0] not in CURES
+
+    def test_has_a_title_on_one_line(self, check) -> None:
+        first, second, *_ = inspect.cleandoc(check.manual).splitlines()
+        assert first.endswith(".")
+        assert len(first) <= 100
+        assert second == ""
+
+    def test_has_a_manual_page_with_its_headings_in_order(self, check) -> None:
+        assert re.findall(r"^## (.+)$", inspect.cleandoc(check.manual), re.MULTILINE) == HEADINGS
+
+    def test_defines_its_severities_under_the_first_heading(self, check) -> None:
+        first = check.manual.partition(f"## {HEADINGS[0]}")[2].partition("## ")[0]
+        assert any(re.search(rf"\b{severity}\b", first) for severity in SEVERITIES)
+
+    def test_has_a_test_of_its_name(self, check) -> None:
+        assert (HOUSE / "tests" / "checks" / f"test_{check.id.replace('-', '_')}.py").is_file()
+
+    def test_is_in_the_contract(self, check) -> None:
+        assert check.id in contract()
+
+    def test_observes_exactly_what_the_contract_says(self, check) -> None:
+        found = [one.verdict for one in sick().judged if one.check == check.id and isinstance(one.verdict, Finding)]
+        assert found, "tests/sick_site.py does not have this disease: add it"
+        for finding in found:
+            assert set(finding.observed) == contract()[check.id]
+            assert json.loads(json.dumps(dict(finding.observed))) == finding.observed
+
+    def test_defines_each_severity_it_uses(self, check) -> None:
+        manual = check.manual.lower()
+        for one in sick().judged:
+            if one.check == check.id and isinstance(one.verdict, Finding):
+                assert str(one.verdict.severity) in manual
+
+
+def test_every_file_is_in_the_catalogue() -> None:
+    files = {path.stem.replace("_", "-") for path in CHECKS.glob("[a-z]*.py")}
+    assert files == {check.id for check in CATALOGUE}
+
+
+def test_no_two_checks_share_a_name() -> None:
+    ids = [check.id for check in installed_checks()]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_catalogue_is_fresh() -> None:
+    made = runpy.run_path(str(HOUSE / "checks" / "make_readme.py"))["readme"]() + "\n"
+    written = (HOUSE / "checks" / "README.md").read_text()
+    assert written == made, "checks/README.md is stale: run 'python checks/make_readme.py'"
+
+
+def test_no_check_crashes_on_a_sick_site() -> None:
+    assert [one for one in sick().judged if isinstance(one.verdict, Crashed)] == []
+
+
+def test_no_two_findings_share_an_id() -> None:
+    ids = [
+        (one.check, one.verdict.key or one.verdict.subject) for one in sick().judged if isinstance(one.verdict, Finding)
+    ]
+    assert len(ids) == len(set(ids))
+
+
+class TestRemovingEvidence:
+    @pytest.mark.parametrize("left_out", range(len(sick_site.bundle().facts)))
+    def test_never_adds_a_finding(self, left_out) -> None:
+        facts = sick_site.bundle().facts
+        poorer = diagnose(Bundle(facts=facts[:left_out] + facts[left_out + 1 :]), installed_checks())
+        assert findings(poorer) - findings(sick()) == set()
+        assert poorer.crashed == ()
+
+    def test_leaves_everything_unjudged_in_the_end(self) -> None:
+        nothing = diagnose(Bundle(), installed_checks())
+        assert findings(nothing) == set()
+        assert {one.check for one in nothing.judged} == {check.id for check in installed_checks()}
