@@ -5,7 +5,8 @@
 ##   make bench   set up, then measure how fast it reads and judges
 ##   make clean   remove what the commands above made
 #
-# All of it lands in .venv and in caches beside it. Only where Python's venv is missing, and only for root, setup.sh calls apt-get.
+# All of it lands in .venv and in caches beside it. Only for root, setup.sh calls apt-get: for Python's venv where it is missing,
+# and, before the tests, for the directory servers that some of them start.
 # The stamps in .venv spare the second run the installation; a newer pyproject.toml asks for it again.
 
 BIN := .venv/bin
@@ -25,7 +26,7 @@ help:
 demo: .venv/installed
 	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
 
-test: .venv/developing
+test: .venv/developing .venv/servers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -45,6 +46,10 @@ clean:
 
 .venv/installed: pyproject.toml .venv/made
 	$(PIP) --editable .
+	touch $@
+
+.venv/servers: setup.sh .venv/made
+	@sh setup.sh servers
 	touch $@
 
 .venv/developing: pyproject.toml .venv/installed

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Make .venv, with a pip that knows dependency groups. The Makefile calls it; PYTHON names the interpreter.
+# The Makefile calls it.
+#   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
+#   setup.sh servers    install the directory servers that the live tests start; without them those tests are skipped
 set -eu
 
 python=${PYTHON:-python3}
@@ -8,6 +10,40 @@ stop() {
     echo "setup: $1" >&2
     exit 1
 }
+
+apt_install() {
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update --quiet
+    apt-get install --yes --quiet --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Debian starts a server when it is installed; nobody asked for one to run on this machine.
+apt_install_stopped() {
+    policy=/usr/sbin/policy-rc.d
+    if [ -e "$policy" ]; then
+        apt_install "$@"
+    else
+        printf '#!/bin/sh\nexit 101\n' > "$policy"
+        chmod 755 "$policy"
+        trap 'rm -f "$policy"' EXIT
+        apt_install "$@"
+    fi
+}
+
+all_there() {
+    for tool; do command -v "$tool" >/dev/null || return 1; done
+}
+
+if [ "${1:-}" = servers ]; then
+    packages="389-ds-base python3-lib389 slapd ldap-utils iproute2 openssl procps"
+    if all_there ns-slapd dscreate slapd ldapmodify ip sysctl; then
+        exit 0
+    elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
+        exit 0
+    fi
+    echo "setup: no directory servers here, so the live tests will be skipped; on Debian: apt-get install $packages" >&2
+    exit 0
+fi
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     stop "ldapdiag needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..."
@@ -22,9 +58,7 @@ if ! can_make_venv; then
         stop "$python lacks the modules venv and ensurepip; install your system's package for them, then try again"
     [ "$(id -u)" -eq 0 ] ||
         stop "$python lacks the module ensurepip; run 'sudo apt-get install python3-venv', then try again"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update --quiet
-    apt-get install --yes --quiet --no-install-recommends -o DPkg::Lock::Timeout=300 python3-venv
+    apt_install python3-venv
     can_make_venv ||
         stop "$python still lacks the module ensurepip although python3-venv is installed; name another: make PYTHON=/usr/bin/python3 ..."
 fi
