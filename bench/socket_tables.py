@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LINES = 100_000
+CLIENTS = 1000
+"""Hosts that share the lines; every address is normalised once."""
+
 GOAL = 10
 STATES = (("ESTAB", "ESTABLISHED"),) * 17 + (("TIME-WAIT", "TIME_WAIT"), ("CLOSE-WAIT", "CLOSE_WAIT"))
 
@@ -39,8 +42,8 @@ def sockets(seed: int = 389) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the states (as ss and as netstat spell them) and client endpoints of a busy server, always the same."""
     chance = Random(seed)  # noqa: S311  a table to read, no secret
     for _ in range(LINES):
-        octets = chance.randrange(256), chance.randrange(4), chance.randrange(250)
-        yield chance.choice(STATES), "10.{}.{}.{}:{}".format(*octets, chance.randrange(32768, 60999))
+        host = chance.randrange(CLIENTS)
+        yield chance.choice(STATES), f"10.77.{host // 250}.{host % 250}:{chance.randrange(32768, 60999)}"
 
 
 def split(path: Path) -> int:

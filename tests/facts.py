@@ -22,7 +22,7 @@ from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings, TcpCounters
-from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
@@ -88,6 +88,11 @@ def at_client(
     return [row(f"{client}:{first + number}", f"{LDAP}:389", state, **columns) for number in range(count)]
 
 
+def row_of_another_service(host: str = APP1) -> list[Row]:
+    """Return a connection that is not LDAP; it tells whose table this is."""
+    return [row(f"{host}:50022", f"{OTHER}:22")]
+
+
 def table(
     rows: Iterable[Row],
     host: str = "ldap",
@@ -131,6 +136,11 @@ def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **fac
 def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:
     """Return what a server says of itself in cn=monitor."""
     return Monitor(origin=origin(name="cn-monitor.ldif"), identity=identity, **counters)
+
+
+def monitored(count: int, client: str = APP1, account: str = "uid=app,dc=example") -> tuple[MonitoredConnection, ...]:
+    """Return so many connections as cn=monitor lists them."""
+    return tuple(MonitoredConnection(account=account, client=client) for _ in range(count))
 
 
 def settings(host: str = "fw", **values: int) -> KernelSettings:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.catalogue import installed_checks
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle
-from ldapdiag.finding import Clear, Finding, NotJudged
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag.sources.gathering import gather
 
 if TYPE_CHECKING:
@@ -105,8 +105,11 @@ def clear(diagnosis: Diagnosis, check: str, subject: str) -> Clear:
 
 
 def ids(diagnosis: Diagnosis) -> set[str]:
-    """Return the ids of all findings, as the JSON report gives them; connection-share, which is always there, aside."""
-    return {f"{check}|{one.key or one.subject}" for check, one in diagnosis.found if check != "connection-share"}
+    """Return the ids of what is wrong, as the JSON report gives them.
+
+    Findings of severity info accuse nobody, and tell of the latest look: without it, of the one before.
+    """
+    return {f"{check}|{one.key or one.subject}" for check, one in diagnosis.found if one.severity > Severity.INFO}
 
 
 def ghosts(diagnosis: Diagnosis) -> int:

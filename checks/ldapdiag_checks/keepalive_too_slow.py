@@ -43,7 +43,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) 
         )
         return
     upper, seconds = path.upper_seconds, lifetime.keepalive_seconds
-    if seconds is None and lifetime.keepalive is None:
+    if seconds is None and lifetime.keepalive is not False:
         yield NotJudged(
             subject=lifetime.host,
             reason=f"the server's keepalive is unknown: {lifetime.keepalive_source}",

@@ -18,6 +18,8 @@ def seconds(column: Sequence[int | None] | None, row: int | None) -> float | Non
 
 def idle_seconds(table: SocketTable, rows: Iterable[int]) -> list[float]:
     """Return for how long no data has come in on these rows, where the table tells."""
+    if table.last_received is None:
+        return []
     ages = (seconds(table.last_received, row) for row in rows)
     return [age for age in ages if age is not None]
 

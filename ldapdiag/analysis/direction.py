@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ldapdiag.analysis.looks import Look
-from ldapdiag.analysis.views import Shown
+from ldapdiag.analysis.views import Shown, Way
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Key
@@ -164,6 +164,11 @@ class Ends:
     def look(self) -> Look:
         """Return the server's look that the rows are of."""
         return self.shown.look
+
+    @property
+    def way(self) -> Way:
+        """Return what all these rows have in common."""
+        return self.server_address, self.server_port, self.client
 
     def keys(self) -> Iterator[Key]:
         """Yield the key of each row, as the server writes it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.boxes import Box
     from ldapdiag.analysis.hosts import Host
@@ -61,8 +61,9 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
     _spare_strays(ends, rows, strays)
     _spare_unreadable(rows, near)
 
-    new, turned = ([], 0) if virtual else client_only(ends, near)
-    lasting = [near.rows[key] for key in new if all(view.holds(key) for view in views[1:])]
+    living = near.established(ends.way)
+    new, turned = ([], 0) if virtual else client_only(ends, living)
+    lasting = [living[port] for port in new if all(view.holds((*ends.way, port)) for view in views[1:])]
     apart = seconds_apart(look, near.look)
     time_wait = closed_lately(ends, near)
     missing = survivors(
@@ -88,7 +89,7 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         server_port=ends.server_port,
         client_hosts=(client.host.host,),
         server_count=len(ends.rows),
-        client_count=virtual.count if virtual else _count(near, ends),
+        client_count=virtual.count if virtual else len(living),
         matched=len(rows.matched),
         join=Join.CLIENT_ENDPOINT if virtual else Join.FOUR_TUPLE,
         path=PathKind.NAT if virtual else PathKind.DIRECT,
@@ -123,16 +124,17 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     near, now = views[0], ends.look.taken
     before = [view for view in views[1:] if now and view.look.taken and view.look.taken.end <= now.start]
     others = [view for view in views[1:] if view not in before]
-    rows_of, states = near.rows, near.table.state
+    row_of, states, ports = near.sockets.get(ends.way, {}), near.table.state, ends.look.sockets.remote_port
     rows = Sorted()
-    for row, key in zip(ends.rows, ends.keys(), strict=True):
-        found = rows_of.get(key)
+    for row in ends.rows:
+        port = ports[row]
+        found = row_of.get(port)
         if found is not None and states[found] is TcpState.ESTABLISHED:
             rows.matched.append((row, found))
-        elif others and any(view.holds(key) for view in others):
+        elif any(view.holds((*ends.way, port)) for view in others):
             rows.matched.append((row, None))
         elif found is None:
-            (rows.lately if any(view.holds(key) for view in before) else rows.absent).append(row)
+            (rows.lately if any(view.holds((*ends.way, port)) for view in before) else rows.absent).append(row)
         elif states[found] in CLOSING and near.retransmits(found):
             rows.leftover.append((row, found))
         elif states[found] is TcpState.UNKNOWN:
@@ -153,21 +155,21 @@ class Virtual:
 
 def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     """Match absent rows by the client's own address and port alone, where it dials a virtual address (VIP, DNAT)."""
-    if not rows.absent or any(True for _ in rows.matched):
+    if not rows.absent or rows.matched:
         return None
-    ports = near.table.local_port
     wanted = {ends.look.sockets.remote_port[row]: row for row in rows.absent}
-    found: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
-    for dialled, keys in near.established.items():
-        for key in keys:
-            if key[2] == ends.client and key[3] in wanted:
-                found[dialled].append((wanted[key[3]], near.rows[key]))
+    found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for way in near.sockets:
+        if way[2] == ends.client and (
+            pairs := [(wanted[port], row) for port, row in near.established(way).items() if port in wanted]
+        ):
+            found[way[:2]] = pairs
     if not found:
         return None
     dialled, pairs = max(found.items(), key=lambda item: (len(item[1]), item[0]))
-    count = sum(key[2] == ends.client for key in near.established[dialled])
+    count = len(near.established((*dialled, ends.client)))
     by_chance = 3 * len(ends.rows) / EPHEMERAL_PORTS
-    if len(pairs) < max(VIRTUAL_SHARE, by_chance) * count or not all(ports[row] for _, row in pairs):
+    if len(pairs) < max(VIRTUAL_SHARE, by_chance) * count or not all(near.table.local_port[row] for _, row in pairs):
         return None
     rows.matched.extend(pairs)
     taken = {row for row, _ in pairs}
@@ -175,12 +177,12 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     return Virtual(endpoint(*dialled), count)
 
 
-def client_only(ends: Ends, near: View) -> tuple[list[Key], int]:
-    """Return what the client has established and the server lacks, and how many the server has in another state."""
-    keys = [key for key in near.established.get((ends.server_address, ends.server_port), ()) if key[2] == ends.client]
-    known = set(ends.keys())
-    unknown = [key for key in keys if key not in known]
-    new = [key for key in unknown if key not in ends.shown.keys] if unknown else []
+def client_only(ends: Ends, living: Mapping[int, int]) -> tuple[list[int], int]:
+    """Return the ports the client has established and the server lacks, and how many it has in another state."""
+    ports = ends.look.sockets.remote_port
+    known = {ports[row] for row in ends.rows}
+    unknown = [port for port in living if port not in known]
+    new = ends.shown.lacks(ends.way, unknown) if unknown else []
     return new, len(unknown) - len(new)
 
 
@@ -188,18 +190,13 @@ def closed_lately(ends: Ends, near: View) -> int | None:
     """Return how many connections of a direction are in TIME-WAIT at either end; None if a table would not show it."""
     if not (ends.look.sockets.shows_time_wait and near.table.shows_time_wait):
         return None
-    at_server, at_client = ends.look.sockets, near.table
-    return sum(
-        state is TcpState.TIME_WAIT and key[:3] == (ends.server_address, ends.server_port, ends.client)
-        for state, key in zip(at_server.state, at_server.keys(), strict=True)
-    ) + sum(
-        state is TcpState.TIME_WAIT and key[:3] == (ends.server_address, ends.server_port, ends.client)
-        for state, key in zip(at_client.state, at_client.peer_keys(), strict=True)
-    )
+    return ends.shown.closed.get(ends.way, 0) + near.closed.get(ends.way, 0)
 
 
 def _judge_lately(ends: Ends, rows: Sorted, on_path: Sequence[Box]) -> set[int]:
     """Take what the client had before the server's look, and has not after it, for absent if a box or probes say so."""
+    if not rows.lately:
+        return set()
     table = ends.look.sockets
     keys = dict(zip(ends.rows, ends.keys(), strict=True))
     dead = {
@@ -265,7 +262,7 @@ def _persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
     now = ends.look.taken
     between = [look.taken for look in looks if look.taken and now and look.taken.end <= now.start]
     earlier = [look for look in server.looks if look.taken and any(look.taken.end <= span.start for span in between)]
-    keys = dict(zip(ends.keys(), ends.rows, strict=True))
+    keys = dict(zip(ends.keys(), ends.rows, strict=True)) if earlier else {}
     return {
         keys[key]
         for look in earlier
@@ -285,11 +282,6 @@ def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
     return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
 
 
-def _count(near: View, ends: Ends) -> int:
-    keys = near.established.get((ends.server_address, ends.server_port), ())
-    return sum(key[2] == ends.client for key in keys)
-
-
 def _lacked(ends: Ends, ghosts: Survivors, on_path: Sequence[Box]) -> int:
     if not on_path:
         return 0
@@ -302,7 +294,9 @@ def _lacked(ends: Ends, ghosts: Survivors, on_path: Sequence[Box]) -> int:
 
 def _first_unanswered(near: View, rows: Sorted) -> tuple[float, ...]:
     """Return for how long connections had been idle when their first unanswered packet left (lastrcv - busy)."""
-    idle = []
+    idle: list[float] = []
+    if near.table.retransmits is None:
+        return ()
     for _, row in (*rows.leftover, *rows.matched):
         if row is None or not near.retransmits(row):
             continue

@@ -77,14 +77,17 @@ def live(server: DirectoryServer, host: Host) -> GhostLifetime:
 
 
 def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
-    """Tell whether a server's established sockets run a keepalive timer; None when no table shows timers."""
+    """Tell whether a server's established sockets run a keepalive timer; None when no table shows their timers.
+
+    A timer that repeats a packet takes the keepalive timer's place, so a socket that runs one shows neither.
+    """
     if host.now is None or (timers := host.now.sockets.timer) is None:
         return None
     table = host.now.sockets
     running = {
         timer
         for timer, state, port in zip(timers, table.state, table.local_port, strict=True)
-        if state is TcpState.ESTABLISHED and port in ports
+        if state is TcpState.ESTABLISHED and port in ports and timer in {Timer.OFF, Timer.KEEPALIVE}
     }
     return Timer.KEEPALIVE in running if running else None
 

@@ -20,7 +20,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.analysis.looks import Look
 
@@ -44,7 +44,7 @@ def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTabl
         reason = f"the table of {server.host}'s sockets {unfit}"
         return Missing(host=server.host, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     boxes = boxes_of(flows)
-    clients = Clients(hosts)
+    clients = Clients(hosts, server)
     directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.now, clients)]
     return Pairing(host=server.host, directions=tuple(directions))
 
@@ -52,9 +52,10 @@ def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTabl
 class Clients:
     """The hosts whose tables were read, by the addresses they own."""
 
-    def __init__(self, hosts: tuple[Host, ...]) -> None:
+    def __init__(self, hosts: tuple[Host, ...], server: DirectoryServer) -> None:
         self._owners: dict[str, list[Client]] = defaultdict(list)
-        known = [Client(host) for host in hosts]
+        self._astray: dict[tuple[str, int], dict[int, set[str]]] = {}
+        known = [Client(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.views]
         for client in self.all:
             for address in client.host.addresses:
@@ -66,6 +67,22 @@ class Clients:
             return next(client for client in self.all if client.host is server)
         owners = self._owners.get(address, [])
         return owners[0] if len(owners) == 1 else None
+
+    def astray(self, ends: Ends) -> Mapping[int, set[str]]:
+        """Return the hosts of connections to this endpoint that the server does not show at all, by client port."""
+        endpoint = ends.server_address, ends.server_port
+        if endpoint not in self._astray:
+            found = self._astray[endpoint] = defaultdict(set)
+            for client in self.all:
+                for way in client.ways_to(*endpoint):
+                    for port in ends.shown.lacks(way, client.latest.established(way)):
+                        found[port].add(client.host.host)
+        return self._astray[endpoint]
+
+    def speak_for(self, address: str, server_address: str, port: int) -> bool:
+        """Tell whether an address has an owner with connections of its own to this endpoint; loopback always has."""
+        owners = self._owners.get(address, [])
+        return is_loopback(address) or any(owner.ways_to(server_address, port) for owner in owners)
 
     def owners(self, address: str) -> int:
         """Return how many hosts own an address; more than one is a virtual address."""
@@ -85,7 +102,7 @@ def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterat
         (address, port) for address in set(table.local_address) for port in server.ports if not is_loopback(address)
     }
     for client in clients.all:
-        for address, remote, port in client.dialled():
+        for remote, port, address in client.dialled():
             if (remote, port) in local and not is_loopback(remote):
                 rows.setdefault((address, remote, port), [])
     for end in sorted(rows):
@@ -107,7 +124,7 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         return join_through(ends, translator, clients.all)
     client = clients.owner(ends.client, server)
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
-        return join(ends, server, client, boxes, strays(ends, client, clients.all))
+        return join(ends, server, client, boxes, strays(ends, client, clients))
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
@@ -118,38 +135,35 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
     )
 
 
-def strays(ends: Ends, owner: Client, clients: Iterable[Client]) -> frozenset[int]:
+def strays(ends: Ends, owner: Client, clients: Clients) -> frozenset[int]:
     """Return the ports of other hosts' connections to this endpoint that the server does not show as theirs.
 
     Their address was translated on the way, to the owner's perhaps: a container's host does that, and keeps the port
     when it can.
     """
-    return frozenset(
-        key[3]
-        for client in clients
-        if client is not owner
-        for key in client.established_to(ends.server_address, ends.server_port)
-        if key not in ends.shown.keys
-    )
+    return frozenset(port for port, hosts in clients.astray(ends).items() if hosts != {owner.host.host})
 
 
 def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing | None:
     """Return why a client that the server does not show at all may still be there, behind another address."""
     for box in boxes:
-        if any(flow.client[:1] + flow.client[2:] == _dialling(ends) for flow in box.flows.values() if box.translated):
+        changed = (flow for server, flow in box.flows.items() if server[2] != flow.client[0])
+        if any(flow.client[:1] + flow.client[2:] == _dialling(ends) for flow in changed):
             reason = f"{box.host} translates its address: see the connections from {', '.join(sorted(box.translated))}"
             return Missing(reason=reason)
     table = ends.look.sockets
-    peers = {
-        address
-        for address, state in zip(table.remote_address, table.state, strict=True)
-        if state is TcpState.ESTABLISHED and not is_loopback(address) and not clients.owners(address)
+    endpoint = ends.server_address, ends.server_port
+    seen = {
+        key[2]
+        for key, state in zip(table.keys(), table.state, strict=True)
+        if state is TcpState.ESTABLISHED and key[:2] == endpoint
     }
+    peers = {address for address in seen if not clients.speak_for(address, *endpoint)}
     if not peers:
         return None
     return Missing(
         reason=f"the server shows no connection from {ends.client}, but some from {', '.join(sorted(peers)[:3])}, "
-        "which no host read owns: its address may be translated",
+        "which are no connections of a host that was read: its address may be translated",
         lacks=(FlowTable.kind,),
         how=FlowTable.how,
     )
@@ -169,10 +183,16 @@ def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
 
     It has no connection of its own to the server, while another host has some and the server shows none of them.
     """
-    if owner.established_to(ends.server_address, ends.server_port):
+    if owner.ways_to(ends.server_address, ends.server_port):
         return False
-    others = [client.established_to(ends.server_address, ends.server_port) for client in clients.all]
-    return any(keys and ends.shown.keys.isdisjoint(keys) for keys in others)
+    return any(_is_unseen(client, ends) for client in clients.all)
+
+
+def _is_unseen(client: Client, ends: Ends) -> bool:
+    """Tell whether a host has connections to this endpoint, and the server shows none of them."""
+    ways = client.ways_to(ends.server_address, ends.server_port)
+    held = {way: client.latest.established(way) for way in ways}
+    return bool(held) and all(len(ends.shown.lacks(way, ports)) == len(ports) for way, ports in held.items())
 
 
 def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box, ...]) -> Missing:

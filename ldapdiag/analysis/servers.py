@@ -117,7 +117,8 @@ def merged_configuration(configurations: list[Configuration]) -> Configuration |
     ordered = sorted(configurations, key=lambda one: (not one.complete, one.origin.path))
     merged = {name.name: getattr(ordered[0], name.name) for name in fields(Configuration)}
     for one in ordered[1:]:
-        merged |= {name: getattr(one, name) for name, value in merged.items() if value in (None, (), False)}
+        silent = [name for name, value in merged.items() if value is None or value is False or value == ()]
+        merged |= {name: getattr(one, name) for name in silent}
     return Configuration(**merged)
 
 

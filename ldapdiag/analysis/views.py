@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import Key, TcpState, Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
 
 
+Way = tuple[str, int, str]
+"""A direction by its two ends: the server's address and port, the client's address."""
+
+Sockets = Mapping[Way, Mapping[int, int]]
+"""The row of every socket by its way and the client's port: a million tuples fewer than by whole keys."""
+
+
+def by_way(ways: Iterable[Way], ports: Iterable[int], served: Collection[int] = ()) -> Sockets:
+    """Return rows by way and port, those of ports not `served`; of several rows that are the same, the last."""
+    sockets: dict[Way, dict[int, int]] = defaultdict(dict)
+    for row, (way, port) in enumerate(zip(ways, ports, strict=True)):
+        if port not in served:
+            sockets[way][port] = row
+    return dict(sockets)
+
+
+def closed(ways: Iterable[Way], states: Iterable[TcpState]) -> Mapping[Way, int]:
+    """Return how many connections of each way are in TIME-WAIT."""
+    return Counter(way for way, state in zip(ways, states, strict=True) if state is TcpState.TIME_WAIT)
+
+
 class View:
     """A look at the client's end."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, served: frozenset[int]) -> None:
         self.look = look
         self.table = look.sockets
+        self._served = served
 
     @cached_property
-    def rows(self) -> Mapping[Key, int]:
-        """Return the row of every socket by its key as the other end writes it."""
-        return dict(zip(self.table.peer_keys(), range(len(self.table)), strict=True))
+    def sockets(self) -> Sockets:
+        """Return the rows of connections this host has made; what it accepted has a port that it serves."""
+        table = self.table
+        listening = {
+            port for port, state in zip(table.local_port, table.state, strict=True) if state is TcpState.LISTEN
+        }
+        return by_way(self._ways(), table.local_port, served=self._served | listening - {UNKNOWN_PORT})
 
     @cached_property
-    def established(self) -> Mapping[tuple[str, int], Sequence[Key]]:
-        """Return the established connections by the endpoint dialled, each key as that end writes it."""
-        by_endpoint: dict[tuple[str, int], list[Key]] = defaultdict(list)
+    def closed(self) -> Mapping[Way, int]:
+        """Return the connections in TIME-WAIT."""
+        return closed(self._ways(), self.table.state)
+
+    def established(self, way: Way) -> Mapping[int, int]:
+        """Return the rows of a way that are established, by port."""
         states = self.table.state
-        for key, row in self.rows.items():
-            if states[row] is TcpState.ESTABLISHED:
-                by_endpoint[key[:2]].append(key)
-        return by_endpoint
+        return {port: row for port, row in self.sockets.get(way, {}).items() if states[row] is TcpState.ESTABLISHED}
+
+    def leads(self, way: Way) -> bool:
+        """Tell whether any connection of a way is established."""
+        states = self.table.state
+        return any(states[row] is TcpState.ESTABLISHED for row in self.sockets.get(way, {}).values())
 
     def holds(self, key: Key) -> bool:
-        """Tell whether this end has the connection established."""
-        row = self.rows.get(key)
+        """Tell whether this end has the connection established; the key is written as the server does."""
+        row = self.sockets.get(key[:3], {}).get(key[3])
         return row is not None and self.table.state[row] is TcpState.ESTABLISHED
+
+    def _ways(self) -> Iterator[Way]:
+        table = self.table
+        return zip(table.remote_address, table.remote_port, table.local_address, strict=True)
 
     def retransmits(self, row: int) -> bool:
         """Tell whether a socket has sent something that nobody acknowledges."""
@@ -55,27 +92,41 @@ class Shown:
         self.look = look
 
     @cached_property
-    def keys(self) -> frozenset[Key]:
-        """Return every row's key as the server writes it."""
-        return frozenset(self.look.sockets.keys())
+    def sockets(self) -> Sockets:
+        """Return the rows, as if this were the server's end of each."""
+        return by_way(self._ways(), self.look.sockets.remote_port)
+
+    @cached_property
+    def closed(self) -> Mapping[Way, int]:
+        """Return the connections in TIME-WAIT."""
+        return closed(self._ways(), self.look.sockets.state)
+
+    def lacks(self, way: Way, ports: Collection[int]) -> list[int]:
+        """Return the ports of a way for which there is no row at all."""
+        shown = self.sockets.get(way, {})
+        return [port for port in ports if port not in shown]
+
+    def _ways(self) -> Iterator[Way]:
+        table = self.look.sockets
+        return zip(table.local_address, table.local_port, table.remote_address, strict=True)
 
 
 class Client:
-    """A host as the other end: a view of each of its looks."""
+    """A host as the other end: a view of each of its looks. It serves these ports, and those it listens on."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, served: frozenset[int] = frozenset()) -> None:
         self.host = host
-        self.views = tuple(View(look) for look in host.looks if look.sockets.shows_connections)
+        self.views = tuple(View(look, served) for look in host.looks if look.sockets.shows_connections)
 
     @property
     def latest(self) -> View:
         """Return the view of its latest look."""
         return self.views[-1]
 
-    def established_to(self, address: str, port: int) -> Sequence[Key]:
-        """Return its established connections to an endpoint, in the latest look, as that end writes them."""
-        return self.latest.established.get((address, port), ())
+    def ways_to(self, address: str, port: int) -> list[Way]:
+        """Return the ways its established connections take to an endpoint, in the latest look."""
+        return [way for way in self.latest.sockets if way[:2] == (address, port) and self.latest.leads(way)]
 
-    def dialled(self) -> set[tuple[str, str, int]]:
-        """Return (own address, address dialled, port) of its established connections in the latest look."""
-        return {(key[2], *end) for end, keys in self.latest.established.items() for key in keys}
+    def dialled(self) -> set[Way]:
+        """Return the ways of its established connections in the latest look."""
+        return {way for way in self.latest.sockets if self.latest.leads(way)}

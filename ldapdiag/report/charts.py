@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FULL, HALF = "━", "╸"
 LONGEST_BAR = 40
-SHORTEST_BAR = 10
+SHORTEST_BAR = 8
 LONGEST_NAME = 60
 SHORTEST_NAME = 8
 
@@ -40,9 +40,9 @@ def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
 
 
 def shortened(name: str, longest: int) -> str:
-    """Return a name in at most so many cells, its middle left out: both ends of a DN tell something."""
+    """Return a name in at most so many cells, its middle left out: both ends of a DN tell something, its first name most."""
     if cell_len(name) <= longest:
         return name
-    head = longest // 2
+    head = 2 * longest // 3
     tail = longest - head - 1
-    return f"{chop_cells(name, head)[0]}…{chop_cells(name[::-1], tail)[0][::-1]}" if tail else name[:longest]
+    return f"{chop_cells(name, head)[0]}…{chop_cells(name[::-1], tail)[0][::-1]}"

@@ -68,7 +68,7 @@ def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator
 def remedied(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
     """Print a remedy; the first one with its commands, the others with -v."""
     needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
-    page.numbered(number, f"{remedy.title}  (at {remedy.target}{needs})", "bold")
+    page.numbered(number, [remedy.title, f"at {remedy.target}{needs}"], "bold")
     if remedy.kind == "advice":
         page.indented(remedy.text, deeper=3)
         return

@@ -55,7 +55,7 @@ class Page:
     def labelled(self, label: str, text: str, style: str, text_style: str = "") -> None:
         """Print a text with its label in the margin; a label that does not fit there gets its own line."""
         shown = neutral(label)
-        margin = Text(shown, style=style)
+        margin = Text().append(shown, style)
         if len(shown) >= MARGIN:
             self._print(margin, 0)
             margin = Text()
@@ -75,11 +75,12 @@ class Page:
         for one in self._wrapped(text, style, self.room - deeper):
             self._print(one, MARGIN + deeper)
 
-    def numbered(self, number: int, text: str, style: str = "") -> None:
-        """Print a text behind the margin with its number in front."""
-        first, *rest = self._wrapped(text, style, self.room - 3)
-        self._print(Text(f"{number}  ", style=style).append_text(first), MARGIN)
-        for one in rest:
+    def numbered(self, number: int, parts: Iterable[str], style: str = "") -> None:
+        """Print parts behind the margin with their number in front; no part is broken that fits on a line."""
+        room = self.room - 3
+        lines = (line for part in packed(parts, room) for line in self._wrapped(part, style, room))
+        self._print(Text(f"{number}  ", style=style).append_text(next(lines)), MARGIN)
+        for one in lines:
             self._print(one, MARGIN + 3)
 
     def row(self, text: str) -> None:

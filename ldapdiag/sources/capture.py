@@ -116,8 +116,13 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
         yield unreadable(folder, error)
         return
     if not entries:
-        empty = Gap if deeper else PassedOver
-        yield empty(target=legible(folder), reason="is an empty folder")
+        reason = "is an empty folder"
+        advice = "name the folder that holds the evidence"
+        yield (
+            Gap(target=legible(folder), reason=reason, how=advice)
+            if deeper
+            else PassedOver(target=legible(folder), reason=reason)
+        )
     for entry in entries:
         try:
             mode = entry.stat().st_mode

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import facts
+from facts import APP1, LDAP, at_server
+from ldapdiag.analysis.boxes import boxes_of
+
+ROWS = at_server(3)
+
+
+def test_several_tellings_of_a_boxes_table_are_one_box() -> None:
+    table = facts.flows(ROWS)
+    again = replace(table, origin=replace(table.origin, path="fw/nf_conntrack.txt"))
+    (box,) = boxes_of([table, again])
+    assert len(box.flows) == 3
+    assert box.origins == ("fw/conntrack.txt", "fw/nf_conntrack.txt")
+
+
+def test_hosts_that_track_flows_are_boxes_by_name() -> None:
+    assert [box.host for box in boxes_of([facts.flows(ROWS, "fw2"), facts.flows(ROWS, "fw1")])] == ["fw1", "fw2"]
+
+
+def test_a_box_carries_what_it_holds_as_established() -> None:
+    (box,) = boxes_of([facts.flows(ROWS[:1]), facts.flows(ROWS[1:2], state="TIME_WAIT")])
+    assert [box.carries(row.key) for row in ROWS] == [True, False, False]
+
+
+def test_established_goes_before_another_telling_of_the_state() -> None:
+    for order in (["ESTABLISHED", "TIME_WAIT"], ["TIME_WAIT", "ESTABLISHED"]):
+        (box,) = boxes_of([facts.flows(ROWS, state=state) for state in order])
+        assert box.carries(ROWS[0].key)
+
+
+def test_a_box_that_changes_addresses_says_which_it_puts_in_place() -> None:
+    table = facts.flows(at_server(1, "10.77.1.1"))
+    (box,) = boxes_of([replace(table, client=[(APP1, 40000, LDAP, 389)]), facts.flows(ROWS)])
+    assert box.translated == {"10.77.1.1"}

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import facts
+from facts import APP1, APP2, LDAP, at_client, at_server, row, table
+from ldapdiag.analysis.direction import Direction
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.pairing import Pairing, pair
+from ldapdiag.analysis.proof import proof_of
+from ldapdiag.evidence.sockets import TcpState, Timer
+
+OTHERS = facts.row_of_another_service()
+
+
+def paired(server: Any, *clients: Host, flows: tuple[Any, ...] = ()) -> Pairing:
+    ldap = server if isinstance(server, Host) else facts.host("ldap", server)
+    pairing = pair(facts.server(), (ldap, *clients), flows)
+    assert isinstance(pairing, Pairing)
+    return pairing
+
+
+def joined(server: Any, *client: Any, **kwargs: Any) -> Direction:
+    (direction,) = paired(server, facts.host("app1", *client), **kwargs).directions
+    return direction
+
+
+class TestMatching:
+    def test_what_both_ends_have_established_is_matched(self) -> None:
+        direction = joined(table(at_server(3)), table(at_client(3), "app1"))
+        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+        assert (direction.server_count, direction.client_count) == (3, 3)
+        assert (str(direction.join), str(direction.path)) == ("4-tuple", "direct")
+
+    def test_what_the_client_lacks_is_a_ghost_when_nothing_comes_and_goes(self) -> None:
+        direction = joined(table(at_server(5), shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
+        assert direction.ghost_ports == (40002, 40003, 40004)
+        assert proof_of(direction).degree == "likely"
+
+    @pytest.mark.parametrize(
+        "state", [TcpState.TIME_WAIT, TcpState.FIN_WAIT_2, TcpState.SYN_SENT, TcpState.CLOSE_WAIT, TcpState.LAST_ACK]
+    )
+    def test_what_the_client_has_in_another_state_is_just_closing_or_opening(self, state: TcpState) -> None:
+        direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
+        assert (direction.matched, direction.closing, direction.ghosts) == (1, 1, 0)
+
+    @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
+    def test_a_client_that_retransmits_its_last_packet_leaves_a_proven_ghost(self, state: TcpState) -> None:
+        left = at_client(
+            1, first=40001, state=state, timer=Timer.RETRANSMIT, retransmits=3, last_received=34_000, busy=4_000
+        )
+        direction = joined(table(at_server(2)), table([*at_client(1), *left], "app1"))
+        assert direction.ghost_ports == (40001,)
+        assert direction.leftovers == 1
+        assert direction.retransmitting_for == (30.0,)
+        assert str(direction.style) == "silent-drop"
+        assert proof_of(direction).degree == "certain"
+
+    def test_unanswered_probes_prove_a_ghost(self) -> None:
+        dead = at_server(1, first=40001, timer=Timer.KEEPALIVE, probes=1)
+        direction = joined(
+            table([*at_server(1), *dead], shows_time_wait=True), table(at_client(1), "app1", shows_time_wait=True)
+        )
+        assert (direction.ghosts, direction.probing) == (1, 1)
+        assert proof_of(direction).degree == "certain"
+
+    def test_one_ghost_is_not_proven_twice_for_another(self) -> None:
+        """A client that retransmits, and the server's probes to it: one proof, of one ghost."""
+        probing: dict[str, Any] = {"timer": Timer.KEEPALIVE, "probes": 2}
+        left = at_client(1, state=TcpState.FIN_WAIT_1, timer=Timer.RETRANSMIT, retransmits=3)
+        direction = joined(
+            table([*at_server(1, **probing), *at_server(1, first=40001)], shows_time_wait=True),
+            table([*left, *OTHERS], "app1", shows_time_wait=True),
+        )
+        assert direction.ghosts == 2
+        assert proof_of(direction).degree == "likely"
+
+    def test_a_table_without_header_lowers_the_confidence(self) -> None:
+        direction = joined(
+            table(at_server(1), shows_time_wait=True),
+            table(OTHERS, "app1", shows_time_wait=True, has_header=False),
+        )
+        assert proof_of(direction).degree == "possible"
+        assert "without its header" in proof_of(direction).because
+
+    def test_loopback_pairs_the_server_with_itself(self) -> None:
+        both = [row("127.0.0.1:389", "127.0.0.1:40000"), row("127.0.0.1:40000", "127.0.0.1:389")]
+        (direction,) = paired(table([facts.listening(), *both])).directions
+        assert (direction.client, direction.server, direction.matched) == ("127.0.0.1", "127.0.0.1:389", 1)
+
+    def test_a_replica_is_both_ends(self) -> None:
+        other = facts.host("replica", table([facts.listening(), row("10.77.9.9:40000", f"{LDAP}:389")], "replica"))
+        accepted, made = row(f"{LDAP}:389", "10.77.9.9:40000"), row(f"{LDAP}:50000", "10.77.9.9:389")
+        (direction,) = paired(table([facts.listening(), accepted, made]), other).directions
+        assert (direction.client, direction.matched) == ("10.77.9.9", 1)
+
+
+class TestStranded:
+    def test_what_only_the_client_has_is_stranded_when_nothing_comes_and_goes(self) -> None:
+        direction = joined(table(at_server(2), shows_time_wait=True), table(at_client(5), "app1", shows_time_wait=True))
+        assert direction.stranded_ports == (40002, 40003, 40004)
+        assert direction.ghosts == 0
+
+    def test_a_client_of_which_the_server_has_nothing_left_is_told(self) -> None:
+        direction = joined(
+            table([facts.listening(), *at_server(0), row(f"{LDAP}:22", "10.77.4.2:50000")], shows_time_wait=True),
+            table(at_client(5), "app1", shows_time_wait=True),
+        )
+        assert (direction.server_count, direction.stranded) == (0, 5)
+
+    def test_what_the_client_opened_after_the_servers_table_is_churn(self) -> None:
+        """As many are closing at the client as are new there: the same churn."""
+        closing = at_client(30, state=TcpState.TIME_WAIT)
+        direction = joined(
+            table(at_server(30), taken=0), table([*at_client(30, first=50000), *closing], "app1", taken=5)
+        )
+        assert (direction.stranded, direction.closing) == (0, 30)
+        assert sum(direction.unproven_stranded.values()) == 30
+
+    def test_what_one_look_at_the_client_lacks_is_not_stranded(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(4), "app1", taken=4, shows_time_wait=True),
+            table(at_client(3), "app1", taken=7, shows_time_wait=True),
+        )
+        assert direction.stranded_ports == (40002,)
+        assert direction.unproven_stranded == {"not in every look at the client: opened or closed between them": 1}
+
+
+class TestSeveralLooks:
+    def test_a_later_look_at_the_client_speaks_for_the_living(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5),
+            table([*at_client(1), *OTHERS], "app1", taken=4),
+            table(at_client(2), "app1", taken=8),
+        )
+        assert (direction.matched, direction.ghosts) == (2, 0)
+
+    def test_one_that_went_between_looks_at_the_client_is_unproven(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(2), "app1", taken=1, shows_time_wait=True),
+            table(at_client(1), "app1", taken=6, shows_time_wait=True),
+        )
+        assert (direction.matched, direction.ghosts) == (1, 0)
+        assert [number for reason, number in direction.unproven.items() if "may have closed in between" in reason] == [
+            1
+        ]
+
+    def test_it_is_a_ghost_when_the_box_lacks_it(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(2), "app1", taken=1, shows_time_wait=True),
+            table(at_client(1), "app1", taken=6, shows_time_wait=True),
+            flows=(facts.flows(at_server(1)),),
+        )
+        assert direction.ghost_ports == (40001,)
+        assert proof_of(direction).degree == "certain"
+
+    def test_looks_at_the_server_before_and_after_the_clients_prove_that_it_was_there(self) -> None:
+        server = facts.host("ldap", table(at_server(3), taken=0), table(at_server(3), taken=10))
+        direction = joined(server, table(at_client(1), "app1", taken=5))
+        assert direction.ghost_ports == (40001, 40002)
+        assert direction.skew_excluded == ("2 stand in looks before and after the other end's table",)
+
+    def test_looks_at_the_server_on_one_side_prove_nothing(self) -> None:
+        server = facts.host("ldap", table(at_server(3), taken=6), table(at_server(3), taken=10))
+        direction = joined(server, table(at_client(1), "app1", taken=5))
+        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 2)
+
+    def test_a_row_that_a_telling_of_the_servers_table_lacks_is_unproven(self) -> None:
+        other = table(at_server(2), telling="netstat", shows_time_wait=True)
+        other = replace(other, origin=replace(other.origin, path="ldap/netstat.txt"))
+        server = facts.host("ldap", table(at_server(3), shows_time_wait=True), other)
+        direction = joined(server, table(at_client(1), "app1", shows_time_wait=True))
+        assert direction.ghost_ports == (40001,)
+        assert list(direction.unproven.values()) == [1]
+
+
+class TestVirtualAddress:
+    VIP = "10.77.1.100"
+
+    def dialled(self, count: int, first: int = 40000) -> list[facts.Row]:
+        return [row(f"{APP1}:{first + number}", f"{self.VIP}:389") for number in range(count)]
+
+    def test_a_client_that_dials_a_virtual_address_is_matched_by_its_own_endpoint(self) -> None:
+        direction = joined(
+            table(at_server(5), shows_time_wait=True), table(self.dialled(3), "app1", shows_time_wait=True)
+        )
+        assert (direction.matched, direction.client_count) == (3, 3)
+        assert direction.ghost_ports == (40003, 40004)
+        assert (str(direction.join), str(direction.path)) == ("client-endpoint", "nat")
+        assert direction.translated_by == f"{self.VIP}:389"
+        assert direction.stranded == 0
+
+    @pytest.mark.parametrize(("elsewhere", "matched"), [(19, 1), (20, 0)])
+    def test_it_is_believed_when_a_twentieth_of_its_connections_end_here(self, elsewhere: int, matched: int) -> None:
+        client = table([*self.dialled(1), *self.dialled(elsewhere, first=50000)], "app1")
+        direction = joined(table(at_server(3)), client)
+        assert direction.matched == matched
+        assert (direction.translated_by is not None) == bool(matched)
+
+    def test_where_any_pair_matches_in_full_no_virtual_address_is_looked_for(self) -> None:
+        client = table([*at_client(1), *self.dialled(1, first=40001)], "app1")
+        assert joined(table(at_server(2)), client).matched == 1
+
+
+class TestWhatABoxSays:
+    def test_a_flow_it_carries_lives_where_the_clients_table_does_not_look(self) -> None:
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(3)),),
+        )
+        assert direction.ghosts == 0
+        assert sum(direction.unproven.values()) == 2
+
+    def test_a_flow_it_is_closing_is_closing(self) -> None:
+        alive, closing = facts.flows(at_server(1)), facts.flows(at_server(2, first=40001), state="TIME_WAIT")
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(alive, closing),
+        )
+        assert (direction.ghosts, direction.closing) == (0, 2)
+
+    def test_a_box_that_carries_none_of_the_path_says_nothing(self) -> None:
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(3, APP2)),),
+        )
+        assert (direction.boxes, direction.box_lacks, direction.ghosts) == ((), 0, 2)
+        assert proof_of(direction).degree == "likely"

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import facts
+from ldapdiag.analysis.advice import advise
+from ldapdiag.analysis.direction import Direction
+from ldapdiag.analysis.hosts import Host
+from ldapdiag.analysis.idle import IdleBounds, PathBounds
+from ldapdiag.analysis.keepalive import GhostLifetime, live
+from ldapdiag.analysis.treatment import treatments
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.remedy import Kind, Remedy, Where
+
+HOST = Host(host="ldap")
+GHOSTS = facts.direction(server_count=5, ghosts=3, matched=2, rests=(8.0, 8.0), boxes=("fw",), box_lacks=3)
+
+
+def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
+    path = PathBounds(
+        client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", box=box
+    )
+    return IdleBounds(host="ldap", paths=(path,))
+
+
+def treated(
+    direction: Direction = GHOSTS, bounds: IdleBounds | None = None, **evidence: Any
+) -> tuple[list[Remedy], GhostLifetime]:
+    idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
+    identity = evidence.setdefault("identity", facts.DS389)
+    configuration = identity and Configuration(
+        origin=facts.origin(name="cn-config.ldif"),
+        identity=identity,
+        idle_timeout_seconds=idle,
+        keepalive_seconds=keepalive,
+        replication_accounts=evidence.pop("replication", ()),
+    )
+    server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
+    lifetime = live(server, HOST)
+    advice = advise(server, HOST, pairing, bounds)
+    return list(treatments(server, lifetime, advice, bounds, pairing)), lifetime
+
+
+def steps(remedies: list[Remedy]) -> list[str]:
+    return [remedy.title.partition(":")[0] for remedy in remedies]
+
+
+def test_drain_comes_before_cure_and_cure_before_tidy() -> None:
+    remedies, _ = treated(bounds=forgetting(30))
+    assert steps(remedies) == ["drain", "drain", "cure", "tidy"]
+    assert all(remedy.changes and remedy.risk and remedy.undo and remedy.verify for remedy in remedies)
+
+
+class TestDrain:
+    def test_it_sets_the_idle_timeout_and_takes_it_back(self) -> None:
+        (drain, *_), _ = treated()
+        assert "nsslapd-idletimeout: 300" in drain.text
+        assert "nsslapd-idletimeout: 0" in drain.undo
+
+    def test_openldap_has_its_own_words(self) -> None:
+        (drain, *_), _ = treated(identity=facts.OPENLDAP, keepalive=None)
+        assert "olcIdleTimeout: 300" in drain.text
+
+    @pytest.mark.parametrize(("current", "set_anew"), [(300, False), (90, False), (301, True), (0, True)])
+    def test_a_timeout_that_drains_already_is_left_alone(self, current: int, *, set_anew: bool) -> None:
+        remedies, _ = treated(idle=current)
+        assert ("drain" in steps(remedies)) is set_anew
+
+    def test_a_product_nobody_knows_gets_advice_and_no_command(self) -> None:
+        (drain, *_), _ = treated(identity=None)
+        assert drain.kind is Kind.ADVICE
+        assert "300 s" in drain.text
+
+    def test_ghosts_that_are_certain_are_closed_by_port(self) -> None:
+        (_, close, *_), _ = treated()
+        assert close.title == "drain: close the 3 dead connections from 10.77.2.2 now"
+        assert all(str(port) in close.text for port in (40000, 40001, 40002))
+        assert "ss -K" in close.text
+
+    @pytest.mark.parametrize("doubt", [{"box_lacks": 0, "boxes": ()}, {"ghost_ports": None}])
+    def test_ghosts_that_are_not_certain_are_never_closed(self, doubt: dict[str, Any]) -> None:
+        known: dict[str, Any] = {"server_count": 5, "ghosts": 3, "matched": 2, "boxes": ("fw",), "box_lacks": 3}
+        remedies, _ = treated(facts.direction(**(known | doubt)))
+        assert not any("ss -K" in remedy.text for remedy in remedies)
+
+    def test_where_the_new_timeout_reaches_open_connections_none_is_closed_by_hand(self) -> None:
+        remedies, _ = treated(identity=facts.OPENLDAP, keepalive=None)
+        assert not any("ss -K" in remedy.text for remedy in remedies)
+
+
+class TestCure:
+    def test_it_probes_at_half_the_boxes_time(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30))
+        cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
+        assert "nsslapd-tcp-keepalive-time: 15" in cure.text
+
+    @pytest.mark.parametrize(("keepalive", "set_anew"), [(15, False), (16, True)])
+    def test_probes_in_time_are_left_alone(self, keepalive: int, *, set_anew: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(30), keepalive=keepalive)
+        assert ("cure" in steps(remedies)) is set_anew
+
+    def test_a_product_nobody_knows_is_cured_by_its_kernel(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30), identity=None)
+        cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
+        assert "net.ipv4.tcp_keepalive_time" in cure.text
+
+    def test_without_knowing_the_box_there_is_none(self) -> None:
+        assert "cure" not in steps(treated()[0])
+
+
+class TestTidy:
+    def test_below_a_minute_the_box_is_asked_to_remember_longer(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30))
+        tidy = remedies[-1]
+        assert (tidy.where, tidy.target) == (Where.BOX, "fw")
+        assert "3600" in tidy.text
+        assert "(20 s)" in tidy.changes
+        assert "unsafe" in tidy.changes
+
+    def test_a_long_rest_asks_for_a_longer_memory(self) -> None:
+        resting = facts.direction(server_count=2, matched=2, rests=(2000.0,))
+        assert "8000" in treated(resting, forgetting(30))[0][-1].text
+
+    def test_from_a_minute_on_it_is_an_idle_timeout_below_the_boxes(self) -> None:
+        remedies, _ = treated(bounds=forgetting(3600))
+        tidy = remedies[-1]
+        assert tidy.where is Where.SERVER
+        assert "nsslapd-idletimeout: 1800" in tidy.text
+
+    def test_without_knowing_the_box_there_is_none(self) -> None:
+        assert "tidy" not in steps(treated()[0])
+
+
+def test_accounts_that_replicate_are_exempt() -> None:
+    remedies, _ = treated(replication=("cn=replication manager,cn=config",))
+    assert steps(remedies)[-1] == "exempt"
+    assert "cn=replication manager,cn=config" in remedies[-1].text
