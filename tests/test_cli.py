@@ -107,66 +107,6 @@ class TestChecks:
         assert "## Facts it reads" in page
 
 
-class TestOutput:
-    def test_goes_to_a_file_when_asked(self, tmp_path: Path) -> None:
-        ran = diagnose(INCIDENT, "--output", tmp_path / "report.txt")
-        assert (ran.code, ran.out, ran.err) == (1, b"", b"")
-        assert (tmp_path / "report.txt").read_text() == diagnose(INCIDENT).text
-
-    def test_that_cannot_be_written_is_one_line(self, tmp_path: Path) -> None:
-        ran = diagnose(INCIDENT, "--output", tmp_path / "no" / "report.txt")
-        assert (ran.code, len(ran.complaints)) == (2, 1)
-        assert "cannot write the report" in ran.complaints[0]
-
-    def test_to_a_full_disk_is_one_line(self) -> None:
-        with Path("/dev/full").open("w") as full:
-            ran = subprocess.run(
-                [*LDAPDIAG, "diagnose", INCIDENT], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-            )
-        assert ran.returncode == 2
-        assert ran.stderr.splitlines() == [
-            "ldapdiag: cannot write the report to standard output: No space left on device"
-        ]
-
-    def test_to_a_closed_stdout_is_one_line(self) -> None:
-        ran = ldapdiag("diagnose", INCIDENT, preexec_fn=lambda: os.close(1))
-        assert (ran.code, len(ran.complaints)) == (2, 1)
-
-    @pytest.mark.parametrize(
-        "arguments", [("diagnose", INCIDENT), ("diagnose", INCIDENT, "--format", "json"), ("checks",)]
-    )
-    def test_a_reader_that_leaves_early_is_no_error(self, arguments: tuple[str, ...]) -> None:
-        reader, writer = os.pipe()
-        os.close(reader)
-        ran = subprocess.run([*LDAPDIAG, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False)
-        os.close(writer)
-        assert (ran.returncode, ran.stderr) == (int("diagnose" in arguments), b"")
-
-    @pytest.mark.parametrize(
-        "environment",
-        [
-            {"PYTHONIOENCODING": "ascii"},
-            {"PYTHONIOENCODING": "latin-1"},
-            {"LC_ALL": "C"},
-            {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
-            {"NO_COLOR": "1"},
-            {"COLUMNS": "40"},
-            {"COLUMNS": "wide"},
-            {"TERM": "dumb"},
-        ],
-        ids=str,
-    )
-    def test_survives_every_environment(self, environment: dict[str, str]) -> None:
-        ran = diagnose(INCIDENT, environment=environment)
-        assert (ran.code, ran.err) == (1, b"")
-        assert b"CRITICAL" in ran.out
-
-    def test_without_bars_in_the_character_set_has_plain_ones(self) -> None:
-        text = diagnose(INCIDENT, environment={"PYTHONIOENCODING": "ascii"}).out.decode("ascii")
-        assert "at ldap  270 ====" in text
-        assert "\\u" not in text
-
-
 class TestJson:
     def test_has_every_key_of_the_contract(self) -> None:
         example = re.search(r"## JSON report\n```json\n(.*?)```", CONTRACT, re.DOTALL)

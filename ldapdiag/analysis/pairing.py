@@ -91,7 +91,7 @@ class Clients:
 
 def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterator[Ends]:
     """Yield the directions the server sees, and those only a client sees, in order."""
-    shown = Shown(look)
+    shown = Shown(look, server.monitor)
     table = look.sockets
     rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     ends = zip(table.remote_address, table.local_address, table.local_port, strict=True)

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from math import ceil, inf
 
 from ldapdiag.analysis.looks import Look
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.origin import Span
 
 TIME_WAIT_SECONDS = 60
 """How long Linux keeps a socket in TIME-WAIT (include/net/tcp.h, TCP_TIMEWAIT_LEN)."""
 
 SAFETY = 3
 """Absences up to this many times the expected churn are taken for churn."""
+
+SECOND = timedelta(seconds=1)
+"""Servers tell times in whole seconds, cut."""
 
 SMALL = 10
 """Up to this many absences, a lack of turnover at the other end proves nothing."""
@@ -32,6 +38,8 @@ class Turnover:
     """TIME-WAIT rows between them at both ends; None when a table would not show them."""
     apart: float | None
     """Seconds between the tables; None when a time is unknown."""
+    opened: int | None = 0
+    """How many of the absent ones may have been opened after the other table was taken; None: nothing bounds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +94,23 @@ def survivors(
 
 
 def churn_of(absent: int, turnover: Turnover) -> Churn:
-    """Return the tightest bound on churn between two tables."""
+    """Return the tightest bound on churn between two tables.
+
+    TIME-WAIT and turnover bound what has closed. An application that only opens connections leaves neither: a table
+    that was taken after the other end's needs a bound on openings as well.
+    """
+    closed = closings_of(absent, turnover)
+    if turnover.opened is None:
+        because = f"they may have been opened after the other end's table was taken; {closed.because}"
+        return Churn(budget=inf, because=because)
+    if not turnover.opened:
+        return closed
+    because = f"{turnover.opened} were opened after the other end's table was taken; {closed.because}"
+    return Churn(budget=closed.budget + turnover.opened, because=because)
+
+
+def closings_of(absent: int, turnover: Turnover) -> Churn:
+    """Return the tightest bound on connections closed between two tables."""
     bounds = [Churn(budget=inf, because="connections come and go, and nothing tells how fast")]
     if absent > SAFETY * turnover.reverse + SMALL:
         bounds.append(
@@ -108,6 +132,26 @@ def churn_of(absent: int, turnover: Turnover) -> Churn:
             )
         )
     return min(bounds, key=lambda churn: churn.budget)
+
+
+def opened_meanwhile(monitor: Monitor | None, client: str, here: Span | None, there: Span | None) -> int | None:
+    """Return how many connections of a client may have been opened between the table `there` and the one `here`.
+
+    None when `here` was taken later and the server does not list its connections with their opening times. Of unknown
+    times nothing is said either way, and 0 is returned (DESIGN: no TIME-WAIT, no churn).
+    """
+    if here is None or there is None or here.end <= there.start:
+        return 0
+    if (
+        monitor is None
+        or monitor.connections is None
+        or monitor.taken_at is None
+        or monitor.taken_at + SECOND < here.start
+    ):
+        return None
+    since = there.start - SECOND
+    times = [connection.opened for connection in monitor.connections if connection.client == client]
+    return None if None in times else sum(time is not None and time >= since for time in times)
 
 
 def neighbours(looks: Sequence[Look], at: Look) -> list[Look]:

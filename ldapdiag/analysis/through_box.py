@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
-from ldapdiag.analysis.skew import Turnover, survivors
+from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
         else:
             closing += 1
     apart = ends.look.taken.seconds_apart(box.taken) if ends.look.taken and box.taken else None
-    lost = survivors(absent, table.last_received, (), Turnover(reverse=0, time_wait=_closed(ends, box), apart=apart))
+    opened = opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, box.taken)
+    turnover = Turnover(reverse=0, time_wait=_closed(ends, box), apart=apart, opened=opened)
+    lost = survivors(absent, table.last_received, (), turnover)
     rest = idle_seconds(table, matched)
     return Direction(
         client=ends.client,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
+    from ldapdiag.evidence.monitor import Monitor
 
 
 Way = tuple[str, int, str]
@@ -86,10 +87,11 @@ class View:
 
 
 class Shown:
-    """What the server's latest look shows, to be asked for a connection in whatever state."""
+    """What the server's latest look shows, to be asked for a connection in whatever state, and what it says itself."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: Look, monitor: Monitor | None = None) -> None:
         self.look = look
+        self.monitor = monitor
 
     @cached_property
     def sockets(self) -> Sockets:

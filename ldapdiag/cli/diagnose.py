@@ -113,7 +113,7 @@ def _write(diagnosis: Diagnosis, form: Form, output: Path | None, *, verbose: bo
     from datetime import UTC, datetime  # noqa: PLC0415  import late
     from io import StringIO  # noqa: PLC0415
 
-    from ldapdiag.report import as_json, as_text  # noqa: PLC0415
+    from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
 
     def write(stream: TextIO) -> None:
         if form is Form.JSON:

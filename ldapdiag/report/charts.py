@@ -40,7 +40,7 @@ def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
 
 
 def shortened(name: str, longest: int) -> str:
-    """Return a name in at most so many cells, its middle left out: both ends of a DN tell something, its first name most."""
+    """Return a name in at most so many cells, its middle left out: of a DN the beginning tells most, then the end."""
     if cell_len(name) <= longest:
         return name
     head = 2 * longest // 3

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import pytest
 
 import facts
 from ldapdiag.analysis.looks import Look, looks_of
-from ldapdiag.analysis.skew import Turnover, churn_of, neighbours, seconds_apart, survivors
+from ldapdiag.analysis.skew import Turnover, churn_of, neighbours, opened_meanwhile, seconds_apart, survivors
+from ldapdiag.evidence.monitor import MonitoredConnection
 
 
 def turnover(*, reverse: int = 0, time_wait: int | None = None, apart: float | None = None) -> Turnover:
@@ -100,3 +102,36 @@ class TestLooksInTime:
         one, other = self.looks(10), self.looks(12.5)
         assert seconds_apart(one[0], other[0]) == seconds_apart(other[0], one[0]) == 2.5
         assert seconds_apart(one[0], self.looks(None)[0]) is None
+
+
+class TestGrowth:
+    """An application that only opens connections leaves no TIME-WAIT, and its new ones are no ghosts."""
+
+    QUIET = Turnover(reverse=0, time_wait=0, apart=5.0, opened=None)
+
+    def test_of_a_table_taken_later_nothing_is_claimed_without_ages(self) -> None:
+        found = survivors(range(200), None, (), self.QUIET)
+        assert found.count == 0
+        assert sum(found.unproven.values()) == 200
+
+    def test_ages_prove_them_all_the_same(self) -> None:
+        found = survivors(range(3), [6000, 4000, 6000], (), self.QUIET)
+        assert found.rows == (0, 2)
+        assert sum(found.unproven.values()) == 1
+
+    def test_the_servers_own_opening_times_bound_it(self) -> None:
+        found = survivors(range(200), None, (), replace(self.QUIET, opened=3))
+        assert (found.count, found.rows) == (197, None)
+        assert sum(found.unproven.values()) == 3
+
+    def test_openings_are_counted_from_the_other_ends_table_on(self) -> None:
+        look = facts.at(10), facts.at(20)
+        connections = tuple(
+            MonitoredConnection(account="", client=facts.APP1, opened=facts.at(at).start) for at in (0, 8, 9, 15)
+        )
+        monitor = facts.monitor(connections=connections, taken_at=look[1].end)
+        assert opened_meanwhile(monitor, facts.APP1, look[1], look[0]) == 2
+        assert opened_meanwhile(monitor, facts.APP2, look[1], look[0]) == 0
+        assert opened_meanwhile(monitor, facts.APP1, look[0], look[1]) == 0
+        assert opened_meanwhile(None, facts.APP1, look[1], look[0]) is None
+        assert opened_meanwhile(replace(monitor, taken_at=look[0].start), facts.APP1, look[1], look[0]) is None
