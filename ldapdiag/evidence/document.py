@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 20
 """Characters; a line longer than this is cut there, so that no file can fill the memory."""
 
+SAMPLE = 64
+"""Bytes by which an encoding without a mark is judged."""
+
 SAMPLES = 3
 SAMPLE_LENGTH = 120
 
@@ -22,8 +25,8 @@ def encoding_of(head: bytes) -> str:
     """Return the codec for text that begins with these bytes: by its byte-order mark, else UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if len(head) >= 4 and head[1::2].count(0) * 4 > len(head):
-        return "utf-16-le"
+    if len(head) >= 4 and head[1:SAMPLE:2].count(0) * 4 > len(head[:SAMPLE]):
+        return "utf-16-le"  # PowerShell without a mark; judged by the beginning, for a crash can leave zeros at the end
     return "utf-8"
 
 
