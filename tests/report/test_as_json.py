@@ -6,9 +6,9 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
-import diagnoses
 import pytest
 
+import diagnoses
 from ldapdiag import __version__
 from ldapdiag.finding import Severity
 from ldapdiag.report import as_json
