@@ -51,7 +51,7 @@ def judge(server: DirectoryServer, host: Host, accounts: Accounts | None = None)
         subject=server.host,
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{first} holds {held} of the {total} connections" if first is not None else "nobody is connected",
+        title=_title(accounts, first, held, total),
         detail=_detail(accounts, total),
         observed={
             "server": server.host,
@@ -71,6 +71,12 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
     table = host.now.sockets
     rows = zip(table.remote_address, table.local_port, table.state, strict=True)
     return ordered(Counter(client for client, port, state in rows if port in ports and state is TcpState.ESTABLISHED))
+
+
+def _title(accounts: Accounts | None, first: str | None, held: int, total: int) -> str:
+    if first is None:
+        return "nobody is connected"
+    return f"{first} holds {held} of the {total} connections{' in cn=monitor' if accounts else ''}"
 
 
 def _detail(accounts: Accounts | None, total: int) -> str:

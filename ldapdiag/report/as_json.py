@@ -27,7 +27,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
     """Return the report as plain values."""
     return {
         "schema": SCHEMA,
-        "taken_at": moment(taken_at),
+        "taken_at": moment(taken_at.replace(microsecond=0)),
         "tool": {"version": __version__, "scanner": "python"},
         "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
         "evidence": sorted(
