@@ -10,7 +10,17 @@ from ldapdiag.evidence.document import lines_of
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_text import capture_times, descriptors, nstat, proc_limits, sysctl
 from ldapdiag.evidence.server_log_text import access, ds389_errors, slapd
-from ldapdiag.evidence.socket_text import conntrack, lsof, netstat, proc_net, ss, unused
+from ldapdiag.evidence.socket_text import (
+    conntrack,
+    lsof,
+    lsof_fields,
+    netstat,
+    netstat_windows,
+    powershell,
+    proc_net,
+    ss,
+    unused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +30,11 @@ HEAD_BYTES = 1 << 16
 FORMATS: tuple[Format, ...] = (
     ss.FORMAT,
     netstat.FORMAT,
+    netstat_windows.FORMAT,
+    powershell.FORMAT,
     proc_net.FORMAT,
     lsof.FORMAT,
+    lsof_fields.FORMAT,
     conntrack.FORMAT,
     *unused.FORMATS,
     ldif_facts.FORMAT,
