@@ -15,6 +15,8 @@ from ldapdiag.evidence.socket_text import (
     lsof,
     lsof_fields,
     netstat,
+    netstat_bsd,
+    netstat_solaris,
     netstat_windows,
     powershell,
     proc_net,
@@ -30,6 +32,8 @@ HEAD_BYTES = 1 << 16
 FORMATS: tuple[Format, ...] = (
     ss.FORMAT,
     netstat.FORMAT,
+    netstat_bsd.FORMAT,
+    netstat_solaris.FORMAT,
     netstat_windows.FORMAT,
     powershell.FORMAT,
     proc_net.FORMAT,

@@ -1,0 +1,232 @@
+"""The table of BSD's netstat: FreeBSD, macOS, AIX and HP-UX.
+
+    Active Internet connections (including servers)
+    Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)
+    tcp4       0      0  10.77.1.2.389          10.77.2.2.58862        ESTABLISHED
+    tcp6       0      0  fe80::1%lo0.389        *.*                    LISTEN
+
+    PCB/ADDR         Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)                  AIX -Aan
+    f1000e0004c3e222 tcp4       0      0  192.168.100.101.38 192.168.100.12.588 ESTABLISHED
+
+    Proto Rexmit OOORcv 0-win  Local Address          Foreign Address                                    FreeBSD -T
+    tcp4       3      0      0 10.77.1.2.389          10.77.2.2.58862
+
+The last dot joins address and port. An address is cut to 16 characters, to 12 where its port may be a name and -A is
+given; both with the port are cut to 22, with -A to 18. So without -A a port is always whole, and IPv4 too; with -A the
+last digits of a port vanish (the row above is .389 to .58862), and a whole IPv4 address can be another's beginning.
+What is longer than a cut shows that nothing was cut (-W; on macOS -l for IPv6). macOS adds a Flowhash to the PCB, and
+after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R show no states.
+HP-UX: no captured table is public; its rows are as netstat(1) of HP-UX 11i describes them.
+Source: FreeBSD usr.bin/netstat/inet.c, Apple network_cmds netstat.tproj/inet.c (protopr, inetprint, inet6print).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import Addresses, Ports
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_text.bsd_cuts import ADDRESS, Cuts
+from ldapdiag.evidence.socket_text.bsd_extras import Extras
+from ldapdiag.evidence.socket_text.rows import STATES, Rows, count_of
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+TCP = frozenset({"tcp", "tcp4", "tcp6", "tcp46", "toe4", "toe6", "toe46"})
+"""toe: TCP that the network card does (FreeBSD)."""
+OTHER = frozenset({"udp", "icm", "ip4", "ip6", "igm", "raw", "div", "sct", "mpt", "sdp", "vso"})
+"""How the names of other protocols begin."""
+HEADINGS = frozenset(
+    {"Active", "Proto", "Tcpcb", "PCB", "PCB/ADDR", "Socket", "Proto/ID", "Address", "SADR/PCB", "Registered"}
+    | {"kctlref", "pcb"}
+)
+NOISE = ("Some tcp sockets may have been", "Some udp sockets may have been", "netstat: ")
+HEADER = re.compile(
+    r" {0,8}(?:(?:Tcpcb|PCB|PCB/ADDR|Socket) {1,16}(?:Flowhash {1,8})?)?"
+    r"Proto {1,8}(?:Recv-Q {1,8}Send-Q {1,8}|Rexmit {1,8}OOORcv {1,8}0-win {1,8})"
+    r"Local Address {1,48}Foreign Address(?P<columns>.*)"
+)
+STATELESS = ("R-MBUF", "flowid")
+WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
+
+
+def recognises(head: Head) -> bool:
+    """Tell BSD by its header, or by rows with a dot before the port; Linux has a colon there."""
+    return any(_is_header(line) or _is_row(line) for line in head.lines)
+
+
+def _is_header(line: str) -> bool:
+    header = HEADER.match(line[:400])
+    if header is None:
+        return False
+    columns = header["columns"]
+    return "(state)" in columns or "0-win" in line[:60] or any(word in columns for word in STATELESS)
+
+
+def _is_row(line: str) -> bool:
+    fields = line[:300].split(None, 8)
+    at = _protocol_at(fields)
+    if at < 0 or len(fields) < at + 6 or fields[at + 5] not in STATES:
+        return False
+    ports = (fields[at + 3].rpartition("."), fields[at + 4].rpartition("."))
+    return fields[at + 1].isdigit() and all(dot and ":" not in port for _, dot, port in ports)
+
+
+def _protocol_at(fields: list[str]) -> int:
+    """Return where the protocol of a TCP row stands: first, behind the PCB, or behind PCB and Flowhash; -1: nowhere."""
+    return next((at for at, field in enumerate(fields[:3]) if field in TCP), -1)
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
+    look = Look(Addresses(), Ports())
+    for line in document.lines:
+        fields = line.split(None, 6)
+        if fields and fields[0] not in TCP:
+            fields = look.behind_pcb(fields, line)
+        if not fields:
+            continue
+        if fields[0] in TCP:
+            if not look.take(fields):
+                document.misread(line)
+        elif fields[0] in HEADINGS:
+            if look.is_ended_by(line):
+                yield look.table(document)
+                look = Look(look.addresses, look.ports)
+            look.take_heading(line)
+        elif not (look.take_other(fields) or line.startswith(NOISE)):
+            document.misread(line)
+    if look.rows or (look.has_header and not look.others and not document.missed):
+        yield look.table(document)
+
+
+class Look:
+    """One look at a host's sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.cuts = Cuts()
+        self.extras = Extras()
+        self.has_header = False
+        self.has_queues = True
+        self.stateless = False
+        self.elsewhere = False
+        """In a section of other sockets: UNIX, kernel control."""
+        self.others = False
+        self.words: set[str] = set()
+        """States nobody here knows."""
+
+    def behind_pcb(self, fields: list[str], line: str) -> list[str]:
+        """Return the fields of a TCP row that begins with its PCB from its protocol on; those of any other as given."""
+        at = _protocol_at(fields)
+        if at < 1:
+            return fields
+        self.cuts.has_pcb = True
+        return line.split(None, 6 + at)[at:]
+
+    def is_ended_by(self, line: str) -> bool:
+        """Tell whether this heading begins another table."""
+        return bool(self.rows) and (line.startswith("Active Internet connections") or _is_header(line))
+
+    def take_heading(self, line: str) -> None:
+        """Keep which section begins, and its columns."""
+        if line.startswith("Active "):
+            self.elsewhere = not line.startswith("Active Internet")
+            self.has_header = self.has_header or not self.elsewhere
+        elif line.startswith("Registered "):
+            self.elsewhere = True
+        elif _is_header(line) and (header := HEADER.match(line[:400])) is not None:
+            self.has_header = True
+            self.elsewhere = False
+            self.stateless = "(state)" not in header["columns"]
+            self.has_queues = "0-win" not in line[:60]
+            self.extras = Extras(header["columns"].split()[1:])
+
+    def take_other(self, fields: list[str]) -> bool:
+        """Take a row of another protocol, and all that is in a section of other sockets."""
+        if self.elsewhere:
+            return True
+        internet = any(field[:3] in OTHER for field in fields[:3])
+        self.others = self.others or internet
+        return internet
+
+    def take(self, fields: list[str]) -> bool:
+        """Add a row; tell whether the fields were one."""
+        state = STATES.get(fields[5]) if len(fields) > 5 else None
+        if state is None:
+            return self._take_without_state(fields)
+        added = self._add(fields[3], fields[4], state, fields[1], fields[2])
+        if added and len(fields) > 6 and self.extras.columns:
+            self.extras.take(fields[6], self.rows)
+        return added
+
+    def _take_without_state(self, fields: list[str]) -> bool:
+        """Add a row of an unknown state: -T, -x and -R show none, and a new system may have new ones."""
+        if not self.has_queues:
+            return len(fields) > 5 and self._add(fields[4], fields[5], TcpState.UNKNOWN, "0", "0")
+        if len(fields) < 5 or (len(fields) == 5 and not self.stateless):
+            return False
+        state, word = TcpState.UNKNOWN, fields[5] if len(fields) > 5 else ""
+        if word.endswith("*"):  # FreeBSD: a SYN or FIN is still to be sent
+            state = STATES.get(word[:-1], state)
+        elif not self.stateless:
+            if not (WORD.fullmatch(word) or (word.isdigit() and len(word) < 4)):
+                return False
+            self.words.add(word)
+        return self._add(fields[3], fields[4], state, fields[1], fields[2])
+
+    def _add(self, local_end: str, remote_end: str, state: TcpState, receive: str, send: str) -> bool:
+        local, _, local_port = local_end.rpartition(".")
+        remote, _, remote_port = remote_end.rpartition(".")
+        receive_queue = 0 if receive == "0" else count_of(receive)
+        send_queue = 0 if send == "0" else count_of(send)
+        if not local or not remote or receive_queue is None or send_queue is None:
+            return False
+        if ":" in local_port or ":" in remote_port:
+            return False  # a row of Linux
+        addresses, ports = self.addresses, self.ports
+        row = (
+            addresses[local],
+            ports[local_port],
+            addresses[remote],
+            ports[remote_port],
+            state,
+            receive_queue,
+            send_queue,
+        )
+        if self.cuts.has_pcb or len(local) >= ADDRESS or len(remote) >= ADDRESS:
+            self.cuts.watch(local_end, local, row[0], len(self.rows.cells) + 1)
+            self.cuts.watch(remote_end, remote, row[2], len(self.rows.cells) + 3)
+        self.rows.add(row)
+        return True
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        if self.stateless:
+            document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
+        if self.words:
+            document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words)[:5])}.")
+        self.cuts.mark(self.rows)
+        told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
+        return self.rows.table(
+            document,
+            telling="netstat",
+            queues=self.has_queues,
+            shows_time_wait=True if told else None,
+            has_header=self.has_header,
+        )
+
+
+FORMAT = Format(
+    name="netstat-bsd",
+    title="a socket table of netstat on FreeBSD, macOS, AIX or HP-UX",
+    recognises=recognises,
+    read=read,
+)
