@@ -17,11 +17,12 @@ class Family(StrEnum):
 
     DS389 = "389ds"
     OPENLDAP = "openldap"
+    AD = "ad"
 
     @property
     def product(self) -> str:
         """Return the product's own name."""
-        return {"389ds": "389 Directory Server", "openldap": "OpenLDAP"}[self.value]
+        return {"389ds": "389 Directory Server", "openldap": "OpenLDAP", "ad": "Active Directory"}[self.value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.configuration import ds389 as ds389_configuration
 from ldapdiag.evidence.configuration import openldap as openldap_configuration
 from ldapdiag.evidence.format import Format, Head
@@ -31,6 +31,7 @@ COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
     openldap_monitor.OpenldapMonitor,
     ds389_configuration.Ds389Configuration,
     openldap_configuration.OpenldapConfiguration,
+    active_directory.ActiveDirectoryConfiguration,
 )
 
 DN = re.compile(r"dn::? ?\S|dn:$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence import ldif_facts
-from ldapdiag.evidence.configuration import slapd_conf
+from ldapdiag.evidence.configuration import active_directory, slapd_conf
 from ldapdiag.evidence.document import lines_of
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_text import capture_times, descriptors, nstat, proc_limits, sysctl
@@ -43,6 +43,7 @@ FORMATS: tuple[Format, ...] = (
     *unused.FORMATS,
     ldif_facts.FORMAT,
     slapd_conf.FORMAT,
+    active_directory.FORMAT,
     ds389_errors.FORMAT,
     slapd.FORMAT,
     *access.FORMATS,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.servers.active_directory import defaults as active_directory_defaults
+from ldapdiag.servers.active_directory import remedies as active_directory_remedies
 from ldapdiag.servers.ds389 import defaults as ds389_defaults
 from ldapdiag.servers.ds389 import remedies as ds389_remedies
 from ldapdiag.servers.openldap import defaults as openldap_defaults
@@ -95,6 +97,7 @@ class Product:
 PRODUCTS = {
     Family.DS389: Product(family=Family.DS389, defaults=ds389_defaults, remedies=ds389_remedies),
     Family.OPENLDAP: Product(family=Family.OPENLDAP, defaults=openldap_defaults, remedies=openldap_remedies),
+    Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
 }
 
 

@@ -33,6 +33,8 @@ class Configuration:
     threads: int | None = None
     max_threads_per_connection: int | None = None
     listen_backlog: int | None = None
+    max_connections: int | None = None
+    """Active Directory's MaxConnections: when it is full, each new connection costs another one its life."""
     ports: tuple[int, ...] = ()
     idle_exemptions: tuple[tuple[str, int], ...] = ()
     """(DN, seconds) of entries with their own idle limit (nsIdleTimeout); -1 is none."""

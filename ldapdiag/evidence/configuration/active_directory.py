@@ -1,0 +1,205 @@
+r"""LDAP policies of Active Directory, from LDIF or from what ntdsutil and PowerShell print.
+
+    dn: CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,CN=Windows NT,CN=Services,CN=Configuration,DC=x
+    lDAPAdminLimits: MaxConnIdleTime=900
+    lDAPAdminLimits: MaxConnections=5000
+
+    ldap policy: show values
+    Policy                          Current(New)
+
+    MaxConnections                  5000
+    MaxConnIdleTime                 900(600)
+
+    DistinguishedName : CN=Default Query Policy,CN=Query-Policies,…
+    lDAPAdminLimits   : {MaxValRange=1500, MaxConnIdleTime=900, MaxConnections=5000…}
+
+The value in brackets is typed in and not committed. PowerShell shows four values of a list and then an ellipsis, unless
+the list is expanded; dsquery and ldp write the values with semicolons between. A domain controller obeys the policy its
+own NTDS Settings name in queryPolicyObject, else its site's, else the default one.
+Source: [MS-ADTS] 3.1.1.3.4.6; KB 315071.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.ldif import comparable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+LIMITS = "lDAPAdminLimits"
+POINTER = "queryPolicyObject"
+DEFAULT_POLICY = "cn=default query policy,"
+IDLE, CONNECTIONS = "MaxConnIdleTime", "MaxConnections"
+NAMES = (
+    "InitRecvTimeout",
+    IDLE,
+    CONNECTIONS,
+    "MaxActiveQueries",
+    "MaxBatchReturnMessages",
+    "MaxDatagramRecv",
+    "MaxDirSyncDuration",
+    "MaxNotificationPerConn",
+    "MaxPageSize",
+    "MaxPercentDirSyncRequests",
+    "MaxPoolThreads",
+    "MaxQueryDuration",
+    "MaxReceiveBuffer",
+    "MaxResultSetSize",
+    "MaxResultSetsPerConn",
+    "MaxTempTableSize",
+    "MaxValRange",
+    "MaxValRangeTransitive",
+    "MinResultSets",
+    "SystemMemoryLimitPercent",
+    "ThreadMemoryLimit",
+)
+TELLING = frozenset({"InitRecvTimeout", "MaxDatagramRecv", "MaxNotificationPerConn", "MaxResultSetSize", "MaxValRange"})
+"""Names that nobody else gives to a setting; a connection pool too may have MaxConnections."""
+MOST_POLICIES = 1000
+
+NAMED = rf"(?:{'|'.join(sorted(NAMES, key=len, reverse=True))})"
+ASSIGNED = re.compile(rf"\b({NAMED})=(\d{{1,18}})\b")
+SHOWN = re.compile(rf"\s{{0,64}}({NAMED})\s{{1,64}}(\d{{1,18}})(?:\((\d{{1,18}})\))?\s*")
+SHOWN_HEADER = re.compile(r"\s{0,64}Policy\s{1,64}Current\(New\)")
+PROPERTY = re.compile(r"([A-Za-z]\w{0,63})\s{0,64}: ?(.*)")
+LDIF_DN = re.compile(r"dn::? ?\S")
+NOISE = re.compile(
+    r"\s*(?:-+|\w+(?: \w+)?: .*|\w+\s+\d+(?:\(\d+\))?|Binding to .*|Connected to .*|ldapadminlimits"
+    r"|(?:PS )?[A-Za-z]:\\[^>]{0,255}>.*)\s*",
+    re.IGNORECASE,
+)
+"""Rules below headings, prompts and answers of ntdsutil, policies of a newer Windows, dsquery's heading, a prompt."""
+FOLD = "          "
+"""Begins a line that goes on with the one before, in Format-List."""
+LONGEST = 1 << 16
+CUT = ("…}", "...}")
+
+
+class Policies:
+    """The query policies of one text, by their DN; a text that names none has one without a name."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.limits: dict[str, dict[str, int]] = {}
+        self.whole: set[str] = set()
+        self.pointed = False
+
+    def take(self, dn: str, name: str, value: int) -> None:
+        """Keep one limit of a policy."""
+        if dn in self.limits or len(self.limits) < MOST_POLICIES:
+            self.limits.setdefault(dn, {})[name] = value
+
+    def facts(self) -> Iterator[Configuration]:
+        """Return the configuration: by the default policy, or else by the first."""
+        if not self.limits:
+            return
+        chosen = next((dn for dn in self.limits if dn.startswith(DEFAULT_POLICY)), next(iter(self.limits)))
+        if self.pointed or len(self.limits) > 1 or (chosen and not chosen.startswith(DEFAULT_POLICY)):
+            self.document.note(
+                f"There is more than the default query policy: a domain controller obeys the one its {POINTER} or its "
+                f"site's names. The limits taken here are those of {chosen.partition(',')[0][:80]!r}."
+            )
+        limits = self.limits[chosen]
+        yield Configuration(
+            origin=self.document.origin(),
+            identity=ServerIdentity(family=Family.AD),
+            complete=chosen in self.whole,
+            idle_timeout_seconds=limits.get(IDLE),
+            max_connections=limits.get(CONNECTIONS),
+        )
+
+
+class ActiveDirectoryConfiguration:
+    """Makes one Configuration of the query policies in LDIF."""
+
+    def __init__(self, document: Document) -> None:
+        self.policies = Policies(document)
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry that has limits, or that names a policy of its own."""
+        for value in entry.values(LIMITS):
+            if found := ASSIGNED.fullmatch(value.strip()):
+                self.policies.take(entry.key, found[1], int(found[2]))
+        if LIMITS in entry and entry.closed:
+            self.policies.whole.add(entry.key)
+        self.policies.pointed = self.policies.pointed or POINTER in entry
+
+    def facts(self) -> Iterator[Configuration]:
+        """Return the configuration, if any entry said something."""
+        return self.policies.facts()
+
+
+def recognises(head: Head) -> bool:
+    """Tell the texts by ntdsutil's header, or by two policies that have numbers; LDIF has its own reader."""
+    if any(LDIF_DN.match(line) for line in head.lines):
+        return False
+    found = {name for line in head.lines if len(line) < LONGEST for name in _names_in(line)}
+    if len(found) > 1 and (found & TELLING or any(LIMITS.lower() in line.lower() for line in head.lines)):
+        return True
+    return any(SHOWN_HEADER.match(line) for line in head.lines)
+
+
+def _names_in(line: str) -> Iterator[str]:
+    """Yield the policies a line gives numbers to."""
+    if shown := SHOWN.fullmatch(line):
+        yield shown[1]
+    for name, _ in ASSIGNED.findall(line):
+        yield name
+
+
+def read(document: Document) -> Iterator[Configuration]:
+    """Read the limits, of each policy that is there."""
+    policies = Policies(document)
+    dn = ""
+    for line in _unfolded(document):
+        if shown := SHOWN.fullmatch(line):
+            policies.take(dn, shown[1], int(shown[2]))
+            if shown[3] is not None:
+                document.note(f"A new {shown[1]} of {shown[3]} was typed into ntdsutil and not committed.")
+            continue
+        if (named := PROPERTY.match(line)) and named[1].lower() in {"distinguishedname", "dn"}:
+            dn = comparable(named[2].strip())
+        assigned = ASSIGNED.findall(line)
+        for name, value in assigned:
+            policies.take(dn, name, int(value))
+        if line.rstrip().endswith(CUT):
+            document.note(
+                f"PowerShell cut the list of {LIMITS}; | Select-Object -ExpandProperty {LIMITS} shows all of it."
+            )
+        if not (assigned or named or not line.strip() or SHOWN_HEADER.match(line) or NOISE.fullmatch(line)):
+            document.misread(line)
+    yield from policies.facts()
+
+
+def _unfolded(document: Document) -> Iterator[str]:
+    """Yield lines with those that continue them: Format-List breaks anywhere, a number too."""
+    parts: list[str] = []
+    room = LONGEST
+    for line in document.lines:
+        if line.startswith(FOLD) and parts and len(line) < room:
+            parts.append(line.strip())
+            room -= len(line)
+            continue
+        if parts:
+            yield "".join(parts)
+        parts = [line[:LONGEST]]
+        room = LONGEST
+    if parts:
+        yield "".join(parts)
+
+
+FORMAT = Format(
+    name="ad-ldap-policies",
+    title="LDAP policies of Active Directory, as ntdsutil or PowerShell shows them",
+    recognises=recognises,
+    read=read,
+)
