@@ -10,6 +10,7 @@ from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.sorting import Sorted, sort_out
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def _lost_and_stranded(
             opened=opened_meanwhile(None, ends.client, near.look.taken, look.taken),
         ),
     )
+    if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
+        reason = "the server's table shows some of its ports cut, or names for them: they may be there"
+        stranded = Survivors(count=0, rows=(), unproven=stranded.unproven | {reason: stranded.count}, because=())
     if fleeting := len(new) - len(lasting):
         reason = "not in every look at the client: opened or closed between them"
         stranded = replace(stranded, unproven=stranded.unproven | {reason: fleeting})
@@ -116,7 +120,7 @@ def client_only(ends: Ends, living: Mapping[int, int]) -> tuple[list[int], int]:
     """Return the ports the client has established and the server lacks, and how many it has in another state."""
     ports = ends.look.sockets.remote_port
     known = {ports[row] for row in ends.rows}
-    unknown = [port for port in living if port not in known]
+    unknown = [port for port in living if port not in known and port != UNKNOWN_PORT]
     new = ends.shown.lacks(ends.way, unknown) if unknown else []
     return new, len(unknown) - len(new)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import LDAP_PORTS
+from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
     """Return why a table cannot say which connections a server has on these ports; None when it can."""
     if not table.shows_connections:
         return "lists listening sockets only"
-    states = zip(table.local_port, table.state, strict=True)
-    if any(port in ports and state is TcpState.UNKNOWN for port, state in states):
-        return "shows no states (ss was asked for one state only)"
+    ends = set(zip(table.local_port, table.state, strict=True))
+    if any(port in ports and state is TcpState.UNKNOWN for port, state in ends):
+        return "shows no states (ss was asked for one state only, or BSD's netstat for -T, -x or -R)"
+    if table.cuts_ports and (UNKNOWN_PORT, TcpState.ESTABLISHED) in ends:
+        return "cuts the ports of its own end (netstat -A), so that any connection may be LDAP's"
     return None

@@ -136,6 +136,7 @@ def united(tellings: Sequence[SocketTable]) -> SocketTable:
         remote_port=[key[3] for key in keys],
         shows_time_wait=True if True in shown else None if None in shown else False,
         shows_all_programs=any(table.shows_all_programs for table in tellings),
+        cuts_ports=any(table.cuts_ports for table in tellings),
         families=frozenset[int]().union(*(table.families for table in tellings)),
         has_header=any(table.has_header for table in tellings),
         **columns,

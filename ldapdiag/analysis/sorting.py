@@ -10,7 +10,7 @@ from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.boxes import Box
 from ldapdiag.analysis.direction import Ends
 from ldapdiag.analysis.views import View
-from ldapdiag.evidence.addresses import endpoint
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
 EPHEMERAL_PORTS = 28232
@@ -62,6 +62,7 @@ def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: st
     _spare_wavering(ends, rows)
     _spare_strays(ends, rows, strays)
     _spare_unreadable(rows, views[0])
+    _spare_cut(ends, rows, views[0])
     return rows
 
 
@@ -77,6 +78,11 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     rows = Sorted()
     for row in ends.rows:
         port = ports[row]
+        if port == UNKNOWN_PORT:
+            rows.unproven[
+                "the server's table shows their port cut, or a name for it (take it with -n, without -A)"
+            ] += 1
+            continue
         found = row_of.get(port)
         if found is not None and states[found] is TcpState.ESTABLISHED:
             rows.matched.append((row, found))
@@ -178,4 +184,14 @@ def _spare_unreadable(rows: Sorted, near: View) -> None:
     if 0 < len(rows.absent) <= near.look.unreadable:
         reason = f"{near.look.unreadable} lines of the client's table could not be read: they may be there"
         rows.unproven[reason] += len(rows.absent)
+        rows.absent = []
+
+
+def _spare_cut(ends: Ends, rows: Sorted, near: View) -> None:
+    """Spare absent rows when the client's table cuts ports of connections to this server: they may be there."""
+    if not near.table.cuts_ports or not rows.absent:
+        return
+    address, _, client = ends.way
+    if UNKNOWN_PORT in near.sockets.get(ends.way, {}) or (address, UNKNOWN_PORT, client) in near.sockets:
+        rows.unproven["the client's table cuts ports (take it without -A): they may be there"] += len(rows.absent)
         rows.absent = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
     hosts: set[str] = set()
     closing = 0
     for row, key in zip(ends.rows, ends.keys(), strict=True):
+        if key[3] == UNKNOWN_PORT:
+            unproven["the server's table shows their port cut, or a name for it (take it with -n, without -A)"] += 1
+            continue
         flow = box.flows.get(key)
         if flow is None:
             absent.append(row)

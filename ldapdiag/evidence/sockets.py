@@ -114,6 +114,8 @@ class SocketTable:
     """Whether TIME-WAIT rows would be here if there were any; None: the text does not tell."""
     shows_all_programs: bool = True
     """False for a telling of one program's sockets, or one that a user without rights took (lsof)."""
+    cuts_ports: bool = False
+    """Some ports lost their last digits (BSD's netstat -A): UNKNOWN_PORT here, and any port in truth."""
     families: frozenset[int] = frozenset({4, 6})
     """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, with the mapped IPv4 of dual-stack listeners."""
     has_header: bool = True

@@ -14,17 +14,17 @@ ADDRESS = 16
 NAMED_ADDRESS = 12
 """The same with -A and without -n, where the port may be a name."""
 END = 18
-"""Characters to which address, dot and port are cut with -A."""
+"""Characters to which address, dot and port are cut with -A (there is a PCB)."""
+SHORT = ADDRESS + 1
+"""Characters of an end that needs no look without -A: its address is whole."""
 
 
 class Cuts:
     """The ends of one table that may have been cut, by family: a long one of the same family clears them."""
 
     def __init__(self) -> None:
-        self.has_pcb = False
-        """The table was told with -A."""
         self.named = False
-        """It shows a name: told without -n."""
+        """A port has a name: told without -n."""
         self.wide: set[bool] = set()
         """Families (whether it is IPv6) with an end too long for a cut."""
         self.addresses: dict[bool, set[str]] = {False: set(), True: set()}
@@ -32,26 +32,26 @@ class Cuts:
         self.ports: dict[bool, list[int]] = {False: [], True: []}
         """Cells of ports of which digits may be missing."""
 
-    def watch(self, end: str, text: str, address: str, cell: int) -> None:
-        """Look at one end: as it is written, its address as written and as normalised, the cell of its port."""
-        six = ":" in text
-        if len(text) > ADDRESS or (self.has_pcb and len(end) > END):
-            self.wide.add(six)
-        elif len(text) == ADDRESS and is_exact(address):
-            self.addresses[six].add(address)
-        if not self.has_pcb:
-            return
-        if len(end) == END:
-            self.ports[six].append(cell)
-        port = end[len(text) + 1 :]
-        if not (port.isdigit() or port == ANY) or not (six or is_exact(address)):
-            self.named = True
-        if len(text) == NAMED_ADDRESS and is_exact(address):
-            self.named_addresses[six].add(address)
+    def watch(self, end: str, port: str, address: str, cell: int, *, with_pcb: bool) -> None:
+        """Look at one end: as it is written, its port as written, its address as normalised, the cell of its port."""
+        length = len(end)
+        shown = length - len(port) - 1
+        if shown > ADDRESS or (with_pcb and length > END):
+            self.wide.add(":" in end)
+        elif shown == ADDRESS and is_exact(address):
+            self.addresses[":" in end].add(address)
+        if with_pcb:
+            if length == END:
+                self.ports[":" in end].append(cell)
+            if shown == NAMED_ADDRESS and is_exact(address):
+                self.named_addresses[":" in end].add(address)
+            if not port.isdigit() and port != ANY:
+                self.named = True
 
-    def mark(self, rows: Rows) -> None:
-        """Mark what may have been cut, unless something shows that nothing was."""
+    def mark(self, rows: Rows) -> bool:
+        """Mark what may have been cut, unless something shows that nothing was; tell whether ports were."""
         doubtful: set[str] = set()
+        ports = 0
         for six in (False, True):
             if six in self.wide:
                 continue
@@ -60,5 +60,7 @@ class Cuts:
                 doubtful |= self.named_addresses[six]
             for cell in self.ports[six]:
                 rows.cells[cell] = UNKNOWN_PORT
+            ports += len(self.ports[six])
         if doubtful:
             rows.respell({text: text + CUT if text in doubtful else text for text in rows.addresses()})
+        return ports > 0

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_text.bsd_cuts import ADDRESS, Cuts
+from ldapdiag.evidence.socket_text.bsd_cuts import SHORT, Cuts
 from ldapdiag.evidence.socket_text.bsd_extras import Extras
-from ldapdiag.evidence.socket_text.rows import STATES, Rows, count_of
+from ldapdiag.evidence.socket_text.rows import LOCAL, REMOTE, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
     look = Look(Addresses(), Ports())
     for line in document.lines:
-        fields = line.split(None, 6)
-        if fields and fields[0] not in TCP:
+        fields = line.split(None, 6 + look.pcb)
+        if look.pcb or (fields and fields[0] not in TCP):
             fields = look.behind_pcb(fields, line)
         if not fields:
             continue
@@ -112,6 +112,8 @@ class Look:
         self.rows = Rows()
         self.addresses = addresses
         self.ports = ports
+        self.pcb = 0
+        """Words before the protocol: the PCB (-A), and macOS's Flowhash."""
         self.cuts = Cuts()
         self.extras = Extras()
         self.has_header = False
@@ -125,11 +127,14 @@ class Look:
 
     def behind_pcb(self, fields: list[str], line: str) -> list[str]:
         """Return the fields of a TCP row that begins with its PCB from its protocol on; those of any other as given."""
-        at = _protocol_at(fields)
-        if at < 1:
-            return fields
-        self.cuts.has_pcb = True
-        return line.split(None, 6 + at)[at:]
+        at = self.pcb
+        if len(fields) <= at or fields[at] not in TCP:
+            at = _protocol_at(fields)
+            if at < 0:
+                return fields
+            self.pcb = max(at, self.pcb)
+            fields = line.split(None, 6 + at)
+        return fields[at:]
 
     def is_ended_by(self, line: str) -> bool:
         """Tell whether this heading begins another table."""
@@ -192,19 +197,13 @@ class Look:
         if ":" in local_port or ":" in remote_port:
             return False  # a row of Linux
         addresses, ports = self.addresses, self.ports
-        row = (
-            addresses[local],
-            ports[local_port],
-            addresses[remote],
-            ports[remote_port],
-            state,
-            receive_queue,
-            send_queue,
-        )
-        if self.cuts.has_pcb or len(local) >= ADDRESS or len(remote) >= ADDRESS:
-            self.cuts.watch(local_end, local, row[0], len(self.rows.cells) + 1)
-            self.cuts.watch(remote_end, remote, row[2], len(self.rows.cells) + 3)
-        self.rows.add(row)
+        local, local_number = addresses[local], ports[local_port]
+        remote, remote_number = addresses[remote], ports[remote_port]
+        if self.pcb or len(local_end) > SHORT or len(remote_end) > SHORT:
+            cell = len(self.rows.cells)
+            self.cuts.watch(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
+            self.cuts.watch(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
+        self.rows.add((local, local_number, remote, remote_number, state, receive_queue, send_queue))
         return True
 
     def table(self, document: Document) -> SocketTable:
@@ -213,13 +212,14 @@ class Look:
             document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
         if self.words:
             document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words)[:5])}.")
-        self.cuts.mark(self.rows)
+        cuts_ports = self.cuts.mark(self.rows)
         told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
         return self.rows.table(
             document,
             telling="netstat",
             queues=self.has_queues,
             shows_time_wait=True if told else None,
+            cuts_ports=cuts_ports,
             has_header=self.has_header,
         )
 
