@@ -50,6 +50,37 @@ SS_TIMERS = {
     Timer.TIME_WAIT: "timewait",
     Timer.PERSIST: "persist",
 }
+WINDOWS_STATES = NETSTAT_STATES | {
+    TcpState.SYN_RECEIVED: "SYN_RECEIVED",
+    TcpState.FIN_WAIT_1: "FIN_WAIT_1",
+    TcpState.FIN_WAIT_2: "FIN_WAIT_2",
+    TcpState.CLOSED: "CLOSED",
+    TcpState.LISTEN: "LISTENING",
+}
+GERMAN_STATES = WINDOWS_STATES | {
+    TcpState.ESTABLISHED: "HERGESTELLT",
+    TcpState.SYN_SENT: "SYN_GESENDET",
+    TcpState.SYN_RECEIVED: "SYN_EMPFANGEN",
+    TcpState.FIN_WAIT_1: "FIN_WARTEN_1",
+    TcpState.FIN_WAIT_2: "FIN_WARTEN_2",
+    TcpState.TIME_WAIT: "WARTEND",
+    TcpState.CLOSE_WAIT: "SCHLIESSEN_WARTEN",
+    TcpState.LISTEN: "ABHÖREN",
+    TcpState.CLOSING: "SCHLIESSEND",
+}
+POWERSHELL_STATES = {
+    TcpState.ESTABLISHED: "Established",
+    TcpState.SYN_SENT: "SynSent",
+    TcpState.SYN_RECEIVED: "SynReceived",
+    TcpState.FIN_WAIT_1: "FinWait1",
+    TcpState.FIN_WAIT_2: "FinWait2",
+    TcpState.TIME_WAIT: "TimeWait",
+    TcpState.CLOSED: "Closed",
+    TcpState.CLOSE_WAIT: "CloseWait",
+    TcpState.LAST_ACK: "LastAck",
+    TcpState.LISTEN: "Listen",
+    TcpState.CLOSING: "Closing",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +182,68 @@ def as_proc_net(sockets: Iterable[Socket], *, big_endian: bool = False) -> str:
     lines = [f"  sl  local_address rem_address   {tail}   ", *tables[4]]
     lines += [f"  sl  local_address {'':23}remote_address {'':23}{tail}", *tables[6]]
     return "\n".join(lines) + "\n"
+
+
+def as_netstat_windows(sockets: Iterable[Socket], *, german: bool = False) -> str:
+    """Write `netstat -ano` of Windows; the encoding is the caller's choice."""
+    title = "Aktive Verbindungen" if german else "Active Connections"
+    names = ("Lokale Adresse", "Remoteadresse", "Status") if german else ("Local Address", "Foreign Address", "State")
+    words = GERMAN_STATES if german else WINDOWS_STATES
+    lines = ["", title, "", "  {:<6} {:<22} {:<22} {:<15} {}".format("Proto", *names, "PID")]
+    for socket in sockets:
+        local = _windows_end(socket.local_address, socket.local_port, socket)
+        remote = _windows_end(socket.remote_address, socket.remote_port, socket)
+        pid = 0 if socket.state is TcpState.TIME_WAIT else 688
+        lines.append(f"  TCP    {local:<22} {remote:<22} {words[socket.state]:<15} {pid}")
+    lines.append(f"  UDP    {'0.0.0.0:389':<22} {'*:*':<38} 688")
+    return "\r\n".join(lines) + "\r\n"
+
+
+def _windows_end(address: str, port: int, socket: Socket) -> str:
+    shown = _windows_address(address, socket)
+    return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
+
+
+def _windows_address(address: str, socket: Socket) -> str:
+    return {"*": "::" if socket.family == 6 else "0.0.0.0"}.get(address, address)  # noqa: S104  Windows' wildcard
+
+
+def as_powershell_csv(sockets: Iterable[Socket], *, delimiter: str = ",") -> str:
+    """Write `Get-NetTCPConnection | ConvertTo-Csv`, as far as its columns matter."""
+    columns = ("CreationTime", "LocalAddress", "LocalPort", "OwningProcess", "RemoteAddress", "RemotePort", "State")
+    lines = ["#TYPE Microsoft.Management.Infrastructure.CimInstance#root/standardcimv2/MSFT_NetTCPConnection"]
+    rows = (
+        (
+            "20.11.2026 09:12:03",
+            _windows_address(socket.local_address, socket),
+            socket.local_port,
+            0 if socket.state is TcpState.TIME_WAIT else 688,
+            _windows_address(socket.remote_address, socket),
+            socket.remote_port,
+            POWERSHELL_STATES[socket.state],
+        )
+        for socket in sockets
+    )
+    lines += [delimiter.join(f'"{value}"' for value in row) for row in (columns, *rows)]
+    return "\r\n".join(lines) + "\r\n"
+
+
+def as_lsof_fields(sockets: Iterable[Socket], *, nul: bool = False) -> str:
+    """Write `lsof -nP -iTCP -FpcftdPnT` (-F0 if nul), where TIME_WAIT cannot be."""
+    sets = [["p2133", "cns-slapd"]]
+    for number, socket in enumerate(socket for socket in sockets if socket.state is not TcpState.TIME_WAIT):
+        name = _lsof_end(socket.local_address, socket.local_port)
+        if socket.state is not TcpState.LISTEN:
+            name += "->" + _lsof_end(socket.remote_address, socket.remote_port)
+        sets.append([f"f{number}u", f"tIPv{socket.family}", f"d{number + 5000}", "PTCP", f"n{name}"])
+        sets[-1] += [f"TST={NETSTAT_STATES[socket.state]}", f"TQR={socket.receive_queue}", f"TQS={socket.send_queue}"]
+    if nul:
+        return "".join("".join(f"{field}\0" for field in one) + "\n" for one in sets)
+    return "".join(f"{field}\n" for one in sets for field in one)
+
+
+def _lsof_end(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _words(address: str, socket: Socket, *, big_endian: bool) -> str:

@@ -40,6 +40,7 @@ NOISE = ("lsof: ", "      Output information may be incomplete.")
 ENDPOINT = r"(?:\*|\[[0-9A-Fa-f:.%\w]{2,64}\]|(?!anon_inode:)[\w.-]{1,255}):(?:\*|[\w-]{1,64})"
 NAME = re.compile(rf"{ENDPOINT}(?:->{ENDPOINT})?")
 FAMILIES = frozenset({"IPv4", "IPv6"})
+TCP_INFO = frozenset({"ST", "QR", "QS"})
 MARKER = "m"
 """Begins each look of lsof -r."""
 
@@ -68,18 +69,18 @@ def read(document: Document) -> Iterator[SocketTable]:
     """Read the sockets; at each marker of lsof -r another table begins."""
     look = Look(Addresses(), Ports())
     for line in document.lines:
-        for field in _fields_of(line):
-            if field[0] == MARKER:
-                look.end_file()
-                if look.rows:
-                    yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            elif _is_field(field):
-                look.take(field[0], field[1:])
-            else:
-                if not line.startswith(NOISE):
-                    document.misread(line)
-                break
+        fields = _fields_of(line)
+        if not fields:
+            continue
+        if fields[0][0] == MARKER:
+            look.end_file()
+            if look.rows:
+                yield look.table(document)
+            look = Look(look.addresses, look.ports)
+        elif all(map(_is_field, fields)):
+            look.take_line(fields)
+        elif not line.startswith(NOISE):
+            document.misread(line)
     look.end_file()
     if look.rows:
         yield look.table(document)
@@ -96,24 +97,35 @@ class Look:
         self.command = ""
         self.owners: dict[str, str] = {}
         self.file: dict[str, str] = {}
-        """The fields of the file being read, by their letter; of T by the letters behind it."""
+        """The fields of the file being read, by their letter; those of T by the two letters behind it."""
         self.seen: set[tuple[str, str]] = set()
         self.has_queues = self.has_states = False
         self.without_protocol = False
 
-    def take(self, letter: str, value: str) -> None:
+    def take_line(self, fields: list[str]) -> None:
+        """Take the fields of a line: one, or with -F0 all those of a process or a file."""
+        if len(fields) > 1:
+            self.end_file()
+            for field in fields:
+                self._take(field[0], field[1:])
+            self.end_file()
+            return
+        letter = fields[0][0]
+        if letter != "T" and (letter in "fKp" or "n" in self.file):  # only T stands behind the name
+            self.end_file()
+        self._take(letter, fields[0][1:])
+
+    def _take(self, letter: str, value: str) -> None:
         """Take one field of a process or of a file."""
         if letter == "p":
-            self.end_file()
             self.pid, self.command = count_of(value), ""
         elif letter == "c":
             self.command = self.owners.setdefault(value[:LONGEST_OWNER], value[:LONGEST_OWNER])
         elif letter == "T":
             key, _, told = value.partition("=")
-            self.file["T" + key[:2]] = told
+            if key in TCP_INFO:
+                self.file[key] = told
         else:
-            if letter in "Kf" or "n" in self.file:  # only T stands behind the name
-                self.end_file()
             self.file[letter] = value
 
     def end_file(self) -> None:
@@ -134,17 +146,17 @@ class Look:
         local, _, local_port = name.partition("->")[0].rpartition(":")
         remote, _, remote_port = name.partition("->")[2].rpartition(":")
         self.without_protocol = self.without_protocol or "P" not in file
-        self.has_states = self.has_states or "TST" in file
-        self.has_queues = self.has_queues or "TQR" in file or "TQS" in file
+        self.has_states = self.has_states or "ST" in file
+        self.has_queues = self.has_queues or "QR" in file or "QS" in file
         self.rows.add(
             (
                 self.addresses[local],
                 self.ports[local_port],
                 self.addresses[remote] if remote else ANY,
                 self.ports[remote_port] if remote else ANY_PORT,
-                STATES.get(file.get("TST", ""), TcpState.UNKNOWN),
-                count_of(file.get("TQR", "")) or 0,
-                count_of(file.get("TQS", "")) or 0,
+                STATES.get(file.get("ST", ""), TcpState.UNKNOWN),
+                count_of(file.get("QR", "")) or 0,
+                count_of(file.get("QS", "")) or 0,
             )
         )
         if self.command:

@@ -18,12 +18,22 @@ from ldapdiag.evidence.addresses import CUT
 from ldapdiag.evidence.document import Document, encoding_of, lines_of
 from ldapdiag.evidence.format import Head
 from ldapdiag.evidence.sniff import HEAD_BYTES
-from ldapdiag.evidence.socket_text import conntrack, lsof, netstat, proc_net, ss
+from ldapdiag.evidence.socket_text import (
+    conntrack,
+    lsof,
+    lsof_fields,
+    netstat,
+    netstat_windows,
+    powershell,
+    proc_net,
+    ss,
+)
 from ldapdiag.evidence.sockets import TcpState, Timer
 from reading import facts_of
 
 FORMATS = [module.FORMAT for module in (ss, netstat, proc_net, lsof, conntrack)]
-SAMPLES = sorted((CAPTURES / "sockets").glob("*.txt"))
+FORMATS += [module.FORMAT for module in (netstat_windows, powershell, lsof_fields)]
+SAMPLES = sorted(path for room in ("sockets", "windows", "lsof-fields") for path in (CAPTURES / room).glob("*.[tc]*"))
 each_format = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 
 
@@ -101,6 +111,18 @@ HOSTILE = [
     "COMMAND PID" + " " * 1_000_000,
     "java 1 root 3u IPv6 1 0t0 TCP " + "->" * 500_000,
     "Proto Recv-Q Send-Q " + " " * 1_000_000,
+    "  TCP " + "1:" * 500_000,
+    "  TCP    a:1    b:2    " + "X " * 500_000,
+    "  TCP    a:1    b:2    LISTENING " + "9" * 1_000_000,
+    " [" + "x" * 1_000_000,
+    " x" + " x" * 500_000 + ":",
+    "Proto" + "  a" * 300_000,
+    '"LocalPort","State"' + ',"' * 400_000,
+    "LocalPort,State\n" + "1," * 400_000,
+    'LocalPort,State\n"' + '""' * 400_000,
+    "p1\0" * 250_000,
+    "p1\nn" + "1:" * 500_000,
+    "p1\nn*:1->" + "[" * 900_000,
     " " * 1_000_000,
     "Netid" + " " * 1_000_000,
 ]
@@ -213,6 +235,33 @@ def test_sockets_written_by_any_tool_are_read_back(rows, writer, ending):
     assert told(table) == expected(rows)
     assert table.origin.not_understood == 0
     assert table.families == {4, 6}
+
+
+PLAIN_WRITERS = {
+    "Windows": lambda rows: writers.as_netstat_windows(rows).encode(),
+    "Windows, German, UTF-16": lambda rows: writers.as_netstat_windows(rows, german=True).encode("utf-16"),
+    "Windows, German, UTF-8": lambda rows: writers.as_netstat_windows(rows, german=True).encode(),
+    "Windows, German, CP850": lambda rows: writers.as_netstat_windows(rows, german=True).encode("cp850"),
+    "PowerShell": lambda rows: writers.as_powershell_csv(rows).encode("utf-16"),
+    "PowerShell, ;": lambda rows: writers.as_powershell_csv(rows, delimiter=";").encode(),
+    "PowerShell, tab": lambda rows: writers.as_powershell_csv(rows, delimiter="\t").encode(),
+    "lsof -F": lambda rows: writers.as_lsof_fields(rows).encode(),
+    "lsof -F0": lambda rows: writers.as_lsof_fields(rows, nul=True).encode(),
+}
+"""Tools that show keys and states; lsof the queues, too, and nothing in TIME_WAIT."""
+
+
+@settings(max_examples=120)
+@given(rows=st.lists(sockets(), max_size=12), writer=st.sampled_from(sorted(PLAIN_WRITERS)))
+def test_sockets_written_without_timers_are_read_back(rows, writer):
+    rows = [*rows, *ANCHORS]
+    (table,) = facts_of(PLAIN_WRITERS[writer](rows))
+    shown = [row for row in rows if not (writer.startswith("lsof") and row.state is TcpState.TIME_WAIT)]
+    ends = [((row.local_address, row.local_port, row.remote_address, row.remote_port), row.state) for row in shown]
+    assert Counter(zip(table.keys(), table.state, strict=True)) == Counter(ends)
+    if writer.startswith("lsof"):
+        assert list(table.receive_queue) == [row.receive_queue for row in shown]
+    assert table.origin.not_understood == 0
 
 
 @settings(max_examples=80)
