@@ -14,6 +14,11 @@ from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
 TOLD_BY = {
     "ss-*": "ss",
     "netstat-*": "netstat",
+    "freebsd-netstat-*": "netstat-bsd",
+    "macos-netstat-*": "netstat-bsd",
+    "aix-netstat-*": "netstat-bsd",
+    "hpux-netstat-*": "netstat-bsd",
+    "solaris-netstat-*": "netstat-solaris",
     "proc-net-*": "proc-net-tcp",
     "lsof-*": "lsof",
     "conntrack-L-*": "conntrack",
@@ -25,7 +30,7 @@ TABLES = [
     for path in sorted((CAPTURES / "sockets").glob(f"{pattern}.txt"))
     if path.name != "ss-s.txt"
 ]
-HEADINGS = {"ss": 1, "netstat": 2, "proc-net-tcp": 1, "lsof": 1, "conntrack": 0}
+HEADINGS = {"ss": 1, "netstat": 2, "netstat-bsd": 2, "netstat-solaris": 4, "proc-net-tcp": 1, "lsof": 1, "conntrack": 0}
 FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*") if path.is_file())
 
 
@@ -73,6 +78,26 @@ def test_netstat_of_another_system_is_not_taken_for_linux(corpus, system):
     assert files
     for path in files:
         assert "netstat" not in names(path.read_bytes(), name=path.name)
+
+
+@pytest.mark.parametrize(
+    ("system", "form"),
+    [
+        ("aix", "netstat-bsd"),
+        ("freebsd", "netstat-bsd"),
+        ("macos", "netstat-bsd"),
+        ("solaris", "netstat-solaris"),
+        ("smartos", "netstat-solaris"),
+        ("opensolaris", "netstat-solaris"),
+        ("illumos", "netstat-solaris"),
+    ],
+)
+def test_netstat_of_another_unix_is_known_by_its_own_grammar(corpus, system, form):
+    for path in sorted((corpus / "public" / "sockets").glob(f"netstat-{system}*")):
+        data = path.read_bytes()
+        assert names(data) == names(data[:4096]) == names(b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n")) == [form], (
+            path
+        )
 
 
 @pytest.mark.parametrize("text", ["", "\n", "hello\n", "tcp\n", "State\n", "Proto\n", "\x00\x01"])

@@ -166,8 +166,9 @@ class Look:
         """Add a row; tell whether the fields were one."""
         state = STATES.get(fields[5]) if len(fields) > 5 else None
         if state is None:
-            return self._take_without_state(fields)
-        added = self._add(fields[3], fields[4], state, fields[1], fields[2])
+            added = self._take_without_state(fields)
+        else:
+            added = self._add(fields[3], fields[4], state, fields[1], fields[2])
         if added and len(fields) > 6 and self.extras.columns:
             self.extras.take(fields[6], self.rows)
         return added

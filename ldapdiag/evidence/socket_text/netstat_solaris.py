@@ -164,7 +164,7 @@ class Look:
         if state is None:
             return False
         ends = (self.first.strip(), fields[0])
-        queues = (_distance(fields[6], fields[5]), _distance(fields[2], fields[3], less=1))
+        queues = (_distance(fields[5], fields[6]), _distance(fields[2], fields[3], less=1))
         holder = fields[10:] if len(fields) > 11 and fields[11].isdigit() else fields[11:]  # If may be empty
         holder[2:] = [program.rpartition("/")[2] for program in holder[2:3]]  # -v shows its arguments, too
         added = self._add_held((*ends, state), *queues, holder) if self.has_users else self._add(*ends, state, *queues)
