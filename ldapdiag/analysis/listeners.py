@@ -10,8 +10,12 @@ from ldapdiag.evidence.sockets import SocketTable, TcpState
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd")
-"""Program names of directory servers, as ss, netstat and lsof print them."""
+DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd", "dsamain.exe")
+"""Program names of directory servers, as ss, netstat and lsof print them; dsamain is AD LDS.
+
+A domain controller's lsass.exe is not among them: it listens on 389 and 3268, which are known by their numbers, and on
+88, 464 and 49664 for Kerberos and RPC, the last on every Windows client, too.
+"""
 
 
 def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:

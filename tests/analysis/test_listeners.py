@@ -18,10 +18,21 @@ def test_another_port_is_ldap_when_it_is_known() -> None:
     assert served_ports(table, {10389}) == {10389}
 
 
-@pytest.mark.parametrize("program", ["ns-slapd", "slapd"])
+@pytest.mark.parametrize("program", ["ns-slapd", "slapd", "dsamain.exe"])
 def test_a_directorys_program_makes_its_port_ldap(program: str) -> None:
     table = facts.table([facts.listening(1389, owner=program), facts.listening(22, owner="sshd")])
     assert listener_ports(table, ()) == {1389}
+
+
+def test_a_domain_controllers_other_listeners_are_not_ldap() -> None:
+    ports = (88, 389, 464, 636, 3268, 3269, 49664)
+    table = facts.table([facts.listening(port, owner="lsass.exe") for port in ports])
+    assert listener_ports(table, ()) == {389, 636, 3268, 3269}
+
+
+def test_a_windows_client_serves_no_ldap_through_the_rpc_port_of_its_lsass() -> None:
+    rows = [facts.listening(49664, owner="lsass.exe"), *facts.at_client(2)]
+    assert served_ports(facts.table(rows), ()) == frozenset()
 
 
 def test_without_listeners_a_registered_port_with_peers_elsewhere_is_served() -> None:

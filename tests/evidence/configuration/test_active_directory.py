@@ -88,7 +88,7 @@ class TestSeveralPolicies:
         found = read(
             "".join(
                 f"DistinguishedName : {dn}\nlDAPAdminLimits   : {{MaxValRange=1500, MaxConnIdleTime={idle}}}\n\n"
-                for dn, idle in self.IDLE
+                for dn, idle in ((BRANCH, 60), (DEFAULT, 900))
             )
         )
         assert (found.idle_timeout_seconds, len(found.origin.notes)) == (900, 1)
