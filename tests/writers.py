@@ -255,3 +255,109 @@ def _words(address: str, socket: Socket, *, big_endian: bool) -> str:
         packed = ipaddress.ip_address(address).packed
     words = [packed[at : at + 4] for at in range(0, len(packed), 4)]
     return "".join((word if big_endian else word[::-1]).hex().upper() for word in words)
+
+
+BSD_STATES = NETSTAT_STATES | {
+    TcpState.SYN_RECEIVED: "SYN_RCVD",
+    TcpState.FIN_WAIT_1: "FIN_WAIT_1",
+    TcpState.FIN_WAIT_2: "FIN_WAIT_2",
+    TcpState.CLOSED: "CLOSED",
+}
+SOLARIS_STATES = BSD_STATES | {TcpState.SYN_RECEIVED: "SYN_RECEIVED", TcpState.CLOSED: "IDLE"}
+
+
+SOLARIS_NORMAL = "Swind Send-Q Rwind Recv-Q    State"
+SOLARIS_VERBOSE = "Swind  Snext     Suna   Rwind  Rnext     Rack    Rto   Mss     State"
+SOLARIS_USERS = "  User    Pid       Command     "
+
+
+def as_solaris(sockets: Iterable[Socket], *, verbose: bool = False, users: bool = False) -> str:
+    """Write `netstat -an` of illumos; -v takes two lines for a socket, -u one for each of its (two) processes."""
+    ends = "Local/Remote Address " if verbose else "   Local Address        Remote Address    "
+    header = f"{ends}{SOLARIS_USERS * users}{SOLARIS_VERBOSE if verbose else SOLARIS_NORMAL}"
+    sections = {
+        4: ["", "TCP: IPv4", header, "-------------------- -------------------- -----"],
+        6: ["", "TCP: IPv6", f"{header}      If ", "--------------------------------- ------- -----"],
+    }
+    for socket in sockets:
+        family = 6 if ":" in socket.local_address + socket.remote_address else 4
+        state = SOLARIS_STATES[socket.state] + " net0" * (family == 6)
+        local = _solaris_end(socket.local_address, socket.local_port, family)
+        remote = _solaris_end(socket.remote_address, socket.remote_port, family)
+        if verbose:
+            sent, received = f"{(socket.send_queue + 1) % (1 << 32):08x}", f"{socket.receive_queue:08x}"
+            numbers = f"49640 {sent} 00000000 49640 {received} 00000000   400  1460"
+            sections[family] += [local, f"{remote} {numbers} {state}"]
+        else:
+            numbers = f"49640 {socket.send_queue:6} 128000 {socket.receive_queue:6}"
+            holders = [f"{'root':8} {pid:6} {'my ns-slapd':15} " for pid in (531, 533)] if users else [""]
+            sections[family] += [f"{local} {remote} {holder}{numbers} {state}" for holder in holders]
+    return "\n".join(sections[4] + sections[6]) + "\n"
+
+
+def _solaris_end(address: str, port: int, family: int) -> str:
+    shown = "      *" if address == "*" else address
+    return f"{shown}.{port or '*'}".ljust(20 if family == 4 else 33)
+
+
+def as_freebsd(sockets: Iterable[Socket], *, pcb: bool = False, wide: bool = False) -> str:
+    """Write `netstat -an` (-A: with the PCB, -W: nothing cut) of FreeBSD."""
+    width = 45 if wide else 18 if pcb else 22
+    heading = "Tcpcb            " if pcb else ""
+    header = f"{heading}Proto Recv-Q Send-Q {'Local Address':{width}} {'Foreign Address':{width}} (state)    "
+    return _bsd_table(sockets, header, pcb="fffff80003df43d0 " * pcb, width=width, wide=wide)
+
+
+def as_macos(sockets: Iterable[Socket], *, pcb: bool = False, programs: bool = False) -> str:
+    """Write `netstat -an` (-A: with PCB and Flowhash, -v: with bytes and programs) of macOS."""
+    width = 18 if pcb else 22
+    heading = "Socket           Flowhash " if pcb else ""
+    header = f"{heading}Proto Recv-Q Send-Q  {'Local Address':{width}} {'Foreign Address':{width}} (state)    "
+    tail = ""
+    if programs:
+        header += "      rxbytes      txbytes  rhiwat  shiwat          process:pid    state  options           gencnt"
+        tail = "         6100         3165  131072  132104    my ns-slapd (1):389   00102 00000008 0000000000228b27"
+    return _bsd_table(sockets, header, pcb="7fb03cb95fad8165  6a3d6e4 " * pcb, width=width, blanks=2, tail=tail)
+
+
+def as_aix(sockets: Iterable[Socket], *, pcb: bool = False) -> str:
+    """Write `netstat -an` (-A: with the PCB) of AIX."""
+    width = 18 if pcb else 22
+    heading = "PCB/ADDR         " if pcb else ""
+    header = f"{heading}Proto Recv-Q Send-Q  {'Local Address':{width}} {'Foreign Address':{width}} (state)"
+    return _bsd_table(sockets, header, pcb="f1000e0004c3e222 " * pcb, width=width, blanks=2)
+
+
+def as_hpux(sockets: Iterable[Socket]) -> str:
+    """Write `netstat -an` of HP-UX as its manual page describes it; no captured one is public."""
+    header = f"Proto Recv-Q Send-Q  {'Local Address':22} {'Foreign Address':22} (state)"
+    return _bsd_table(sockets, header, width=22, blanks=2, family=False)
+
+
+def _bsd_table(
+    sockets: Iterable[Socket],
+    header: str,
+    *,
+    width: int,
+    pcb: str = "",
+    blanks: int = 1,
+    wide: bool = False,
+    family: bool = True,
+    tail: str = "",
+) -> str:
+    lines = ["Active Internet connections (including servers)", header]
+    for socket in sockets:
+        six = ":" in socket.local_address + socket.remote_address
+        proto = f"tcp{6 if six else 4}" if family else "tcp"
+        ends = [
+            f"{(address if wide else address[:16]) + '.' + str(port or '*'):{width}{'' if wide else f'.{width}'}}"
+            for address, port in (
+                (socket.local_address, socket.local_port),
+                (socket.remote_address, socket.remote_port),
+            )
+        ]
+        lines.append(
+            f"{pcb}{proto:5} {socket.receive_queue:6} {socket.send_queue:6}{' ' * blanks}{ends[0]} {ends[1]} "
+            f"{BSD_STATES[socket.state]:11}{tail}"
+        )
+    return "\n".join(lines) + "\n"
