@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 HOSTS = ("ldap", "app1", "app2")
 
+
+def encoded(writer: Callable[..., str], encoding: str, **options: object) -> Writer:
+    """Return a writer of bytes: what a tool says, redirected into a file by a shell with this encoding."""
+    return lambda sockets: writer(sockets, **options).encode(encoding)
+
+
 WRITERS: list[tuple[str, Writer]] = [
     ("Linux netstat -W", writers.as_netstat),
     ("Linux netstat", functools.partial(writers.as_netstat, wide=False)),
@@ -43,6 +49,13 @@ WRITERS: list[tuple[str, Writer]] = [
     ("AIX", writers.as_aix),
     ("AIX -A", functools.partial(writers.as_aix, pcb=True)),
     ("HP-UX", writers.as_hpux),
+    ("Windows", writers.as_netstat_windows),
+    ("Windows, German, UTF-16", encoded(writers.as_netstat_windows, "utf-16", german=True)),
+    ("Windows, German, CP850", encoded(writers.as_netstat_windows, "cp850", german=True)),
+    ("PowerShell", encoded(writers.as_powershell_csv, "utf-16")),
+    ("PowerShell, semicolons", functools.partial(writers.as_powershell_csv, delimiter=";")),
+    ("lsof -F", writers.as_lsof_fields),
+    ("lsof -F0", functools.partial(writers.as_lsof_fields, nul=True)),
 ]
 """Everything that writes a host's sockets; a new format is one line here."""
 
@@ -124,6 +137,11 @@ def test_a_format_at_the_clients_gives_the_ghosts_of_a_linux_server(name: str) -
 def test_a_solaris_server_with_clients_of_every_kind_is_judged_as_one() -> None:
     for app1, app2 in itertools.permutations(["Linux netstat", "FreeBSD", "AIX", "HP-UX", "macOS -v"], 2):
         check_ghosts(diagnosed_as({"ldap": "Solaris", "app1": app1, "app2": app2}))
+
+
+def test_a_solaris_server_with_windows_and_linux_clients_is_judged_as_one() -> None:
+    for app1, app2 in itertools.permutations(["Linux netstat", "Windows, German, CP850", "PowerShell, semicolons"], 2):
+        check_ghosts(diagnosed_as({"ldap": "Solaris -v", "app1": app1, "app2": app2}))
 
 
 @each_writer
