@@ -26,6 +26,11 @@ NETSTAT = (
     "Active Internet connections (servers and established)\n"
     "Proto Recv-Q Send-Q Local Address           Foreign Address         State      \n"
 )
+FREEBSD = (
+    "Active Internet connections (including servers)\n"
+    "Proto Recv-Q Send-Q Local Address          Foreign Address        (state)\n"
+)
+SOLARIS = "TCP: IPv4\n   Local Address        Remote Address    Swind Send-Q Rwind Recv-Q    State\n"
 
 
 def ss_line(state: str, client: str) -> str:
@@ -36,6 +41,16 @@ def ss_line(state: str, client: str) -> str:
 def netstat_line(state: str, client: str) -> str:
     """Return a row of netstat -an."""
     return f"tcp        0      0 {'10.77.1.2:389':<23} {client:<23} {state:<11}\n"
+
+
+def freebsd_line(state: str, client: str) -> str:
+    """Return a row of FreeBSD's netstat -an; those of macOS, AIX and HP-UX are alike."""
+    return f"tcp4       0      0 {'10.77.1.2.389':<22} {client.replace(':', '.'):<22} {state:<11}\n"
+
+
+def solaris_line(state: str, client: str) -> str:
+    """Return a row of Solaris' netstat -an."""
+    return f"{'10.77.1.2.389':<20} {client.replace(':', '.'):<20} 49640      0 49640      0 {state}\n"
 
 
 def sockets(seed: int = 389) -> Iterator[tuple[tuple[str, str], str]]:
@@ -53,11 +68,13 @@ def split(path: Path) -> int:
 
 
 def figures(folder: Path) -> Iterator[Figure]:
-    """Write both tables and yield how long reading them takes."""
+    """Write the tables and yield how long reading them takes."""
     rows = list(sockets())
     tables: tuple[tuple[str, str, Callable[[str, str], str], int], ...] = (
         ("ss -tan", SS, ss_line, 0),
         ("netstat -an", NETSTAT, netstat_line, 1),
+        ("FreeBSD netstat -an", FREEBSD, freebsd_line, 1),
+        ("Solaris netstat -an", SOLARIS, solaris_line, 1),
     )
     for name, header, line, spelling in tables:
         path = folder / f"{name.partition(' ')[0]}.txt"

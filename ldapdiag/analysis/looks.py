@@ -54,7 +54,7 @@ def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
 def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
     """Make one table of several tellings of it."""
     tellings = sorted(
-        _summed(tables), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
+        _summed(_uncut(tables)), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
     )
     origins = tuple(sorted(table.origin.path for table in tables))
     return Look(
@@ -66,6 +66,12 @@ def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
         selected=not any(table.has_header for table in tables),
         unreadable=_unreadable(tables),
     )
+
+
+def _uncut(tables: Sequence[SocketTable]) -> Sequence[SocketTable]:
+    """Leave out tellings that cut ports where another shows them whole: their rows would count twice."""
+    exact = [table for table in tables if not table.cuts_ports]
+    return exact if any(is_whole(table) for table in exact) else tables
 
 
 def _unreadable(tables: Sequence[SocketTable]) -> int:

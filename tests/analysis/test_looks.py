@@ -7,6 +7,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.looks import look, looks_of
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
 ROWS = facts.at_server(3)
@@ -83,6 +84,18 @@ def test_a_look_is_as_well_read_as_its_best_telling() -> None:
         told([], "proc", "tcp6", families=IPV6, not_understood=2),
     ]
     assert look(None, halves).unreadable == 3
+
+
+def test_a_telling_that_cuts_ports_counts_only_where_no_whole_one_is() -> None:
+    cut = told(facts.at_server(1, first=UNKNOWN_PORT), "netstat", "A", cuts_ports=True)
+    for whole in (told(ROWS, "ss"), told(ROWS, "netstat")):
+        one = look(None, [cut, whole])
+        assert len(one.sockets) == 3
+        assert not one.sockets.cuts_ports
+        assert one.wavering == frozenset()
+    one = look(None, [cut, told(ROWS, "lsof", shows_all_programs=False)])
+    assert len(one.sockets) == 4
+    assert one.sockets.cuts_ports
 
 
 def test_tables_apart_in_time_are_looks_in_order() -> None:

@@ -52,6 +52,7 @@ HEADER = re.compile(
     r"Local Address {1,48}Foreign Address(?P<columns>.*)"
 )
 STATELESS = ("R-MBUF", "flowid")
+MOST_WORDS = 5
 WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
 
 
@@ -185,7 +186,8 @@ class Look:
         elif not self.stateless:
             if not (WORD.fullmatch(word) or (word.isdigit() and len(word) < 4)):
                 return False
-            self.words.add(word)
+            if len(self.words) < MOST_WORDS:
+                self.words.add(word)
         return self._add(fields[3], fields[4], state, fields[1], fields[2])
 
     def _add(self, local_end: str, remote_end: str, state: TcpState, receive: str, send: str) -> bool:
@@ -212,7 +214,7 @@ class Look:
         if self.stateless:
             document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
         if self.words:
-            document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words)[:5])}.")
+            document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words))}.")
         cuts_ports = self.cuts.mark(self.rows)
         told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
         return self.rows.table(
