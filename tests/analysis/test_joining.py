@@ -11,6 +11,8 @@ from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.pairing import Pairing, pair
 from ldapdiag.analysis.proof import proof_of
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import TcpState, Timer
 
 OTHERS = facts.row_of_another_service()
@@ -235,3 +237,50 @@ class TestWhatABoxSays:
         )
         assert (direction.boxes, direction.box_lacks, direction.ghosts) == ((), 0, 2)
         assert proof_of(direction).degree == "likely"
+
+
+class TestPortsThatWereCut:
+    """BSD's netstat -A cuts digits of ports; a port with a name is as unknown."""
+
+    def test_a_cut_port_at_the_server_is_unproven_and_the_others_are_judged(self) -> None:
+        rows = [*at_server(15), *at_server(1, first=UNKNOWN_PORT)]
+        direction = joined(table(rows, shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
+        assert (direction.matched, direction.ghosts) == (2, 13)
+        assert sum(direction.unproven.values()) == 1
+        assert "port cut" in next(iter(direction.unproven))
+
+    def test_what_may_stand_under_a_cut_port_at_the_server_is_not_stranded(self) -> None:
+        rows = [*at_server(2), *at_server(1, first=UNKNOWN_PORT)]
+        whole = joined(table(at_server(2), shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
+        cut = joined(table(rows, shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
+        assert (whole.stranded, cut.stranded) == (28, 0)
+        assert sum(cut.unproven_stranded.values()) == 28
+
+    @pytest.mark.parametrize(
+        "cut",
+        [at_client(1, first=UNKNOWN_PORT), [row(f"{APP1}:41000", f"{LDAP}:{UNKNOWN_PORT}")]],
+        ids=["its own", "the server's"],
+    )
+    def test_a_cut_port_at_the_client_may_be_any_of_the_absent(self, cut: list[facts.Row]) -> None:
+        client = table([*at_client(2), *cut], "app1", shows_time_wait=True, cuts_ports=True)
+        direction = joined(table(at_server(30), shows_time_wait=True), client)
+        assert (direction.matched, direction.ghosts, direction.stranded) == (2, 0, 0)
+        assert sum(direction.unproven.values()) == 28
+        assert "without -A" in next(iter(direction.unproven))
+
+    def test_a_server_that_cuts_its_own_ports_is_not_judged(self) -> None:
+        rows = [facts.listening(), *at_server(2), row(f"{LDAP}:{UNKNOWN_PORT}", f"{APP1}:40009")]
+        cut = facts.host("ldap", table(rows, cuts_ports=True))
+        missing = pair(facts.server(), (cut, facts.host("app1", table(at_client(1), "app1"))), ())
+        assert isinstance(missing, Missing)
+        assert "netstat -A" in missing.reason
+
+    def test_a_cut_port_behind_a_box_is_unproven(self) -> None:
+        nat = "10.77.1.1"
+        rows = [row(f"{LDAP}:389", f"{nat}:{port}") for port in (40000, UNKNOWN_PORT)]
+        flow = replace(facts.flows(at_server(1, nat)), client=[(APP1, 40000, LDAP, 389)])
+        client = facts.host("app1", table([*at_client(1), *OTHERS], "app1", shows_time_wait=True))
+        server = table([facts.listening(), *rows], shows_time_wait=True)
+        found = {one.client: one for one in paired(server, client, flows=(flow,)).directions}[nat]
+        assert (str(found.join), found.matched, found.ghosts) == ("box-table", 1, 0)
+        assert sum(found.unproven.values()) == 1
