@@ -98,7 +98,8 @@ class Look:
         self.owners: dict[str, str] = {}
         self.file: dict[str, str] = {}
         """The fields of the file being read, by their letter; those of T by the two letters behind it."""
-        self.seen: set[tuple[str, str]] = set()
+        self.seen: set[int | tuple[str, str]] = set()
+        """The sockets: by the inode, else by what lsof shows of the device, or the family, and the name."""
         self.has_queues = self.has_states = False
         self.without_protocol = False
 
@@ -136,13 +137,14 @@ class Look:
             return
         if not NAME.fullmatch(name):
             return
-        key = (file.get("d") or file.get("t", ""), name)
-        if key in self.seen:
+        inode = count_of(file.get("d", ""))
+        socket = inode or (file.get("d") or file.get("t", ""), name)
+        if socket in self.seen:
             return
-        self.seen.add(key)
-        self._add(file, name)
+        self.seen.add(socket)
+        self._add(file, name, inode)
 
-    def _add(self, file: dict[str, str], name: str) -> None:
+    def _add(self, file: dict[str, str], name: str, inode: int | None) -> None:
         local, _, local_port = name.partition("->")[0].rpartition(":")
         remote, _, remote_port = name.partition("->")[2].rpartition(":")
         self.without_protocol = self.without_protocol or "P" not in file
@@ -163,7 +165,7 @@ class Look:
             self.rows.set("owner", self.command)
         self.rows.set("pid", self.pid)
         if "d" in file:
-            self.rows.set("inode", count_of(file["d"]))
+            self.rows.set("inode", inode)
 
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""
