@@ -6,9 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.flows import Relay
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ldapdiag.analysis.views import Way
     from ldapdiag.evidence.flows import FlowTable
     from ldapdiag.evidence.origin import Span
     from ldapdiag.evidence.sockets import Key
@@ -29,10 +32,15 @@ class Box:
     """A host that tracks flows, with all tellings of its table in one."""
 
     host: str
+    relay: Relay
+    whole: bool
+    """Whether a flow that is not here is unknown to the box; a text that was cut says so itself."""
     flows: Mapping[Key, Flow]
     """By the key the server's host writes: server ip, port, peer it sees, port."""
     translated: frozenset[str]
     """Peer addresses that the box puts in place of the clients' own."""
+    unjoined: tuple[Flow, ...]
+    """Flows of which the table tells the client's end only."""
     taken: Span | None
     origins: tuple[str, ...]
 
@@ -41,25 +49,39 @@ class Box:
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
 
+    def serves(self, way: Way) -> bool:
+        """Tell whether the box holds any flow between a server's endpoint and the peer it sees."""
+        return any(server[:3] == way for server in self.flows)
+
 
 def boxes_of(tables: Iterable[FlowTable]) -> tuple[Box, ...]:
-    """Return one box per host that tracks flows; several tellings of its table are one."""
-    by_host: dict[str, list[FlowTable]] = defaultdict(list)
+    """Return one box per host that tracks flows; several tellings of its table are one.
+
+    A proxy's host that tracks packets as well is two: each table knows the legs in its own way.
+    """
+    by_host: dict[tuple[str, Relay], list[FlowTable]] = defaultdict(list)
     for table in tables:
-        by_host[table.origin.host].append(table)
-    return tuple(_box(host, by_host[host]) for host in sorted(by_host))
+        by_host[table.origin.host, table.relay].append(table)
+    return tuple(_box(host, relay, by_host[host, relay]) for host, relay in sorted(by_host))
 
 
-def _box(host: str, tables: list[FlowTable]) -> Box:
+def _box(host: str, relay: Relay, tables: list[FlowTable]) -> Box:
     flows: dict[Key, Flow] = {}
+    unjoined: list[Flow] = []
     for table in sorted(tables, key=lambda table: table.origin.path):
         for client, server, state in zip(table.client, table.server, table.state, strict=True):
-            if state == CARRIED or server not in flows:
+            if server is None:
+                unjoined.append(Flow(client, state))
+            elif state == CARRIED or server not in flows:
                 flows[server] = Flow(client, state)
+    joined = [table for table in tables if any(table.server)]
     return Box(
         host=host,
+        relay=relay,
+        whole=any(table.whole for table in joined or tables),
         flows=flows,
         translated=frozenset(server[2] for server, flow in flows.items() if flow.client[0] != server[2]),
-        taken=tables[0].origin.taken,
+        unjoined=tuple(unjoined),
+        taken=(joined or tables)[0].origin.taken,
         origins=tuple(sorted(table.origin.path for table in tables)),
     )

@@ -8,10 +8,21 @@ from ldapdiag.evidence import ldif_facts
 from ldapdiag.evidence.configuration import active_directory, slapd_conf
 from ldapdiag.evidence.document import lines_of
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.host_text import capture_times, descriptors, nstat, proc_limits, sysctl
+from ldapdiag.evidence.host_text import (
+    capture_times,
+    descriptors,
+    f5_profiles,
+    haproxy_cfg,
+    nstat,
+    proc_limits,
+    sysctl,
+)
 from ldapdiag.evidence.server_log_text import access, ds389_errors, slapd
 from ldapdiag.evidence.socket_text import (
     conntrack,
+    conntrack_xml,
+    f5,
+    haproxy,
     lsof,
     lsof_fields,
     netstat,
@@ -40,9 +51,14 @@ FORMATS: tuple[Format, ...] = (
     lsof.FORMAT,
     lsof_fields.FORMAT,
     conntrack.FORMAT,
+    conntrack_xml.FORMAT,
+    haproxy.FORMAT,
+    f5.FORMAT,
     *unused.FORMATS,
     ldif_facts.FORMAT,
     slapd_conf.FORMAT,
+    haproxy_cfg.FORMAT,
+    f5_profiles.FORMAT,
     active_directory.FORMAT,
     ds389_errors.FORMAT,
     slapd.FORMAT,

@@ -1,0 +1,128 @@
+"""The idle timeouts of a HAProxy, from its configuration.
+
+    defaults
+      timeout client 1h
+      timeout server 90m                       (clitimeout and srvtimeout before 1.4)
+    frontend ldap_in
+      bind 10.77.2.1:389
+      default_backend ldap_out
+    backend ldap_out
+      server ds1 10.77.1.2:389 check
+    listen ldaps
+      bind :636
+      server ds1 10.77.1.2:636
+
+A time is a number with us, ms, s, m, h or d; without unit it is milliseconds. A section takes what it does not set from
+the last `defaults` before it. Once both legs stand, `timeout tunnel` holds in place of the two others; else the sooner
+of client's and server's ends both legs, with a FIN to either end. 0 is no timeout. Only bind, server, backend names and
+timeouts are looked at: nothing else of the file, where passwords stand, is kept. Source: HAProxy configuration manual,
+2.5 (time format), 4.2 (timeout client, server, tunnel).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
+from ldapdiag.evidence.format import Format, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+SECTION = re.compile(r"(global|defaults|frontend|backend|listen)(?:\s+(\S{1,200}))?(?:\s.*)?")
+OTHER_SECTION = re.compile(
+    r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b"
+)
+TIMEOUT = re.compile(r"\s*(?:timeout\s+(client|server|tunnel)|(cli|srv)timeout)\s+(\d{1,15})(us|ms|s|m|h|d)?(?:\s.*)?")
+TELLING = re.compile(r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d")
+SERVER = re.compile(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
+USE = re.compile(r"\s*(?:default_backend|use_backend)\s+(\S{1,200})(?:\s.*)?")
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}
+OLD = {"cli": "client", "srv": "server"}
+MOST_SECTIONS = 10_000
+
+
+@dataclass(slots=True)
+class Section:
+    """A proxy section while it is read."""
+
+    kind: str
+    name: str
+    timeouts: dict[str, float]
+    uses: list[str] = field(default_factory=list)
+    servers: list[tuple[str, int]] = field(default_factory=list)
+
+
+def recognises(head: Head) -> bool:
+    """Tell the configuration by a section and, below one, a timeout; no other text indents `timeout client 1h`."""
+    sections = any(SECTION.fullmatch(line) for line in head.lines)
+    return sections and any(TELLING.match(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[BoxTimeouts]:
+    """Read which timeout ends a connection of each service first."""
+    sections = _sections(document)
+    backends = {section.name: section for section in sections if section.kind in {"backend", "listen"}}
+    services = [
+        service
+        for section in sections
+        if section.kind in {"frontend", "listen"}
+        for service in _services(section, backends)
+    ]
+    yield BoxTimeouts(origin=document.origin(), services=tuple(services), relay=Relay.PROXY)
+
+
+def _sections(document: Document) -> list[Section]:
+    defaults: dict[str, float] = {}
+    sections: list[Section] = []
+    current: Section | None = None
+    for line in document.lines:
+        if found := SECTION.fullmatch(line):
+            kind = found[1]
+            timeouts = {} if kind == "defaults" else dict(defaults)
+            current = Section(kind, found[2] or "", timeouts)
+            if kind == "defaults":
+                defaults = timeouts
+            elif len(sections) < MOST_SECTIONS:
+                sections.append(current)
+        elif OTHER_SECTION.match(line):
+            current = None
+        elif current is not None:
+            _directive(line, current)
+    return sections
+
+
+def _directive(line: str, section: Section) -> None:
+    if found := TIMEOUT.fullmatch(line):
+        section.timeouts[found[1] or OLD[found[2]]] = int(found[3]) * UNITS[found[4] or "ms"]
+    elif found := USE.fullmatch(line):
+        section.uses.append(found[1])
+    elif found := SERVER.fullmatch(line):
+        address, _, port = found[1].rpartition(":")
+        section.servers.append((normalise_address(address), port_number(port)))
+
+
+def _services(front: Section, backends: dict[str, Section]) -> Iterator[ServiceTimeout]:
+    """Yield the timeout of each way from a frontend to a backend, and the servers at its end."""
+    behind = [front] if front.servers else []
+    behind += [backends[name] for name in dict.fromkeys(front.uses) if name in backends]
+    for back in behind or [front]:
+        tunnel = back.timeouts.get("tunnel") or front.timeouts.get("tunnel")
+        told = {
+            f"timeout client of {front.name}": front.timeouts.get("client"),
+            f"timeout server of {back.name}": back.timeouts.get("server"),
+        }
+        if tunnel:
+            told = {f"timeout tunnel of {back.name if back.timeouts.get('tunnel') else front.name}": tunnel}
+        limits = {name: seconds for name, seconds in told.items() if seconds}
+        if limits:
+            name = min(limits, key=lambda one: limits[one])
+            yield ServiceTimeout(name=name, seconds=limits[name], servers=frozenset(back.servers))
+
+
+FORMAT = Format(name="haproxy.cfg", title="the configuration of a HAProxy", recognises=recognises, read=read)

@@ -1,0 +1,52 @@
+"""FlowRows: a box's flow table growing while its text is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.addresses import Addresses, Ports
+from ldapdiag.evidence.flows import FlowTable
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.sockets import Key
+
+
+class FlowRows:
+    """Columns in the making, each address and each word one object in all of them."""
+
+    def __init__(self) -> None:
+        self.addresses, self.ports = Addresses(), Ports()
+        self._words: dict[str, str] = {}
+        self.client: list[Key] = []
+        self.server: list[Key | None] = []
+        self.state: list[str] = []
+        self.seconds_left: list[float | None] = []
+        self.idle: list[float | None] = []
+
+    def key(self, address: str, port: str, other: str, other_port: str) -> Key:
+        """Return a key of two ends as a text writes them."""
+        return self.addresses[address], self.ports[port], self.addresses[other], self.ports[other_port]
+
+    def add(
+        self, client: Key, server: Key | None, state: str, left: float | None = None, idle: float | None = None
+    ) -> None:
+        """Add a flow."""
+        self.client.append(client)
+        self.server.append(server)
+        self.state.append(self._words.setdefault(state, state))
+        self.seconds_left.append(left)
+        self.idle.append(idle)
+
+    def table(self, document: Document, *, telling: str, **traits: Any) -> FlowTable:  # noqa: ANN401  FlowTable's own
+        """Return the finished table."""
+        return FlowTable(
+            origin=document.origin(),
+            client=self.client,
+            server=self.server,
+            state=self.state,
+            seconds_left=self.seconds_left,
+            idle_seconds=self.idle if any(seconds is not None for seconds in self.idle) else None,
+            telling=telling,
+            **traits,
+        )
