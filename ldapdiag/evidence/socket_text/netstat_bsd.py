@@ -96,6 +96,7 @@ def read(document: Document) -> Iterator[SocketTable]:
             if not look.take(fields):
                 document.misread(line)
         elif fields[0] in HEADINGS:
+            line = line.lstrip()  # noqa: PLW2901  a table pasted into a report is indented
             if look.is_ended_by(line):
                 yield look.table(document)
                 look = Look(look.addresses, look.ports)

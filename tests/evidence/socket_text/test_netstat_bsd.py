@@ -197,6 +197,14 @@ def test_no_row_of_tcp_is_not_an_empty_table(text):
     assert facts_of(text) == []
 
 
+def test_an_indented_table_is_the_same(captures):
+    for path in sorted((captures / "sockets").glob("*netstat-*.txt")):
+        if path.name.startswith(("freebsd", "macos", "aix", "hpux", "solaris")):
+            table, indented = read(path.read_bytes()), read(path.read_text().replace("\n", "\n    "))
+            assert list(indented.keys()) == list(table.keys())
+            assert indented.origin.not_understood == 0
+
+
 def test_a_heading_without_rows_is_an_empty_table():
     assert len(read(HEADING + COLUMNS)) == 0
 
