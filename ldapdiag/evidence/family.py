@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
-
-DS389_BRANDS = ("389-Directory/", "Red Hat-Directory/", "Fedora-Directory/")
-"""CAPBRAND in its version texts: 389-ds, and what it was sold as before."""
+LONGEST_BANNER = 4096
 
 
 class Family(StrEnum):
@@ -18,11 +16,48 @@ class Family(StrEnum):
     DS389 = "389ds"
     OPENLDAP = "openldap"
     AD = "ad"
+    DSEE = "dsee"
+    OPENDJ = "opendj"
+    PING = "ping"
 
     @property
     def product(self) -> str:
         """Return the product's own name."""
-        return {"389ds": "389 Directory Server", "openldap": "OpenLDAP", "ad": "Active Directory"}[self.value]
+        return {
+            "389ds": "389 Directory Server",
+            "openldap": "OpenLDAP",
+            "ad": "Active Directory",
+            "dsee": "Directory Server Enterprise Edition",
+            "opendj": "OpenDJ",
+            "ping": "PingDirectory",
+        }[self.value]
+
+
+BRANDS: tuple[tuple[str, Family, str], ...] = (
+    ("389-directory/", Family.DS389, ""),
+    ("red hat-directory/", Family.DS389, ""),
+    ("fedora-directory/", Family.DS389, ""),
+    ("openldap", Family.OPENLDAP, ""),
+    ("slapd ", Family.OPENLDAP, ""),
+    ("sun-directory-server/", Family.DSEE, ""),
+    ("sun-java(tm)-system-directory/", Family.DSEE, ""),
+    ("sun java(tm) system directory server", Family.DSEE, ""),
+    ("sun-one-directory/", Family.DSEE, ""),
+    ("directory server enterprise edition", Family.DSEE, ""),
+    ("oracle unified directory", Family.OPENDJ, "Oracle Unified Directory"),
+    ("forgerock directory services", Family.OPENDJ, "ForgeRock Directory Services"),
+    ("pingds", Family.OPENDJ, "PingDS"),
+    ("opends", Family.OPENDJ, "OpenDS"),
+    ("opendj", Family.OPENDJ, ""),
+    ("pingdirectory", Family.PING, ""),
+    ("ping identity directory", Family.PING, ""),
+    ("unboundid", Family.PING, "UnboundID Directory Server"),
+)
+"""What a version text says (in lower case), the family, and the product's own name where that is not the family's.
+
+389-ds: CAPBRAND, and what it was sold as before. Oracle Unified Directory, ForgeRock's and Ping's DS grew out of OpenDS
+as OpenDJ did.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,18 +66,20 @@ class ServerIdentity:
 
     family: Family
     version: tuple[int, ...] = ()
+    product: str = ""
+    """What it is sold as, where that is not the family's own name."""
 
     def __str__(self) -> str:
         number = ".".join(map(str, self.version))
-        return f"{self.family.product} {number}".rstrip()
+        return f"{self.product or self.family.product} {number}".rstrip()
 
 
 def identify(banner: str) -> ServerIdentity | None:
     """Return the identity that a version text tells: `389-Directory/2.3.1 B2025`, `OpenLDAP: slapd 2.5.13+dfsg-5`."""
-    found = VERSION.search(banner)
-    version = tuple(int(number) for number in found.groups(default="0")) if found else ()
-    if any(brand in banner for brand in DS389_BRANDS):
-        return ServerIdentity(family=Family.DS389, version=version)
-    if "OpenLDAP" in banner or "slapd " in banner:
-        return ServerIdentity(family=Family.OPENLDAP, version=version)
+    told = banner[:LONGEST_BANNER].lower()
+    for brand, family, product in BRANDS:
+        if brand in told:
+            found = VERSION.search(told, told.index(brand))
+            version = tuple(int(number) for number in found.groups(default="0")) if found else ()
+            return ServerIdentity(family=family, version=version, product=product)
     return None

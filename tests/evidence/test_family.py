@@ -19,7 +19,38 @@ def test_a_banner_tells_family_and_version(banner: str, family: Family, version:
     assert identify(banner) == ServerIdentity(family=family, version=version)
 
 
-@pytest.mark.parametrize("banner", ["", "Sun-Directory-Server/11.1.1.7", "9" * 5000 + ".1"])
+@pytest.mark.parametrize(
+    ("banner", "family", "name"),
+    [
+        ("Sun-ONE-Directory/5.2_Patch_4", Family.DSEE, "Directory Server Enterprise Edition 5.2.0"),
+        ("Sun-Java(tm)-System-Directory/6.3 B2008.0311.0212", Family.DSEE, "Directory Server Enterprise Edition 6.3.0"),
+        ("Sun Java(TM) System Directory Server/5.2", Family.DSEE, "Directory Server Enterprise Edition 5.2.0"),
+        ("Sun-Directory-Server/11.1.1.7.0", Family.DSEE, "Directory Server Enterprise Edition 11.1.1"),
+        (
+            "Oracle Directory Server Enterprise Edition 11.1.1.5.0",
+            Family.DSEE,
+            "Directory Server Enterprise Edition 11.1.1",
+        ),
+        ("OpenDJ Server 4.10.1", Family.OPENDJ, "OpenDJ 4.10.1"),
+        ("OpenDJ 3.0.0", Family.OPENDJ, "OpenDJ 3.0.0"),
+        ("OpenDS Directory Server 2.2.0", Family.OPENDJ, "OpenDS 2.2.0"),
+        ("ForgeRock Directory Services 6.5.0", Family.OPENDJ, "ForgeRock Directory Services 6.5.0"),
+        ("PingDS 8.0.0", Family.OPENDJ, "PingDS 8.0.0"),
+        ("Oracle Unified Directory 12.2.1.4.0", Family.OPENDJ, "Oracle Unified Directory 12.2.1"),
+        ("Ping Identity Directory Server 9.3.0.0", Family.PING, "PingDirectory 9.3.0"),
+        ("PingDirectory Server 10.1.0.0", Family.PING, "PingDirectory 10.1.0"),
+        ("UnboundID Directory Server 5.2.0.0", Family.PING, "UnboundID Directory Server 5.2.0"),
+    ],
+)
+def test_the_descendants_of_sun_s_servers_keep_the_name_they_are_sold_under(
+    banner: str, family: Family, name: str
+) -> None:
+    found = identify(banner)
+    assert found is not None
+    assert (found.family, str(found)) == (family, name)
+
+
+@pytest.mark.parametrize("banner", ["", "IBM Tivoli Directory (SSL), Version 6.3", "9" * 5000 + ".1"])
 def test_other_banners_tell_nothing(banner: str) -> None:
     assert identify(banner) is None
 
