@@ -22,12 +22,14 @@ class MonitoredConnection:
     client: str
     """The client's address, normalised; 'ldapi' for a local socket; empty when the server does not say."""
     client_port: int | None = None
-    """None where the server does not publish ports (389-ds never does)."""
+    """None where the server does not publish ports (389-ds and DSEE never do)."""
     opened: datetime | None = None
     active: datetime | None = None
     """Last activity; only OpenLDAP publishes it."""
     operations_started: int | None = None
     operations_completed: int | None = None
+    persistent_searches: int | None = None
+    """Searches that stay open to report changes, which rest long and are wanted; OpenDJ publishes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class Monitor:
     kind: ClassVar[str] = "monitor"
     how: ClassVar[str] = (
         "389-ds: ldapsearch -o ldif-wrap=no -D 'cn=Directory Manager' -W -b cn=monitor -s base > cn-monitor.ldif; "
-        "OpenLDAP: ldapsearch … -b cn=Monitor '*' '+'"
+        "OpenLDAP: ldapsearch … -b cn=Monitor '*' '+'; OpenDJ, PingDirectory: ldapsearch … -b cn=monitor"
     )
 
     origin: Origin
@@ -59,4 +61,4 @@ class Monitor:
     queued_operations: int | None = None
     connections_at_max_threads: int | None = None
     listeners: tuple[tuple[str, int], ...] = ()
-    """Local address and port of listeners the connections name (OpenLDAP)."""
+    """Local address and port of listeners, as handlers and connections name them (OpenLDAP, OpenDJ, PingDirectory)."""

@@ -1,0 +1,118 @@
+"""cn=monitor as Netscape's server wrote it and its heirs still do: one entry with counters and `connection` values.
+
+    version: 389-Directory/2.3.1 B2025.016.1616
+    connection: 96:20261120084645Z:4:4:-:uid=application_xyz,ou=services,dc=example,dc=com:0:0:0:96:ip=127.0.0.31
+    connection: 31:20010201164808Z:45:45::cn=admin,cn=Administrators,cn=config:LDAP
+
+The value is slot, opening time, operations started and completed, `r` while reading (else empty, or `-` from 389-ds
+1.3.2 on) and bind DN; in 389-ds from 1.3.2 on also whether it is at its thread limit, how often it was, and how often
+an operation had to wait for that; from 1.3.7 on also the connection's id and the client's address, never its port.
+DSEE (second value) appends the protocol.
+Source: 389-ds ldap/servers/slapd/conntable.c, connection_table_as_entry(), all branches; DSEE: Oracle 821-1507.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
+from ldapdiag.evidence.monitor.client_address import client_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+MONITOR = "cn=monitor"
+ANONYMOUS = "NULLDN"
+OPENDS_CLASSES = "ds-"
+"""OpenDJ's cn=monitor has counters of the same names."""
+DSEE_NAMES = ("connectionPeak", "request-que-backlog", "currentpsearches")
+"""Counters that only DSEE has."""
+BEGINNING = re.compile(r"\d{1,18}:([^:]{1,40}):(\d{1,18}):(\d{1,18}):([r-]?):(.*)", re.ASCII | re.DOTALL)
+THREADS = re.compile(r"(.*(?<!:[01])):[01]:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
+THREADS_AND_ID = re.compile(r"(.*):[01]:\d{1,18}:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
+PROTOCOL = re.compile(r":(?:LDAPS?|DSML)$")
+"""DSEE's last field."""
+
+
+def identity_of(entry: Entry) -> ServerIdentity | None:
+    """Return whose cn=monitor entry this is; None for a server that is no heir of Netscape's.
+
+    An excerpt may lack the version; then it is 389-ds unless something is there that only DSEE has.
+    """
+    if entry.key != MONITOR:
+        return None
+    if banner := entry.first("version"):
+        identity = identify(banner)
+        return identity if identity and identity.family in {Family.DS389, Family.DSEE} else None
+    if any(name.lower().startswith(OPENDS_CLASSES) for name in entry.values("objectClass")):
+        return None
+    return ServerIdentity(family=Family.DSEE if any(name in entry for name in DSEE_NAMES) else Family.DS389)
+
+
+def look(entry: Entry, identity: ServerIdentity, document: Document, *, queue: str) -> Monitor | None:
+    """Return what a cn=monitor entry says; None when that is nothing. `queue` counts the operations that wait."""
+    current = entry.number("currentconnections")
+    values = entry.values("connection")
+    threads = entry.number("threads")
+    if current is None and threads is None and not values:
+        return None
+    if current and not values:
+        document.note("cn=monitor lists its connections to Directory Manager only: bind as that to see them.")
+    return Monitor(
+        origin=document.origin(),
+        identity=identity,
+        taken_at=generalized_time.parse(entry.first("currenttime")),
+        started_at=generalized_time.parse(entry.first("starttime")),
+        connections=tuple(_connections(values, document)) if values or current == 0 else None,
+        current_connections=current,
+        total_connections=entry.number("totalconnections"),
+        connection_table_size=entry.number("dtablesize"),
+        threads=threads,
+        busy_threads=entry.number("currentbusyworkers"),
+        queued_operations=entry.number(queue),
+        connections_at_max_threads=entry.number("currentconnectionsatmaxthreads"),
+    )
+
+
+def _connections(values: tuple[str, ...], document: Document) -> Iterator[MonitoredConnection]:
+    for value in values:
+        if connection := parse_connection(value):
+            yield connection
+        else:
+            document.misread("connection:")
+
+
+def parse_connection(value: str) -> MonitoredConnection | None:
+    """Return the connection a value describes, read from both ends because a DN may hold colons; None for damage."""
+    found = BEGINNING.fullmatch(value)
+    if not found:
+        return None
+    opened, started, completed, reading, rest = found.groups()
+    ending = _ending(rest, reading)
+    if ending is None:
+        return None
+    account, client = ending
+    return MonitoredConnection(
+        account="" if account == ANONYMOUS else account,
+        client=client,
+        opened=generalized_time.parse(opened),
+        operations_started=int(started),
+        operations_completed=int(completed),
+    )
+
+
+def _ending(rest: str, reading: str) -> tuple[str, str] | None:
+    """Return bind DN and client of what follows the fifth field, `reading`; None when the value was cut."""
+    head, separator, address = rest.rpartition(":ip=")
+    if separator and (found := THREADS_AND_ID.fullmatch(head)):
+        return found[1], client_address(address)
+    if found := THREADS.fullmatch(rest):
+        return found[1], ""
+    if reading == "-":
+        return None
+    return PROTOCOL.sub("", rest), ""

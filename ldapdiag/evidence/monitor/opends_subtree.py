@@ -1,0 +1,186 @@
+"""The subtree cn=monitor of OpenDS and all that grew out of it: whose it is, and what one search of it answered.
+
+    dn: cn=Client Connections,cn=LDAP Connection Handler 0.0.0.0 port 13489,cn=monitor
+    connection: connID="14" connectTime="20261120090253Z" source="127.0.0.31:44997" …
+
+The same connection stands in the list of its handler, in the handler's own entry, and in the list of all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.monitor import Monitor, generalized_time
+from ldapdiag.evidence.monitor.client_address import java_endpoint
+from ldapdiag.evidence.monitor.connection_summary import parse_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+    from ldapdiag.evidence.monitor import MonitoredConnection
+
+ROOT = "cn=monitor"
+BELOW = ",cn=monitor"
+OWN_CLASSES = "ds-"
+"""Every object class of these servers' own begins so: ds-monitor-entry, ds-monitor-server…"""
+PING_CLASSES = frozenset({"ds-client-connection-monitor-entry", "ds-general-monitor-entry"})
+"""UnboundID's; the others' entries have no class that names what they hold."""
+
+BANNERS = ("vendorVersion", "fullVersion", "ds-mon-full-version", "ds-mon-vendor-version", "ds-mon-product-name")
+LISTS = ("connection", "ds-connectionhandler-connection", "ds-mon-connection")
+LISTENERS = ("ds-connectionhandler-listener", "ds-mon-listen-address")
+ADMINISTRATION = "cn=administration"
+NUMBERS = {
+    "current": ("currentConnections", "ds-mon-current-connections"),
+    "total": ("totalConnections", "ds-mon-total-connections"),
+    "queued": ("currentRequestBacklog", "current-queue-size", "ds-mon-requests-in-queue"),
+    "threads": ("num-worker-threads",),
+    "busy": ("num-busy-worker-threads",),
+}
+MOMENTS = {"now": ("currentTime", "ds-mon-current-time"), "start": ("startTime", "ds-mon-start-time")}
+MOST_CONNECTIONS = 1 << 18
+"""More than a process has descriptors; what is beyond is not kept, with a note."""
+
+
+class OpendsMonitor:
+    """Makes a Monitor of the subtrees of one family; when an entry comes a second time, a second look begins."""
+
+    def __init__(self, document: Document, family: Family) -> None:
+        self.document = document
+        self.family = family
+        self.speaking = Family.OPENDJ
+        self.looks: list[_Look] = []
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry at or below cn=monitor, if its subtree is one of this family."""
+        if (entry.key != ROOT and not entry.key.endswith(BELOW)) or not _is_opends(entry):
+            return
+        self.speaking = _speaker(entry) or self.speaking
+        if self.speaking is not self.family:
+            return
+        if not self.looks or entry.key in self.looks[-1].seen:
+            self.looks.append(_Look(self.family))
+        self.looks[-1].take(entry, self.document)
+
+    def facts(self) -> Iterator[Monitor]:
+        """Return a Monitor for each look that says anything."""
+        for one in self.looks:
+            if one.says_something:
+                yield one.monitor(self.document)
+
+
+class _Look:
+    """What one search answered."""
+
+    def __init__(self, family: Family) -> None:
+        self.seen: set[str] = set()
+        self.identity = ServerIdentity(family=family)
+        self.numbers: dict[str, int] = {}
+        self.moments: dict[str, datetime | None] = {}
+        self.listed = False
+        self.connections: dict[str, MonitoredConnection] = {}
+        self.listeners: dict[tuple[str, int], None] = {}
+        self.administration: set[int] = set()
+
+    @property
+    def says_something(self) -> bool:
+        """Tell whether there is more than a version in it."""
+        return self.listed or "current" in self.numbers
+
+    def take(self, entry: Entry, document: Document) -> None:
+        """Keep what an entry says."""
+        if len(self.seen) < MOST_CONNECTIONS:
+            self.seen.add(entry.key)
+        self._identify(entry)
+        self.listed = self.listed or entry.key.startswith("cn=client connections,")
+        for meaning, names in NUMBERS.items():
+            number = next((value for value in map(entry.number, names) if value is not None), None)
+            if number is not None:
+                self.numbers.setdefault(meaning, number)
+        if entry.key == ROOT:
+            for meaning, names in MOMENTS.items():
+                told = next(filter(None, map(entry.first, names)), "")
+                self.moments[meaning] = generalized_time.parse(told)
+        self._listen(entry)
+        for name in LISTS:
+            for value in entry.values(name):
+                self._connection(name, value, document)
+
+    def monitor(self, document: Document) -> Monitor:
+        """Return the fact."""
+        current = self.numbers.get("current")
+        return Monitor(
+            origin=document.origin(),
+            identity=self.identity,
+            taken_at=self.moments.get("now"),
+            started_at=self.moments.get("start"),
+            connections=tuple(self.connections.values()) if self.listed or current == 0 else None,
+            current_connections=current,
+            total_connections=self.numbers.get("total"),
+            threads=self.numbers.get("threads"),
+            busy_threads=self.numbers.get("busy"),
+            queued_operations=self.numbers.get("queued"),
+            listeners=tuple(one for one in self.listeners if one[1] not in self.administration),
+        )
+
+    def _identify(self, entry: Entry) -> None:
+        for name in BANNERS:
+            identity = identify(entry.first(name))
+            if identity and identity.family is self.identity.family and identity.version:
+                self.identity = identity
+                return
+
+    def _listen(self, entry: Entry) -> None:
+        """Keep the ends a handler of LDAP listens at; those of the administration connector serve no application."""
+        protocol = entry.first("ds-connectionhandler-protocol") or entry.first("ds-mon-protocol")
+        for address, port in (java_endpoint(value) for name in LISTENERS for value in entry.values(name)):
+            if port is None:
+                continue
+            if entry.key.startswith(ADMINISTRATION):
+                self.administration.add(port)
+            elif protocol.upper().startswith("LDAP"):
+                self._listener(address, port)
+
+    def _listener(self, address: str, port: int) -> None:
+        if len(self.listeners) < MOST_CONNECTIONS:
+            self.listeners[address, port] = None
+
+    def _connection(self, name: str, value: str, document: Document) -> None:
+        self.listed = True
+        summary = parse_summary(value)
+        if summary is None:
+            document.misread(f"{name}:")
+        elif not summary.is_ldap:
+            document.note("Connections of JMX and HTTP are listed, too, and passed over.")
+        elif summary.number in self.connections:
+            return
+        elif len(self.connections) >= MOST_CONNECTIONS:
+            document.note(f"Only the first {MOST_CONNECTIONS} connections were kept.")
+        else:
+            self.connections[summary.number] = summary.connection
+            address, port = summary.listener
+            if port is not None:
+                self._listener(address, port)
+
+
+def _is_opends(entry: Entry) -> bool:
+    """Tell whether the entry is one of these servers'; an excerpt may lack its classes, not the names of its values."""
+    classes = (name.lower() for name in entry.values("objectClass"))
+    own = any(name.startswith(OWN_CLASSES) for name in (*classes, *entry.attributes))
+    return own or "vendorVersion" in entry or entry.first("connection").startswith("connID=")
+
+
+def _speaker(entry: Entry) -> Family | None:
+    """Return the family an entry names; None when any of them could have written it."""
+    for name in BANNERS:
+        identity = identify(entry.first(name))
+        if identity and identity.family in {Family.OPENDJ, Family.PING}:
+            return identity.family
+    classes = {name.lower() for name in entry.values("objectClass")}
+    if classes & PING_CLASSES:
+        return Family.PING
+    return Family.OPENDJ if entry.key == ROOT or any(name.startswith("ds-mon-") for name in entry.attributes) else None
