@@ -86,6 +86,8 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
         limits.append((server.limits.open_files_soft, "Max open files of the process"))
     if server.configuration and server.configuration.max_descriptors is not None:
         limits.append((server.configuration.max_descriptors, "nsslapd-maxdescriptors"))
+    if server.configuration and server.configuration.max_connections:
+        limits.append((server.configuration.max_connections, "the most connections it is set to take"))
     if server.monitor and server.monitor.descriptor_limit is not None:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
     if not limits and server.monitor and server.product and (size := server.monitor.connection_table_size):

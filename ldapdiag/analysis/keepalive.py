@@ -58,8 +58,7 @@ class GhostLifetime:
 def live(server: DirectoryServer, host: Host) -> GhostLifetime:
     """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
     idle, idle_source = _idle_timeout(server)
-    on = keepalive_shown(host, server.ports)
-    seconds, source = _keepalive(server) if on is not False else (None, "its sockets run no keepalive timer")
+    on, seconds, source = _probes(server, host)
     if on is None and seconds is None:
         source = "neither its configuration nor its sockets' timers are in the evidence"
     kernel = server.kernel
@@ -74,6 +73,16 @@ def live(server: DirectoryServer, host: Host) -> GhostLifetime:
         keepalive_source=source,
         probing_seconds=interval * probes,
     )
+
+
+def _probes(server: DirectoryServer, host: Host) -> tuple[bool | None, int | None, str]:
+    """Return whether keepalives are on, the idle seconds before the first, and who says so."""
+    on = keepalive_shown(host, server.ports)
+    if on is False:
+        return on, None, "its sockets run no keepalive timer"
+    if on is None and server.configuration is not None and server.configuration.keepalive is False:
+        return False, None, f"{server.configuration.origin.path} switches keepalives off"
+    return on, *_keepalive(server)
 
 
 def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
@@ -94,6 +103,11 @@ def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
 
 def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
     configuration, product = server.configuration, server.product
+    if configuration is not None and configuration.account_idle_timeout_seconds:
+        own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
+        return min(own, general or own), f"{configuration.origin.path}, for every account"
+    if product is not None and (why := product.ignores_idle_timeout(server.version)):
+        return 0, why
     if configuration is None or product is None:
         return None, "its configuration is not in the evidence"
     if configuration.idle_timeout_seconds is not None:

@@ -12,27 +12,39 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.configuration import ds389 as ds389_configuration
+from ldapdiag.evidence.configuration import opendj as opendj_configuration
 from ldapdiag.evidence.configuration import openldap as openldap_configuration
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import Collector, entries
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.monitor import ds389 as ds389_monitor
+from ldapdiag.evidence.monitor import dsee as dsee_monitor
+from ldapdiag.evidence.monitor import opendj as opendj_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor
+from ldapdiag.evidence.monitor import ping as ping_monitor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ldapdiag.evidence.document import Document
-    from ldapdiag.evidence.family import Family, ServerIdentity
+    from ldapdiag.evidence.family import ServerIdentity
     from ldapdiag.evidence.origin import Fact
 
 COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
     ds389_monitor.Ds389Monitor,
     openldap_monitor.OpenldapMonitor,
+    dsee_monitor.DseeMonitor,
+    opendj_monitor.OpendjMonitor,
+    ping_monitor.PingMonitor,
     ds389_configuration.Ds389Configuration,
     openldap_configuration.OpenldapConfiguration,
+    opendj_configuration.OpendjConfiguration,
     active_directory.ActiveDirectoryConfiguration,
 )
+
+ALIKE = {Family.DS389: Family.DSEE, Family.OPENDJ: Family.PING}
+"""Families whose configuration may be taken for another's, when it names neither product nor version."""
 
 DN = re.compile(r"dn::? ?\S|dn:$")
 
@@ -64,7 +76,8 @@ def read(document: Document) -> Iterator[Fact]:
 def _identified(fact: Fact, known: dict[Family, ServerIdentity]) -> Fact:
     """Give a configuration that names no version the one its server's monitor entry told in the same file."""
     if isinstance(fact, Configuration) and not fact.identity.version:
-        return replace(fact, identity=known.get(fact.identity.family, fact.identity))
+        told = known.get(fact.identity.family) or known.get(ALIKE.get(fact.identity.family, fact.identity.family))
+        return replace(fact, identity=told or fact.identity)
     return fact
 
 

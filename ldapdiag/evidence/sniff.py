@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence import ldif_facts
-from ldapdiag.evidence.configuration import active_directory, slapd_conf
+from ldapdiag.evidence.configuration import active_directory, dsconf, dsconfig, slapd_conf
 from ldapdiag.evidence.document import lines_of
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.host_text import (
@@ -60,6 +60,8 @@ FORMATS: tuple[Format, ...] = (
     haproxy_cfg.FORMAT,
     f5_profiles.FORMAT,
     active_directory.FORMAT,
+    dsconf.FORMAT,
+    dsconfig.FORMAT,
     ds389_errors.FORMAT,
     slapd.FORMAT,
     *access.FORMATS,

@@ -10,10 +10,18 @@ from ldapdiag.servers.active_directory import defaults as active_directory_defau
 from ldapdiag.servers.active_directory import remedies as active_directory_remedies
 from ldapdiag.servers.ds389 import defaults as ds389_defaults
 from ldapdiag.servers.ds389 import remedies as ds389_remedies
+from ldapdiag.servers.dsee import defaults as dsee_defaults
+from ldapdiag.servers.dsee import remedies as dsee_remedies
+from ldapdiag.servers.opendj import defaults as opendj_defaults
+from ldapdiag.servers.opendj import remedies as opendj_remedies
 from ldapdiag.servers.openldap import defaults as openldap_defaults
 from ldapdiag.servers.openldap import remedies as openldap_remedies
+from ldapdiag.servers.ping import defaults as ping_defaults
+from ldapdiag.servers.ping import remedies as ping_remedies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ldapdiag.remedy import Remedy
 
 Version: TypeAlias = tuple[int, ...]
@@ -85,6 +93,11 @@ class Remedies(Protocol):
         """Let the server work on more operations at once."""
 
 
+def honoured(version: Version) -> str:  # noqa: ARG001  the same question for every product
+    """Return that an idle timeout which is set has its effect, as it has in most products."""
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
     """One directory product: what it does when nothing is set, and how to set it."""
@@ -92,12 +105,22 @@ class Product:
     family: Family
     defaults: Defaults
     remedies: Remedies
+    ignores_idle_timeout: Callable[[Version], str] = honoured
+    """Returns why an idle timeout that is set has no effect in a version; empty where it has."""
 
 
 PRODUCTS = {
     Family.DS389: Product(family=Family.DS389, defaults=ds389_defaults, remedies=ds389_remedies),
     Family.OPENLDAP: Product(family=Family.OPENLDAP, defaults=openldap_defaults, remedies=openldap_remedies),
     Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
+    Family.DSEE: Product(family=Family.DSEE, defaults=dsee_defaults, remedies=dsee_remedies),
+    Family.OPENDJ: Product(
+        family=Family.OPENDJ,
+        defaults=opendj_defaults,
+        remedies=opendj_remedies,
+        ignores_idle_timeout=opendj_defaults.ignores_idle_timeout,
+    ),
+    Family.PING: Product(family=Family.PING, defaults=ping_defaults, remedies=ping_remedies),
 }
 
 

@@ -17,6 +17,12 @@ def host_name(name: str) -> str:
     return f"[{name}]" if name.count(":") > 1 else name
 
 
+def bare_host(name: str) -> str:
+    """Return a name as a tool wants it that takes host and port apart: without brackets, without a port."""
+    safe = host_name(name)
+    return safe.strip("[]") if safe.startswith("[") else safe.partition(":")[0] or PLACEHOLDER
+
+
 def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:
     """Return a command that reads lines from a here-document. The mark is quoted: the shell expands nothing in it."""
     return "\n".join([f"{command} <<'{mark}'", *lines, mark])

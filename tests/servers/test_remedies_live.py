@@ -9,8 +9,8 @@ import pytest
 
 from ldapdiag.evidence.family import Family, identify
 from ldapdiag.servers import product_of
-from ldapdiag.servers.ds389.remedies import as_manager, modify
 from ldapdiag.servers.host_remedies import close_ghosts, lengthen_box_timeout, set_client_keepalive
+from ldapdiag.servers.ldap_tools import as_manager, modify
 
 DS389 = product_of(Family.DS389)
 OPENLDAP = product_of(Family.OPENLDAP)

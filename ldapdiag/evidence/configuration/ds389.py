@@ -1,4 +1,4 @@
-"""cn=config of 389-ds, from a search, an excerpt or dse.ldif, and the accounts that are spared its idle timeout.
+"""cn=config of 389-ds and of DSEE, from a search, an excerpt or dse.ldif, and the accounts spared its idle timeout.
 
     dn: cn=config
     nsslapd-idletimeout: 3600
@@ -12,10 +12,12 @@ Source: Red Hat Directory Server, Configuration and schema reference, section cn
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.configuration.dsee import identity_of
+from ldapdiag.evidence.family import Family, ServerIdentity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 CONFIG = "cn=config"
 OWN_NAMES = "nsslapd-"
+BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")
+"""389-ds', and DSEE's by its spelling from 7 on and in 6."""
 WHOLE_ENTRY = ("objectClass", "cn")
 """Present when nobody asked for single attributes."""
 MOST_ACCOUNTS = 10_000
@@ -71,7 +75,7 @@ def _settings(entry: Entry, document: Document) -> Configuration:
     """Return what the cn=config entry says."""
     return Configuration(
         origin=document.origin(),
-        identity=identify(entry.first("nsslapd-versionstring")) or ServerIdentity(family=Family.DS389),
+        identity=identity_of(entry),
         complete=entry.closed and all(name in entry for name in WHOLE_ENTRY),
         idle_timeout_seconds=_amount(entry, "nsslapd-idletimeout"),
         keepalive_seconds=_amount(entry, "nsslapd-tcp-keepalive-time"),
@@ -80,7 +84,8 @@ def _settings(entry: Entry, document: Document) -> Configuration:
         connection_table_size=_amount(entry, "nsslapd-conntablesize"),
         threads=_amount(entry, "nsslapd-threadnumber"),
         max_threads_per_connection=_amount(entry, "nsslapd-maxthreadsperconn"),
-        listen_backlog=_amount(entry, "nsslapd-listen-backlog-size"),
+        listen_backlog=next((size for size in map(partial(_amount, entry), BACKLOGS) if size is not None), None),
+        max_connections=_amount(entry, "nsslapd-maxconnections"),
         ports=tuple(_ports(entry)),
     )
 

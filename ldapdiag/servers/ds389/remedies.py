@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.remedy import Kind, Needs, Remedy, Where
 from ldapdiag.servers.ds389.defaults import (
     EXEMPT_IDENTITIES,
     descriptor_cap,
@@ -16,28 +15,16 @@ from ldapdiag.servers.ds389.defaults import (
 )
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
-from ldapdiag.servers.paste import here_document, host_name, replacing, unit_drop_in, unit_drop_in_undone
+from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.paste import replacing, unit_drop_in, unit_drop_in_undone
+from ldapdiag.servers.personal_limits import PersonalLimit, limited
 
 if TYPE_CHECKING:
     from ldapdiag.servers.ds389.defaults import Version
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
-
-
-def as_manager(tool: str, server: str) -> str:
-    """Return a tool of ldap-utils bound as Directory Manager, who alone may write cn=config; it asks the password."""
-    return f'{tool} -x -H ldap://{host_name(server)} -D "cn=Directory Manager" -W'
-
-
-def modify(server: str, *ldif: str) -> str:
-    """Return an ldapmodify with its LDIF."""
-    return here_document(as_manager("ldapmodify", server), *ldif)
-
-
-def shown(server: str, *attributes: str) -> str:
-    """Return an ldapsearch that shows settings of cn=config."""
-    return f"{as_manager('ldapsearch', server)} -LLL -b cn=config -s base {' '.join(attributes)}"
+PERSONAL_LIMIT = PersonalLimit(family=Family.DS389, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
@@ -100,38 +87,7 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    spared = {dn.casefold() for dn in EXEMPT_IDENTITIES}
-    wanted = [dn for dn in dict.fromkeys(dns) if dn.casefold() not in spared]
-    entries = [dn for dn in wanted if is_distinguished_name(dn)]
-    if not entries:
-        return None
-    left = len(wanted) - len(entries)
-    searches = (f"{as_manager('ldapsearch', server)} -LLL -b {shlex.quote(dn)} -s base nsIdleTimeout" for dn in entries)
-    return Remedy(
-        title=f"Give {len(entries)} account{'s' * (len(entries) > 1)} an idle limit of their own",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL,
-        text=modify(server, *_each(entries, f"replace: nsIdleTimeout\nnsIdleTimeout: {seconds}")),
-        changes=(
-            ("Their connections are never closed for resting" if seconds < 0 else f"Their limit is {seconds} s")
-            + ", from their next bind on."
-            + (f" Left out, to be done by hand: {left} whose names are no distinguished names." if left else "")
-        ),
-        risk=(
-            "Dead connections of these accounts stay until keepalive ends them. A limit the entries had is replaced. "
-            "The change is replicated."
-        ),
-        undo=modify(server, *_each(entries, "delete: nsIdleTimeout")),
-        verify="\n".join(searches),
-        family=Family.DS389,
-        needs=Needs.RECONNECT,
-    )
-
-
-def _each(entries: list[str], change: str) -> list[str]:
-    """Return the LDIF that makes one change to each of the entries."""
-    return "\n\n".join(f"{ldif_line('dn', dn)}\nchangetype: modify\n{change}" for dn in entries).split("\n")
+    return limited(server, dns, seconds, PERSONAL_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:

@@ -91,5 +91,6 @@ class TestEntries:
         assert len(found.idle_exemptions) == 3
         assert "Only the first 3 accounts" in found.origin.notes[0]
 
-    def test_opendj_is_passed_over(self, corpus: Path) -> None:
-        assert facts_of((corpus / "public" / "config" / "opendj-config.ldif").read_bytes()) == []
+    def test_opendj_s_is_not_taken_for_it(self, corpus: Path) -> None:
+        found = configuration_of(corpus / "public" / "config" / "opendj-config.ldif")
+        assert found.identity.family is Family.OPENDJ

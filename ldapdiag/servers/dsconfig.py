@@ -1,0 +1,34 @@
+"""dsconfig of OpenDJ, its relatives and PingDirectory: one tool by name, with connection options of each its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  where the password lies, not what it is
+PASSWORD_HINT = (
+    f"The manager's password is read from {PASSWORD_FILE}: dsconfig asks for none when it must not ask for more."
+)
+"""Measured with OpenDJ 4.10.1: without -n it opens its menus, with -n it neither asks nor takes `-w -`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dsconfig:
+    """The tool as it reaches one server."""
+
+    options: str
+
+    def run(self, command: str, *arguments: str) -> str:
+        """Return one command."""
+        return " ".join(["dsconfig", command, self.options, *arguments])
+
+    def set(self, what: str, *settings: str, component: str = "") -> str:
+        """Return the command that sets properties, each `name:value`."""
+        return self.run(f"set-{what}-prop", *filter(None, [component]), *(f'--set "{one}"' for one in settings))
+
+    def reset(self, what: str, *names: str, component: str = "") -> str:
+        """Return the command that sets properties back to their defaults."""
+        return self.run(f"set-{what}-prop", *filter(None, [component]), *(f"--reset {name}" for name in names))
+
+    def show(self, what: str, *names: str, component: str = "") -> str:
+        """Return the command that shows properties."""
+        return self.run(f"get-{what}-prop", *filter(None, [component]), *(f"--property {name}" for name in names))

@@ -1,0 +1,1 @@
+"""PingDirectory, formerly UnboundID Directory Server."""
