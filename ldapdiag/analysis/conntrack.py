@@ -36,7 +36,7 @@ def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable])
     (measured), and a table may list some protocols only.
     """
     settings = [kernel for kernel in kernels if any(name in kernel.values for name in (COUNT, *LIMITS))]
-    tables = list(flows)
+    tables = [table for table in flows if table.telling == "conntrack"]
     hosts = sorted({origin.host for origin in _origins(settings, tables)})
     return tuple(
         _tracking(

@@ -37,6 +37,36 @@ class PathKind(StrEnum):
 
     DIRECT = "direct"
     NAT = "nat"
+    PROXY = "proxy"
+
+    @property
+    def words(self) -> str:
+        """Return what stands between, in a person's words."""
+        return {"direct": "nothing", "nat": "NAT", "proxy": "a proxy"}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What became of the clients' legs of a direction's connections that a proxy carries."""
+
+    proxy: str
+    sessions: int
+    """Its sessions whose leg to the server is established at the server."""
+    living: int
+    """Those that their client's host still has."""
+    count: int
+    """Those whose client is gone."""
+    ports: tuple[int, ...] | None
+    """The proxy's ports towards the server of these; None when their number is known and they are not."""
+    clients: tuple[str, ...]
+    """The hosts that no longer have them."""
+    at_proxy: bool
+    """Every one of them is gone in the proxy's own socket table, too."""
+    selected: bool
+    """A table has no header: somebody may have left rows out."""
+    unproven: Mapping[str, int]
+    because: tuple[str, ...]
+    origins: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +120,8 @@ class Direction:
     unreadable: int = 0
     """Lines of the client's table that were not understood."""
     origins: tuple[str, ...] = ()
+    held: Held | None = None
+    """The clients' legs, where a proxy at the client's end told its sessions."""
     missing: Missing | None = None
     """Why the client's end could not be read; nothing is claimed of this direction then."""
 

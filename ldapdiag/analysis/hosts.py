@@ -11,7 +11,7 @@ from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import CaptureTimes, KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Span
 
-NAMES_ITS_HOST = (FlowTable, KernelSettings, TcpCounters)
+NAMES_ITS_HOST = (FlowTable, BoxTimeouts, KernelSettings, TcpCounters)
 """Facts of a host that need not be a directory server: alone in a folder they make that folder a host."""
 
 
@@ -126,7 +126,7 @@ def _host_for(
         return next(iter(by_folder[folder]))
     if folder in lone:
         return lone[folder]
-    if isinstance(fact, FlowTable):
+    if isinstance(fact, FlowTable | BoxTimeouts):
         return fact.origin.path.rpartition("/")[2].rpartition(".")[0] or fact.origin.path
     if isinstance(fact, CaptureTimes):
         return ""

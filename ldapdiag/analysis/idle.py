@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
+from ldapdiag.analysis.box_settings import Setting, box_settings
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.middleboxes import suspects
 from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import TcpState
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.direction import Direction
-
-CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
 
 AGREEMENT = 0.1
 """Two measurements agree when they differ by at most this share, or by a second."""
@@ -37,6 +36,8 @@ class PathBounds:
     source: str
     box: str | None = None
     """The box whose own setting this is."""
+    tells: bool = False
+    """The box closes at both ends (a proxy): nobody is left behind, and keepalive does not prolong it."""
     suspects: tuple[str, ...] = ()
 
     @property
@@ -55,7 +56,10 @@ class IdleBounds:
     """The bounds for every path that ends at one server."""
 
     kind: ClassVar[str] = "idle-bounds"
-    how: ClassVar[str] = "on the box: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L"
+    how: ClassVar[str] = (
+        "on the box: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L; of a proxy: haproxy.cfg; "
+        "of F5: tmsh list ltm profile tcp idle-timeout"
+    )
 
     host: str
     paths: tuple[PathBounds, ...]
@@ -67,13 +71,17 @@ class IdleBounds:
     @property
     def tightest(self) -> PathBounds | None:
         """Return the path whose box forgets soonest."""
-        known = [path for path in self.paths if path.upper_seconds is not None]
-        return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
+        return _soonest(self.paths)
+
+    @property
+    def forgetting(self) -> PathBounds | None:
+        """Return the path whose box forgets soonest without telling the ends: what keepalive and tidying are for."""
+        return _soonest(path for path in self.paths if not path.tells)
 
     @property
     def forgets_after(self) -> float | None:
         """Return after how many seconds at the soonest a box may forget, as far as the evidence bounds it."""
-        path = self.tightest
+        path = self.forgetting
         if path is None:
             return None
         return path.lower_seconds if path.lower_seconds is not None else path.upper_seconds
@@ -86,25 +94,16 @@ class IdleBounds:
         return max((path.lower_seconds for path in self.paths if path.lower_seconds is not None), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A box's own timeout for established connections."""
-
-    box: str
-    seconds: int
-    directions: frozenset[str] | None
-    """Subjects of the directions whose flows its table holds; None: it owns neither end, its table was not read."""
-
-
 def bound_idle(
     pairing: Pairing,
     host: Host,
     lifetime: GhostLifetime,
     kernels: tuple[KernelSettings, ...],
     flows: tuple[FlowTable, ...],
+    timeouts: tuple[BoxTimeouts, ...] = (),
 ) -> IdleBounds:
     """Bracket the timeout of the box on each path: its own setting where readable, else what survived and what died."""
-    settings = box_settings(pairing, kernels, flows)
+    settings = box_settings(pairing, kernels, flows, timeouts)
     survived = survived_gaps(host, lifetime)
     networks: dict[str, list[Direction]] = defaultdict(list)
     for direction in pairing.directions:
@@ -122,23 +121,9 @@ def network(address: str) -> str:
     return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
 
 
-def box_settings(
-    pairing: Pairing, kernels: Iterable[KernelSettings], flows: Sequence[FlowTable]
-) -> tuple[Setting, ...]:
-    """Return the timeouts of boxes on a path: hosts that own neither end, or whose table holds a flow."""
-    ends = {pairing.host} | {name for direction in pairing.directions for name in direction.client_hosts}
-    tracking = {table.origin.host for table in flows}
-    found = []
-    for kernel in kernels:
-        box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
-        if seconds is None:
-            continue
-        carried = frozenset(one.subject for one in pairing.directions if box in one.boxes)
-        if carried:
-            found.append(Setting(box=box, seconds=seconds, directions=carried))
-        elif box not in ends and box not in tracking:
-            found.append(Setting(box=box, seconds=seconds, directions=None))
-    return tuple(sorted(found, key=lambda setting: (setting.seconds, setting.box)))
+def _soonest(paths: Iterable[PathBounds]) -> PathBounds | None:
+    known = [path for path in paths if path.upper_seconds is not None]
+    return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
 
 
 def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
@@ -175,14 +160,15 @@ def _path(
     name: str, directions: Sequence[Direction], settings: Sequence[Setting], survived: dict[str, float]
 ) -> PathBounds:
     subjects = {direction.subject for direction in directions}
-    own = next((one for one in settings if one.directions is None or one.directions & subjects), None)
+    own = next((one for one in settings if one.directions & subjects), None)
     if own is not None:
         return PathBounds(
             client_network=name,
-            lower_seconds=own.seconds,
-            upper_seconds=own.seconds,
-            source=f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {own.box}",
+            lower_seconds=own.lower_seconds,
+            upper_seconds=own.upper_seconds,
+            source=own.source,
             box=own.box,
+            tells=own.tells,
         )
     gaps = [survived[one.client] for one in directions if one.client in survived]
     lower = max(gaps, default=None)

@@ -11,6 +11,7 @@ from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.sorting import Sorted, sort_out
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         client_count=rows.virtual.count if rows.virtual else len(living),
         matched=len(rows.matched),
         join=Join.CLIENT_ENDPOINT if rows.virtual else Join.FOUR_TUPLE,
-        path=PathKind.NAT if rows.virtual else PathKind.DIRECT,
+        path=_path(rows),
         translated_by=rows.virtual.endpoint if rows.virtual else None,
         ghosts=ghosts.count,
         ghost_ports=_ports(table.remote_port, ghosts),
@@ -62,6 +63,13 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         unreadable=near.look.unreadable,
         origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in rows.on_path for o in box.origins)})),
     )
+
+
+def _path(rows: Sorted) -> PathKind:
+    """Return what stands between; the sockets of a proxy's own end are joined as any client's."""
+    if rows.virtual:
+        return PathKind.NAT
+    return PathKind.PROXY if any(box.relay is Relay.PROXY for box in rows.on_path) else PathKind.DIRECT
 
 
 def nearest(client: Client, look: Look) -> list[View]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.boxes import Box, boxes_of
 from ldapdiag.analysis.direction import Direction, Ends
+from ldapdiag.analysis.held import held_legs
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.joining import join
 from ldapdiag.analysis.listeners import unfit_because
@@ -16,7 +17,7 @@ from ldapdiag.analysis.through_box import join_through
 from ldapdiag.analysis.views import Client, Shown
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
@@ -120,11 +121,14 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
             missing=missing,
         )
     translator = next((box for box in boxes if ends.client in box.translated), None)
-    if translator is not None:
-        return join_through(ends, translator, clients.all)
     client = clients.owner(ends.client, server)
+    proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
+    if translator is not None and not (proxy and client and _dials(client, ends)):
+        joined = join_through(ends, translator, clients.all)
+        return replace(joined, held=held_legs(ends, server, proxy, clients.all, None)) if proxy else joined
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
-        return join(ends, server, client, boxes, strays(ends, client, clients))
+        joined = join(ends, server, client, boxes, strays(ends, client, clients))
+        return replace(joined, held=held_legs(ends, server, proxy, clients.all, client)) if proxy else joined
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
@@ -133,6 +137,11 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         origins=ends.look.origins,
         missing=_unread(ends, client, clients, boxes),
     )
+
+
+def _dials(client: Client, ends: Ends) -> bool:
+    """Tell whether a host has connections of its own to this endpoint, as a proxy has."""
+    return bool(client.ways_to(ends.server_address, ends.server_port))
 
 
 def strays(ends: Ends, owner: Client, clients: Clients) -> frozenset[int]:
@@ -195,6 +204,16 @@ def _is_unseen(client: Client, ends: Ends) -> bool:
     return bool(held) and all(len(ends.shown.lacks(way, ports)) == len(ports) for way, ports in held.items())
 
 
+def _served(box: Box) -> str:
+    """Return what the sessions of a proxy tell without their ports towards the server: how many, and of whom."""
+    clients = Counter(flow.client[0] for flow in box.unjoined)
+    named = ", ".join(f"{address} ({count})" for address, count in clients.most_common(3))
+    return (
+        f"is a proxy with {len(box.unjoined)} sessions, of {named}{', …' if len(clients) > 3 else ''}; which of them "
+        "lead here its table does not tell, so only counts can be compared: show sess all tells"
+    )
+
+
 def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box, ...]) -> Missing:
     """Return why the client's end cannot be read, and how to get it."""
     carried = [
@@ -202,6 +221,7 @@ def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box
         for box in boxes
         if (known := sum(map(box.carries, ends.keys())))
     ]
+    carried += [f"{box.host} {_served(box)}" for box in boxes if box.relay is Relay.PROXY and box.unjoined]
     aside = f" ({'; '.join(carried)})" if carried else ""
     if owner is not None and _shows_one_program(ends, owner):
         reason = f"the only table of {owner.host.host} shows one program's sockets, not those of its clients there"

@@ -56,7 +56,7 @@ def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: st
     boxes = tuple(boxes)
     rows = sort_rows(ends, views)
     rows.virtual = match_by_endpoint(ends, rows, views[0])
-    rows.on_path = tuple(box for box in boxes if any(map(box.carries, ends.keys())))
+    rows.on_path = tuple(box for box in boxes if box.whole and any(map(box.carries, ends.keys())))
     rows.proven = _judge_lately(ends, rows)
     _spare_carried(ends, rows, boxes, client)
     _spare_wavering(ends, rows)

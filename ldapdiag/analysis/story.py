@@ -38,13 +38,14 @@ def of_ghosts(
         yield f"Whether packets between {clients} and {server} are dropped silently or answered by a reset is unknown."
     path = bounds.of(direction.client) if bounds else None
     if path is not None and path.upper_seconds is not None:
-        yield f"It forgets after {path.words}: {path.source}."
+        yield f"{'Its proxy closes both ends' if path.tells else 'It forgets'} after {path.words}: {path.source}."
     if owners and len(owners) == 1:
         yield f"All {direction.ghosts} belong to {next(iter(owners))}."
     elif owners:
         yield f"They belong to {', '.join(f'{account} ({count})' for account, count in owners.items())}."
     if direction.join is not Join.FOUR_TUPLE:
-        yield f"The ends were joined by {direction.join}; {direction.translated_by} stands between (NAT)."
+        between = f"{direction.translated_by} stands between ({direction.path.words})"
+        yield f"The ends were joined by {direction.join}; {between}."
     yield proof_of(direction).because
     if direction.skew_excluded:
         yield f"Not churn: {'; '.join(direction.skew_excluded)}."
@@ -54,13 +55,14 @@ def of_ghosts(
 
 def of_paths(bounds: IdleBounds | None) -> Iterator[str]:
     """Yield after how long the paths forget; paths of which the same is known are one."""
-    alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    alike: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for path in bounds.paths if bounds else ():
         if path.lower_seconds is not None or path.upper_seconds is not None:
-            alike[path.words, path.source, path.suspects].append(path.client_network)
-    for (words, source, suspects), networks in alike.items():
+            ends = "is closed by a proxy at both ends" if path.tells else "forgets"
+            alike[ends, path.words, path.source, path.suspects].append(path.client_network)
+    for (ends, words, source, suspects), networks in alike.items():
         guess = f", the default of {' and '.join(suspects)}" if suspects else ""
-        yield f"The path from {' and '.join(networks)} forgets after {words}{guess}: {source}."
+        yield f"The path from {' and '.join(networks)} {ends} after {words}{guess}: {source}."
 
 
 def _signs(direction: Direction) -> Iterator[str]:

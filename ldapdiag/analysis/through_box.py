@@ -9,6 +9,7 @@ from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
     """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost."""
-    table = ends.look.sockets
+    table, proxy = ends.look.sockets, box.relay is Relay.PROXY
     owners = {address: client for client in clients for address in client.host.addresses}
     absent: list[int] = []
     unproven: Counter[str] = Counter()
@@ -37,7 +38,10 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
             continue
         client = owners.get(flow.client[0])
         address, port, dialled, dialled_port = flow.client
-        if client is None:
+        if proxy and box.carries(key):
+            matched.append(row)  # its own leg lives; what became of the client's is held.py's
+            hosts.update([client.host.host] if client else [])
+        elif client is None:
             unproven[f"carried by {box.host} for {address}, whose table was not read"] += 1
         elif any(view.holds((dialled, dialled_port, address, port)) for view in client.views):
             matched.append(row)
@@ -50,6 +54,9 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
     apart = ends.look.taken.seconds_apart(box.taken) if ends.look.taken and box.taken else None
     opened = opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, box.taken)
     turnover = Turnover(reverse=0, time_wait=_closed(ends, box), apart=apart, opened=opened)
+    if absent and (blind := _blind(ends, box)):
+        unproven[blind] += len(absent)
+        absent = []
     lost = survivors(absent, table.last_received, (), turnover)
     rest = idle_seconds(table, matched)
     return Direction(
@@ -58,10 +65,10 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
         server_port=ends.server_port,
         client_hosts=tuple(sorted(hosts)),
         server_count=len(ends.rows),
-        client_count=len(matched) if hosts else None,
+        client_count=len(matched) if hosts or proxy else None,
         matched=len(matched),
         join=Join.BOX_TABLE,
-        path=PathKind.NAT,
+        path=PathKind.PROXY if proxy else PathKind.NAT,
         translated_by=box.host,
         ghosts=lost.count,
         ghost_ports=None if lost.rows is None else tuple(sorted(table.remote_port[row] for row in lost.rows)),
@@ -75,6 +82,15 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
         selected=ends.look.selected,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
     )
+
+
+def _blind(ends: Ends, box: Box) -> str | None:
+    """Return why the box's table may lack flows that the box has; None when it shows all of this direction."""
+    if not box.whole:
+        return f"the text of {box.host}'s table is not whole: they may be in what was cut"
+    if not box.serves(ends.way):
+        return f"the table of {box.host} holds no connection of this direction: it may be a selection, or no box of it"
+    return None
 
 
 def _closed(ends: Ends, box: Box) -> int | None:

@@ -86,7 +86,7 @@ def _cure(server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice) 
 def _tidy(
     server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
 ) -> Iterator[Remedy]:
-    tightest = bounds.tightest if bounds else None
+    tightest = bounds.forgetting if bounds else None
     if advice.tidy_seconds is None or tightest is None:
         return
     if advice.tidy_unsafe:
