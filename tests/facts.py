@@ -20,7 +20,7 @@ from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.host_facts import KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.origin import Origin, Span
@@ -164,6 +164,22 @@ def flows(rows: Iterable[Row], host: str = "fw", *, state: str = "ESTABLISHED") 
         server=keys,
         state=[state] * len(keys),
         seconds_left=[20] * len(keys),
+    )
+
+
+def sessions(rows: Iterable[Row], clients: Iterable[Row], host: str = "proxy", **traits: Any) -> FlowTable:
+    """Return a proxy's table: each of the server's sockets with the client's socket whose session it is."""
+    keys = [one.key for one in rows]
+    legs = [one.key for one in clients]
+    return FlowTable(
+        origin=origin(host, "show-sess-all.txt", taken=traits.pop("taken", None)),
+        client=legs,
+        server=keys,
+        state=["ESTABLISHED"] * len(keys),
+        seconds_left=[3600] * len(keys),
+        telling="haproxy",
+        relay=Relay.PROXY,
+        **traits,
     )
 
 

@@ -19,6 +19,11 @@ LIVING = facts.at_server(200, facts.APP2, last_received=HOUR, timer=Timer.KEEPAL
 GHOSTS = facts.at_server(150, facts.APP1, last_received=HOUR, timer=Timer.KEEPALIVE, probes=5)
 STRANDED = facts.at_client(20, facts.APP1, first=60000, last_received=HOUR)
 
+PROXY, DIALLED = "10.77.5.1", "10.77.5.2"
+HELD = facts.at_server(12, PROXY, first=45000, last_received=HOUR)
+"""A proxy has them for app1, which no longer knows of them."""
+GONE = [facts.row(f"{facts.APP1}:{46000 + number}", f"{DIALLED}:389") for number in range(12)]
+
 
 def server_rows() -> list[facts.Row]:
     """Return the server's sockets, the same at each look."""
@@ -26,6 +31,7 @@ def server_rows() -> list[facts.Row]:
         facts.listening(receive_queue=5, send_queue=4),
         *GHOSTS,
         *LIVING,
+        *HELD,
         *facts.at_server(12, facts.OTHER, state=facts.TcpState.CLOSE_WAIT),
         *facts.at_server(3, facts.OTHER, first=50000, send_queue=1000, timer=Timer.PERSIST, last_received=HOUR),
     ]
@@ -44,5 +50,6 @@ def bundle() -> Bundle:
         DescriptorCount(origin=facts.origin(name="fds.txt"), open=395),
         facts.settings(max=200, tcp_timeout_established=30),
         facts.flows(LIVING),
+        facts.sessions(HELD, GONE, taken=LATER),
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in told))

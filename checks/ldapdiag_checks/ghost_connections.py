@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.accounts import Accounts
 from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.direction import Direction, Join
+from ldapdiag.analysis.direction import Direction, Join, PathKind
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
@@ -122,14 +122,18 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
 
 def _living(direction: Direction, server: str) -> str:
     closing = f", and {direction.closing} were opening or closing just then" if direction.closing else ""
-    return (
-        f"{direction.server_count} at {server}, {direction.matched} of them living at {clients_of(direction)}{closing}"
-    )
+    if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
+        where = f"carried by {direction.translated_by}"
+    else:
+        where = f"living at {clients_of(direction)}"
+    return f"{direction.server_count} at {server}, {direction.matched} of them {where}{closing}"
 
 
 def _title(direction: Direction) -> str:
     ghosts, count = direction.ghosts, direction.server_count
     share = f"All {count}" if ghosts == count else f"{ghosts} of the {count}"
+    if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
+        return f"{share} connections from {direction.client} no longer exist on {direction.translated_by}, a proxy"
     if direction.join is Join.BOX_TABLE:
         return (
             f"{share} connections from {direction.client} have nobody left behind it ({direction.translated_by}: NAT)"

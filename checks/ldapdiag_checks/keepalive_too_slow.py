@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.idle import IdleBounds
+from ldapdiag.analysis.idle import IdleBounds, PathBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
@@ -33,11 +33,13 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) 
     ## When it is harmless
     When no application leaves connections idle that long.
     """
-    path = bounds.tightest
+    path = bounds.forgetting
     if path is None or path.upper_seconds is None:
+        proxy = bounds.tightest
+        aside = f"; {proxy.box} closes both ends after {proxy.words}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.host,
-            reason="after how many seconds a box on the path forgets is unknown",
+            reason=f"after how many seconds a box on the path forgets is unknown{aside}",
             missing=("kernel-settings",),
             how=bounds.how,
         )
@@ -54,19 +56,19 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) 
         yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, the box remembers for {upper:g} s")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
-        yield _finding(lifetime, upper, path.source, origins)
+        yield _finding(lifetime, upper, path, origins)
 
 
-def _finding(lifetime: GhostLifetime, upper: float, source: str, origins: tuple[str, ...]) -> Finding:
+def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: tuple[str, ...]) -> Finding:
     seconds = lifetime.keepalive_seconds
     late = seconds is None or seconds >= upper
     first = "never comes (keepalive is off)" if seconds is None else f"comes after {seconds} s"
     return Finding(
         subject=lifetime.host,
         severity=Severity.MEDIUM if late else Severity.LOW,
-        confidence=Confidence.CERTAIN if source.startswith("nf_conntrack") else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if path.box is not None else Confidence.LIKELY,
         title=f"{lifetime.host}'s first keepalive probe {first}, but the box forgets after {upper:g} s",
-        detail=f"The keepalive time is from {lifetime.keepalive_source}; the box's from {source}.",
+        detail=f"The keepalive time is from {lifetime.keepalive_source}; the box's from {path.source}.",
         observed={
             "host": lifetime.host,
             "end": "server",

@@ -1,0 +1,122 @@
+"""proxy-held-connections: connections to the server that a proxy keeps for clients that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.advice import IdleAdvice
+from ldapdiag.analysis.direction import Direction, Held
+from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.story import reasons
+from ldapdiag.check import check
+from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.haproxy import limit_rest, probe_clients
+
+MANY, SOME = 100, 10
+HALF = 0.5
+
+
+@check
+def judge(pairing: Pairing, flows: tuple[FlowTable, ...], advice: IdleAdvice | None = None) -> Iterator[Verdict]:
+    """Connections a proxy keeps to the server although their client is gone.
+
+    ## What it looks at
+    The proxy's session table (HAProxy: show sess all) says which leg to a client and which leg to the server belong
+    together. A session counts as held when its leg to the server is established there, the client's host no longer has
+    the other leg, and the time between the tables cannot explain that. `certain`: the proxy's own socket table lacks
+    the client's leg, too. `likely`: the client's table lacks it, but a table shows one network namespace. `possible`:
+    their number is known, not which they are, or a table may be a selection.
+
+    high: 100 or more, or half of the proxy's sessions with the server when that is 10 or more. medium: 10 or more.
+    low: fewer.
+
+    ## Why it matters
+    The server sees a living peer, the proxy, so neither its keepalive nor a look at its clients finds anything. Each
+    one costs a descriptor at the proxy twice and at the server once, until the proxy's own idle timeout.
+
+    ## What to do
+    Let the proxy probe its clients (HAProxy: option clitcpka), and give it an idle timeout above the longest rest of
+    living connections (timeout client and timeout server). Other proxies call them TCP keepalive and idle timeout.
+    Then look for what drops the clients' packets on their way to the proxy.
+
+    ## When it is harmless
+    A few after a client lost its power or its network: they go with the proxy's idle timeout.
+    """
+    spoken = False
+    for direction in pairing.directions:
+        if direction.held is None:
+            continue
+        spoken = True
+        yield _verdict(direction, direction.held, pairing.host, advice)
+    if not spoken:
+        short = [table for table in flows if table.relay is Relay.PROXY and not any(table.server)]
+        aside = "".join(f"; {table.origin.path} tells the clients' legs alone ({len(table)})" for table in short)
+        yield NotJudged(
+            subject=pairing.host,
+            reason=f"no table that tells both legs of a proxy's connections to {pairing.host} in the evidence{aside}",
+            missing=(FlowTable.kind,),
+            how=f"on the proxy: {SHOW_SESS_ALL} > show-sess-all.txt",
+        )
+
+
+def _verdict(direction: Direction, held: Held, server: str, advice: IdleAdvice | None) -> Verdict:
+    subject = f"{held.proxy} {direction.client} -> {direction.server}"
+    if held.count:
+        return _finding(direction, held, server, advice)
+    if held.unproven:
+        return NotJudged(
+            subject=subject,
+            reason=f"{sum(held.unproven.values())} of {held.sessions} sessions have no client that is known to live, "
+            f"none of them is proven held: {reasons(held.unproven)}",
+            how="look at the clients, the proxy and the clients again, with ages: ss -tanoi",
+        )
+    return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have their client")
+
+
+def _finding(direction: Direction, held: Held, server: str, advice: IdleAdvice | None) -> Finding:
+    return Finding(
+        subject=f"{held.proxy} {direction.client} -> {direction.server}",
+        key=f"{held.proxy}|{direction.key}",
+        severity=severity_of(held),
+        confidence=confidence_of(held),
+        title=f"{held.proxy} keeps {held.count} of {held.sessions} connections to {server} for clients that are gone",
+        detail="\n".join(_sentences(held, server)),
+        observed={"proxy": held.proxy, "server": direction.server, "connections": held.count},
+        server=server,
+        hosts=tuple(sorted({held.proxy, server, *held.clients})),
+        remedies=(
+            probe_clients(held.proxy),
+            *([limit_rest(held.proxy, advice.recommended_seconds)] if advice is not None else []),
+        ),
+        origins=held.origins,
+    )
+
+
+def severity_of(held: Held) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    if held.count >= MANY or (held.count >= SOME and held.count >= HALF * held.sessions):
+        return Severity.HIGH
+    return Severity.MEDIUM if held.count >= SOME else Severity.LOW
+
+
+def confidence_of(held: Held) -> Confidence:
+    """Return how sure it is, by the words of the manual page."""
+    if held.ports is None or held.selected:
+        return Confidence.POSSIBLE
+    return Confidence.CERTAIN if held.at_proxy else Confidence.LIKELY
+
+
+def _sentences(held: Held, server: str) -> Iterator[str]:
+    clients = " and ".join(held.clients)
+    yield f"{server} has their legs established, {held.proxy} carries them, and {clients} lacks the other ends."
+    if held.ports is not None:
+        yield f"{held.proxy}'s ports towards {server}: {', '.join(map(str, held.ports))}."
+    if held.at_proxy:
+        yield f"The socket table of {held.proxy} itself lacks the clients' legs."
+    else:
+        yield f"Not certain: a container or zone on {clients} would not be in its table."
+    if held.because:
+        yield f"Not churn: {'; '.join(held.because)}."
+    if held.unproven:
+        yield f"Not counted: {reasons(held.unproven)}."

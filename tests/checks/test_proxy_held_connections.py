@@ -1,0 +1,96 @@
+"""proxy-held-connections: what a proxy keeps at the server for clients that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import facts
+from ldapdiag.analysis.direction import Held
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag_checks.proxy_held_connections import judge
+
+HELD = Held(
+    proxy="proxy",
+    sessions=40,
+    living=25,
+    count=15,
+    ports=tuple(range(45000, 45015)),
+    clients=("app1",),
+    at_proxy=False,
+    selected=False,
+    unproven={},
+    because=("15 had been idle for longer than the 0.2 s between the tables",),
+    origins=("app1/ss.txt", "ldap/ss.txt", "proxy/show-sess-all.txt"),
+)
+
+
+def judged(flows=(), **told):
+    known = facts.direction("10.77.5.1", server_count=40, held=replace(HELD, **told))
+    (verdict,) = judge(facts.pairing(known), tuple(flows))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("count", "sessions", "severity"),
+    [
+        (100, 1000, Severity.HIGH),
+        (99, 1000, Severity.MEDIUM),
+        (10, 20, Severity.HIGH),
+        (10, 21, Severity.MEDIUM),
+        (9, 9, Severity.LOW),
+    ],
+)
+def test_severity_by_number_and_share(count, sessions, severity) -> None:
+    found = judged(count=count, sessions=sessions)
+    assert isinstance(found, Finding)
+    assert found.severity is severity
+
+
+def test_tells_the_proxy_the_server_and_the_number() -> None:
+    found = judged()
+    assert found.observed == {"proxy": "proxy", "server": "10.77.1.2:389", "connections": 15}
+    assert found.key == "proxy|10.77.5.1|10.77.1.2:389"
+    assert found.hosts == ("app1", "ldap", "proxy")
+    assert "45000, 45001" in found.detail
+    assert "option clitcpka" in found.remedies[0].text
+
+
+@pytest.mark.parametrize(
+    ("told", "confidence"),
+    [
+        ({}, Confidence.LIKELY),
+        ({"at_proxy": True}, Confidence.CERTAIN),
+        ({"ports": None}, Confidence.POSSIBLE),
+        ({"selected": True, "at_proxy": True}, Confidence.POSSIBLE),
+    ],
+)
+def test_confidence_by_who_lacks_the_leg(told, confidence) -> None:
+    assert judged(**told).confidence is confidence
+
+
+def test_sessions_that_may_just_have_closed_are_not_judged() -> None:
+    verdict = judged(count=0, ports=(), living=38, unproven={"none closed": 2})
+    assert isinstance(verdict, NotJudged)
+    assert "2 of 40" in verdict.reason
+
+
+def test_a_proxy_whose_clients_are_all_there_is_cleared() -> None:
+    verdict = judged(count=0, ports=(), living=40)
+    assert isinstance(verdict, Clear)
+    assert "40 of 40" in verdict.reason
+
+
+def test_without_a_proxys_sessions_it_says_how_to_get_them() -> None:
+    (verdict,) = judge(facts.pairing(facts.direction(server_count=3)), ())
+    assert isinstance(verdict, NotJudged)
+    assert "show sess all" in (verdict.how or "")
+
+
+def test_sessions_without_their_legs_to_the_server_are_named() -> None:
+    table = facts.sessions(facts.at_server(3), facts.at_client(3))
+    table = replace(table, server=[None] * 3)
+    (verdict,) = judge(facts.pairing(facts.direction(server_count=3)), (table,))
+    assert isinstance(verdict, NotJudged)
+    assert "tells the clients' legs alone (3)" in verdict.reason

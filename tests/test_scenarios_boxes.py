@@ -1,0 +1,172 @@
+"""Boxes between the ends, told in every format: the incidents rewritten from the grammars, and a captured proxy."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from box_writers import as_conntrack_xml, as_f5, as_f5_properties, flows_of
+from conftest import CAPTURES
+from incidents import (
+    APP2,
+    GHOSTS,
+    INCIDENTS,
+    SNAT,
+    clear,
+    diagnosed,
+    diagnosed_facts,
+    finding,
+    findings,
+    ghost_ports,
+    ghosts,
+    not_judged,
+)
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.finding import Confidence, Severity
+from ldapdiag.sources.gathering import gather
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ldapdiag.diagnosis import Diagnosis
+
+WRITERS = {"conntrack-xml": as_conntrack_xml, "f5": as_f5, "f5-all-properties": as_f5_properties}
+PROXY = CAPTURES / "haproxy" / "2.6.12"
+LEGS = "10.77.1.1 -> 10.77.1.2:389"
+HELD = f"haproxy {LEGS}"
+
+
+def rewritten(case: str, writer: str, folder: Path, edit: Any = str) -> Diagnosis:
+    """Return the diagnosis of a case whose firewall told its table in another format."""
+    (table,) = gather([str(INCIDENTS / case / "fw" / "conntrack-L.txt")]).facts
+    assert isinstance(table, FlowTable)
+    box = folder / "fw"
+    box.mkdir()
+    (box / "table.txt").write_text(edit(WRITERS[writer](flows_of(table))))
+    (box / "captured-at.txt").write_bytes((INCIDENTS / case / "fw" / "captured-at.txt").read_bytes())
+    return diagnosed(*(INCIDENTS / case / host for host in ("app1", "app2", "ldap")), box)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+class TestAnotherBox:
+    def test_of_the_incident_makes_its_ghosts_certain(self, tmp_path, writer) -> None:
+        diagnosis = rewritten(GHOSTS, writer, tmp_path)
+        found = finding(diagnosis, "ghost-connections")
+        assert found.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
+        assert len(ghost_ports(GHOSTS)) == 268
+        assert found.confidence is Confidence.CERTAIN
+        assert found.observed["pairing"] == "4-tuple"
+        assert "40 of them living at app2" in clear(diagnosis, "ghost-connections", APP2).reason
+
+    def test_that_translates_joins_the_ends(self, tmp_path, writer) -> None:
+        found = finding(rewritten(SNAT, writer, tmp_path), "ghost-connections")
+        assert found.observed["ghost_client_ports"] == ghost_ports(SNAT)
+        assert len(ghost_ports(SNAT)) == 80
+        assert (found.observed["path"], found.observed["pairing"]) == ("nat", "box-table")
+        assert (found.observed["server_count"], found.observed["matched"]) == (122, 42)
+        assert found.confidence is Confidence.CERTAIN
+
+    def test_whose_listing_is_cut_proves_nothing(self, tmp_path, writer) -> None:
+        def cut(text: str) -> str:
+            return text.replace("returned: ", "returned: 9") if "returned: " in text else text[: len(text) // 2]
+
+        diagnosis = rewritten(SNAT, writer, tmp_path, cut)
+        assert ghosts(diagnosis) == 0
+        assert "not whole" in not_judged(diagnosis, "ghost-connections", LEGS).reason
+
+
+def test_an_f5_tells_its_own_timeout(tmp_path) -> None:
+    diagnosis = rewritten(GHOSTS, "f5-all-properties", tmp_path)
+    paths = finding(diagnosis, "idle-timeout").observed["paths"]
+    assert {path["source"].partition(" of fw")[0] for path in paths} == {"Idle Timeout of its connections"}
+
+
+def test_an_f5_is_no_linux_and_has_no_table_of_conntrack(tmp_path) -> None:
+    diagnosis = rewritten(GHOSTS, "f5", tmp_path)
+    assert all("fw" not in (verdict.subject or "") for verdict in _of(diagnosis, "conntrack-table-full"))
+
+
+def _of(diagnosis: Diagnosis, check: str) -> list[Any]:
+    return [one.verdict for one in diagnosis.judged if one.check == check]
+
+
+def truth(state: str) -> list[int]:
+    """Return the proxy's ports towards the server, as the server told the programs, of their connections in a state."""
+    told = json.loads((PROXY / "TRUTH.json").read_text())
+    return sorted(one["seen"] for app in told.values() for one in app if one["state"] == state)
+
+
+def of_proxy(*files: str, hosts: tuple[str, ...] = ("app1", "app2", "ldap")) -> Diagnosis:
+    return diagnosed(*(PROXY / host for host in hosts), *(PROXY / "haproxy" / name for name in files))
+
+
+SESSIONS = ("show-sess-all.txt", "haproxy.cfg", "captured-at.txt")
+
+
+class TestProxy:
+    def test_what_its_table_lacks_is_a_ghost(self) -> None:
+        found = finding(of_proxy(*SESSIONS), "ghost-connections")
+        assert found.observed["ghost_client_ports"] == truth("ghost")
+        assert (found.observed["path"], found.observed["pairing"]) == ("proxy", "box-table")
+        assert (found.observed["server_count"], found.observed["matched"]) == (58, 52)
+        assert found.observed["client_hosts"] == ["app1", "app2"]
+        assert (found.observed["ghosts"], found.observed["unproven"]) == (6, 0)
+        assert found.confidence is Confidence.CERTAIN
+
+    def test_what_it_keeps_for_clients_that_are_gone_is_held(self) -> None:
+        found = finding(of_proxy(*SESSIONS), "proxy-held-connections")
+        assert found.observed == {"proxy": "haproxy", "server": "10.77.1.2:389", "connections": 15}
+        assert ", ".join(map(str, truth("held"))) in found.detail
+        assert len(truth("held")) == 15
+        assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.LIKELY)
+        assert found.hosts == ("app1", "haproxy", "ldap")
+
+    def test_with_its_own_sockets_it_is_a_client_and_a_server_and_says_the_same(self) -> None:
+        diagnosis = diagnosed(PROXY / "haproxy", *(PROXY / host for host in ("app1", "app2", "ldap")))
+        found = findings(diagnosis, "ghost-connections")
+        legs = found[LEGS].observed
+        assert legs["ghost_client_ports"] == truth("ghost")
+        assert (legs["path"], legs["pairing"], legs["client_hosts"]) == ("proxy", "4-tuple", ["haproxy"])
+        clients = found["10.77.2.2 -> 10.77.2.1:389"].observed
+        assert (clients["ghosts"], clients["client_hosts"]) == (15, ["app1"])
+        assert "12 of them living at app2" in clear(diagnosis, "ghost-connections", "10.77.3.2 -> 10.77.3.1:389").reason
+        assert finding(diagnosis, "proxy-held-connections").observed["connections"] == 15
+        assert findings(diagnosis, "stranded-connections") == {}
+
+    def test_its_own_sockets_alone_tell_the_ghosts(self) -> None:
+        found = findings(of_proxy("ss-tanoi.txt", "captured-at.txt"), "ghost-connections")
+        assert found[LEGS].observed["ghost_client_ports"] == truth("ghost")
+
+    def test_its_own_timeout_holds_on_the_path(self) -> None:
+        diagnosis = of_proxy(*SESSIONS)
+        (path,) = finding(diagnosis, "idle-timeout").observed["paths"]
+        assert (path["lower_seconds"], path["upper_seconds"]) == (3600, 3600)
+        assert path["source"] == "timeout client of ldap_in of haproxy"
+        assert "closed by a proxy at both ends after 3600 s" in finding(diagnosis, "idle-timeout").detail
+        assert "probes or not" in not_judged(diagnosis, "keepalive-too-slow", "ldap").reason
+
+    def test_plain_sessions_give_counts_and_say_so(self) -> None:
+        diagnosis = of_proxy("show-sess.txt", "captured-at.txt")
+        assert findings(diagnosis, "ghost-connections") == findings(diagnosis, "proxy-held-connections") == {}
+        reason = not_judged(diagnosis, "ghost-connections", LEGS).reason
+        assert "58 connections at ldap" in reason
+        assert "52 sessions, of 10.77.2.2 (40), 10.77.3.2 (12)" in reason
+        assert "only counts can be compared" in reason
+        assert "(52)" in not_judged(diagnosis, "proxy-held-connections", "ldap").reason
+
+    def test_sessions_of_a_client_that_was_not_read_are_not_judged(self) -> None:
+        diagnosis = of_proxy(*SESSIONS, hosts=("app2", "ldap"))
+        assert finding(diagnosis, "ghost-connections").observed["ghost_client_ports"] == truth("ghost")
+        assert "40 (of 10.77.2.2" in not_judged(diagnosis, "proxy-held-connections", HELD).reason
+
+    def test_without_the_sessions_of_this_direction_nothing_is_a_ghost(self) -> None:
+        evidence = [fact for host in ("app1", "app2", "ldap", "haproxy") for fact in gather([str(PROXY / host)]).facts]
+        kept = [fact for fact in evidence if "haproxy/ss" not in fact.origin.path]
+        (sessions,) = (fact for fact in kept if isinstance(fact, FlowTable) and any(fact.server))
+        for column in (sessions.client, sessions.server, sessions.state, sessions.seconds_left):
+            del column[:]  # type: ignore[attr-defined]  # lists, as the reader made them
+        diagnosis = diagnosed_facts(kept)
+        assert ghosts(diagnosis) == 0
+        assert findings(diagnosis, "proxy-held-connections") == {}
