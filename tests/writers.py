@@ -205,7 +205,7 @@ def _windows_end(address: str, port: int, socket: Socket) -> str:
 
 
 def _windows_address(address: str, socket: Socket) -> str:
-    return {"*": "::" if socket.family == 6 else "0.0.0.0"}.get(address, address)  # noqa: S104  Windows' wildcard
+    return {"*": "::" if socket.family == 6 else "0.0.0.0"}.get(address, address)  # noqa: S104  the wildcard of Windows
 
 
 def as_powershell_csv(sockets: Iterable[Socket], *, delimiter: str = ",") -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,10 +14,11 @@ from hypothesis import strategies as st
 
 import writers
 from conftest import CAPTURES, CORPUS
-from ldapdiag.evidence.addresses import CUT, UNKNOWN_PORT
+from drawn import sockets
+from ldapdiag.evidence.addresses import CUT
 from ldapdiag.evidence.document import Document, encoding_of, lines_of
 from ldapdiag.evidence.format import Head
-from ldapdiag.evidence.sniff import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.sniff import HEAD_BYTES
 from ldapdiag.evidence.socket_text import (
     conntrack,
     lsof,
@@ -151,38 +151,6 @@ def test_a_line_of_a_mebibyte_is_read_in_linear_time(form):
         assert time.perf_counter() - began < 2, line[:40]
 
 
-ENDS = st.one_of(
-    st.tuples(st.ip_addresses(v=4), st.ip_addresses(v=4), st.booleans()),
-    st.tuples(st.ip_addresses(v=6), st.ip_addresses(v=6), st.just(False)),
-).filter(lambda ends: not any(end.is_unspecified or getattr(end, "ipv4_mapped", None) for end in ends[:2]))
-PORTS = st.integers(1, 65535)
-
-
-@st.composite
-def sockets(draw):
-    local, remote, mapped = draw(ENDS)
-    state = draw(st.sampled_from(sorted(writers.NETSTAT_STATES)))
-    ends = {"local_address": str(local), "local_port": draw(PORTS), "mapped": mapped, "state": state}
-    if state is TcpState.LISTEN:
-        address = draw(st.sampled_from(["*", str(local)]))
-        waiting = draw(st.integers(0, 200))
-        return writers.Socket(
-            **{**ends, "local_address": address}, remote_address="*", remote_port=0, receive_queue=waiting
-        )
-    ends |= {"remote_address": str(remote), "remote_port": draw(PORTS)}
-    if state is TcpState.TIME_WAIT:
-        return writers.Socket(**ends, timer=Timer.TIME_WAIT)
-    timer = draw(st.sampled_from([Timer.OFF, Timer.RETRANSMIT, Timer.KEEPALIVE, Timer.PERSIST]))
-    return writers.Socket(
-        **ends,
-        receive_queue=draw(st.integers(0, 1 << 31)),
-        send_queue=draw(st.integers(0, 1 << 31)),
-        timer=timer,
-        tries=draw(st.integers(1, 15)) if timer else 0,
-        inode=draw(st.integers(0, 1 << 32)),
-    )
-
-
 ANCHORS = (
     writers.Socket(
         local_address="127.0.0.1",
@@ -286,129 +254,6 @@ def test_what_netstat_cut_is_marked_and_keeps_its_port(rows):
         assert (local_port, remote_port) == (row.local_port, row.remote_port)
         for address, original in ((local, row.local_address), (remote, row.remote_address)):
             assert address == original or (address.endswith(CUT) and original.startswith(address.removesuffix(CUT)))
-
-
-UNIX_WRITERS = {
-    "Solaris": writers.as_solaris,
-    "Solaris -v": functools.partial(writers.as_solaris, verbose=True),
-    "FreeBSD -W": functools.partial(writers.as_freebsd, wide=True),
-    "FreeBSD -AW": functools.partial(writers.as_freebsd, wide=True, pcb=True),
-}
-CUTTING_WRITERS = {
-    "FreeBSD": writers.as_freebsd,
-    "FreeBSD -A": functools.partial(writers.as_freebsd, pcb=True),
-    "macOS": writers.as_macos,
-    "macOS -A": functools.partial(writers.as_macos, pcb=True),
-    "macOS -v": functools.partial(writers.as_macos, programs=True),
-    "AIX": writers.as_aix,
-    "AIX -A": functools.partial(writers.as_aix, pcb=True),
-    "HP-UX": writers.as_hpux,
-}
-WIDE = tuple(
-    writers.Socket(local_address=end, local_port=40000, remote_address=end, remote_port=389, state=TcpState.ESTABLISHED)
-    for end in ("2001:db8:1234:5678:9abc:def0:1234:5678", "192.168.100.100")
-)
-"""Rows that show, with the PCB or without, that nothing of either family was cut."""
-
-
-def small(rows):
-    """Queues as they can be: a window bounds them, and Solaris keeps their difference in an int."""
-    return [
-        dataclasses.replace(row, receive_queue=row.receive_queue >> 1, send_queue=row.send_queue >> 1) for row in rows
-    ]
-
-
-def plainly(rows):
-    return [
-        (
-            row.local_address,
-            row.local_port,
-            row.remote_address,
-            row.remote_port,
-            row.state,
-            row.receive_queue,
-            row.send_queue,
-        )
-        for row in rows
-    ]
-
-
-def plainly_told(table):
-    columns = (table.state, table.receive_queue, table.send_queue)
-    return [(*key, *rest) for key, *rest in zip(table.keys(), *columns, strict=True)]
-
-
-@settings(max_examples=80)
-@given(
-    rows=st.lists(sockets(), max_size=12),
-    writer=st.sampled_from(sorted(UNIX_WRITERS)),
-    ending=st.sampled_from(["\n", "\r\n"]),
-)
-def test_sockets_written_by_another_unix_are_read_back(rows, writer, ending):
-    rows = small([*rows, *WIDE])
-    (table,) = facts_of(UNIX_WRITERS[writer](rows).replace("\n", ending))
-    assert Counter(plainly_told(table)) == Counter(plainly(rows))
-    assert table.origin.not_understood == 0
-    assert table.telling == "netstat"
-
-
-@settings(max_examples=40)
-@given(rows=st.lists(sockets(), min_size=1, max_size=12))
-def test_a_socket_of_two_processes_is_read_once(rows):
-    rows = small(rows)
-    (table,) = facts_of(writers.as_solaris(rows, users=True))
-    assert {told[:5] for told in plainly_told(table)} == {row[:5] for row in plainly(rows)}
-    assert len(table) == len({row[:5] for row in plainly(rows)})
-    assert set(table.owner) == {"my ns-slapd"}
-    assert set(table.pid) == {531}
-
-
-@settings(max_examples=150)
-@given(rows=st.lists(sockets(), min_size=1, max_size=12), writer=st.sampled_from(sorted(CUTTING_WRITERS)))
-def test_what_another_unix_cut_is_marked(rows, writer):
-    rows = small(rows)
-    (table,) = facts_of(CUTTING_WRITERS[writer](rows))
-    assert table.origin.not_understood == 0
-    for told, row in zip(plainly_told(table), plainly(rows), strict=True):
-        assert told[4:] == row[4:]
-        for address, original in zip(told[0:4:2], row[0:4:2], strict=True):
-            assert address == original or (address.endswith(CUT) and original.startswith(address.removesuffix(CUT)))
-        for port, original in zip(told[1:4:2], row[1:4:2], strict=True):
-            assert port == original or (port == UNKNOWN_PORT and table.cuts_ports and "-A" in writer)
-        if ":" not in row[0] + row[2] and "-A" not in writer:
-            assert told == row, "IPv4 is never cut without the PCB"
-
-
-def work_of(form, text):
-    """Return how many calls reading a text takes."""
-    calls = 0
-
-    def count(_frame, _event, _function):
-        nonlocal calls
-        calls += 1
-
-    sys.setprofile(count)
-    try:
-        facts = list(form.read(Document(path="file", source=lines_of([text.encode()]))))
-    finally:
-        sys.setprofile(None)
-    return facts, calls
-
-
-@pytest.mark.parametrize("writer", sorted(WRITERS | UNIX_WRITERS | CUTTING_WRITERS))
-def test_twice_the_rows_are_twice_the_work(writer):
-    form = recognise(head_of("file", (WRITERS | UNIX_WRITERS | CUTTING_WRITERS)[writer](WIDE).encode(), whole=True))
-    rows = [
-        dataclasses.replace(ANCHORS[0], remote_address=f"10.77.{host // 250}.{host % 250}", remote_port=40000 + host)
-        for host in range(2000)
-    ]
-    works = []
-    for times in (1, 2, 4):
-        (table,), work = work_of(form, (WRITERS | UNIX_WRITERS | CUTTING_WRITERS)[writer](rows[: 500 * times]))
-        assert len(table) == 500 * times
-        works.append(work)
-    assert works[1] < 2.1 * works[0]
-    assert works[2] < 2.1 * works[1]
 
 
 @pytest.mark.parametrize(
