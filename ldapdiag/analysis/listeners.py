@@ -50,7 +50,10 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
         return "lists listening sockets only"
     ends = set(zip(table.local_port, table.state, strict=True))
     if any(port in ports and state is TcpState.UNKNOWN for port, state in ends):
-        return "shows no states (ss was asked for one state only, or BSD's netstat for -T, -x or -R)"
+        return (
+            "shows no states, or some in words that are not known here (ss was asked for one state only, BSD's netstat "
+            "for -T, -x or -R, lsof -F without T)"
+        )
     if table.cuts_ports and (UNKNOWN_PORT, TcpState.ESTABLISHED) in ends:
         return "cuts the ports of its own end (netstat -A), so that any connection may be LDAP's"
     return None

@@ -17,7 +17,8 @@ class Configuration:
     how: ClassVar[str] = (
         "389-ds: ldapsearch … -b cn=config -s base > cn-config.ldif; OpenLDAP: ldapsearch … -b cn=config -s base "
         "(or slapcat -n0) > cn-config.ldif; DSEE: dsconf get-server-prop > dsconf.txt; OpenDJ, PingDirectory: dsconfig "
-        "get-global-configuration-prop > dsconfig.txt, or config.ldif"
+        "get-global-configuration-prop > dsconfig.txt, or config.ldif; Active Directory: "
+        'ntdsutil "LDAP policies" Connections "Connect to server …" Quit "Show Values" Quit Quit > policies.txt'
     )
 
     origin: Origin
