@@ -156,6 +156,23 @@ def test_long_addresses_cost_nothing_where_they_are_not_cut(name: str) -> None:
     assert found.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
 
 
+def in_unknown_words(host: str) -> list[object]:
+    """Return a host's sockets, told by a Windows of a language nobody knows."""
+    table = writers.as_netstat_windows(sockets_of(host)).replace("ESTABLISHED", "YHDISTETTY")
+    return facts_of(table, path=f"{host}/sockets.txt")
+
+
+def test_nothing_is_claimed_of_a_server_whose_state_words_nobody_knows() -> None:
+    diagnosis = diagnosed_facts([*in_unknown_words("ldap"), *told("app1", "ss")])
+    assert findings(diagnosis, "ghost-connections") == {}
+    assert findings(diagnosis, "stranded-connections") == {}
+
+
+def test_a_client_lacks_its_sockets_in_any_language() -> None:
+    found = finding(diagnosed_facts([*told("ldap", "ss"), *in_unknown_words("app1")]), "ghost-connections")
+    assert found.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
+
+
 @each_cutting
 @pytest.mark.parametrize("others", ["ss", "Solaris", "the same"])
 def test_nothing_is_judged_of_a_server_that_cuts_its_own_ports(name: str, others: str) -> None:
