@@ -30,7 +30,7 @@ from incidents import (
     ids,
 )
 from ldapdiag.catalogue import installed_checks
-from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import Column, SocketTable, TcpState, Timer
 from ldapdiag.finding import Confidence
 from ldapdiag.report.as_json import document
@@ -341,9 +341,11 @@ def any_tables(draw: st.DrawFn) -> list[Any]:
     if draw(st.booleans()):
         keys = draw(st.lists(st.tuples(ADDRESSES, PORTS, ADDRESSES, PORTS), max_size=10))
         table = facts.flows([], draw(st.sampled_from(["fw", "ldap", "app1"])))
+        server = [draw(st.sampled_from([key, key, None])) for key in keys]
         client = [(draw(ADDRESSES), port, own, own_port) for own, own_port, _, port in keys]
         states = [draw(st.sampled_from(["ESTABLISHED", "TIME_WAIT", "SYN_SENT"])) for _ in keys]
-        full = replace(table, client=client, server=keys, state=states, seconds_left=[None] * len(keys))
+        full = replace(table, client=client, server=server, state=states, seconds_left=[None] * len(keys))
+        full = replace(full, relay=draw(st.sampled_from(Relay)), whole=draw(st.booleans()))
         evidence.append(facts.nobodys(full))
     return evidence
 

@@ -147,6 +147,14 @@ class TestProxy:
         assert "closed by a proxy at both ends after 3600 s" in finding(diagnosis, "idle-timeout").detail
         assert "probes or not" in not_judged(diagnosis, "keepalive-too-slow", "ldap").reason
 
+    def test_its_own_timeout_ends_what_clients_left_at_it(self) -> None:
+        diagnosis = diagnosed(PROXY / "haproxy", *(PROXY / host for host in ("app1", "app2", "ldap")))
+        found = findings(diagnosis, "idle-timeout")["haproxy"]
+        assert found.observed["current_seconds"] == found.observed["ghost_lifetime_seconds"] == 3600
+        assert [remedy.title.partition(":")[0] for remedy in found.remedies] == ["drain", "cure"]
+        assert "timeout client 300s" in found.remedies[0].text
+        assert "option clitcpka" in found.remedies[1].text
+
     def test_plain_sessions_give_counts_and_say_so(self) -> None:
         diagnosis = of_proxy("show-sess.txt", "captured-at.txt")
         assert findings(diagnosis, "ghost-connections") == findings(diagnosis, "proxy-held-connections") == {}

@@ -42,7 +42,7 @@ def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> 
             subject=None,
             reason="no host with a table of tracked connections in the evidence",
             missing=(FlowTable.kind, KernelSettings.kind),
-            how=FlowTable.how,
+            how="on the box between them, as root: conntrack -L > conntrack.txt",
         )
     for one in tracking:
         yield _verdict(one)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.advice import IdleAdvice
 from ldapdiag.analysis.direction import Direction, Held
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.story import reasons
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
@@ -18,7 +19,12 @@ HALF = 0.5
 
 
 @check
-def judge(pairing: Pairing, flows: tuple[FlowTable, ...], advice: IdleAdvice | None = None) -> Iterator[Verdict]:
+def judge(
+    pairing: Pairing,
+    flows: tuple[FlowTable, ...],
+    servers: tuple[DirectoryServer, ...],
+    advice: IdleAdvice | None = None,
+) -> Iterator[Verdict]:
     """Connections a proxy keeps to the server although their client is gone.
 
     ## What it looks at
@@ -50,14 +56,28 @@ def judge(pairing: Pairing, flows: tuple[FlowTable, ...], advice: IdleAdvice | N
         spoken = True
         yield _verdict(direction, direction.held, pairing.host, advice)
     if not spoken:
-        short = [table for table in flows if table.relay is Relay.PROXY and not any(table.server)]
-        aside = "".join(f"; {table.origin.path} tells the clients' legs alone ({len(table)})" for table in short)
-        yield NotJudged(
-            subject=pairing.host,
-            reason=f"no table that tells both legs of a proxy's connections to {pairing.host} in the evidence{aside}",
-            missing=(FlowTable.kind,),
-            how=f"on the proxy: {SHOW_SESS_ALL} > show-sess-all.txt",
-        )
+        yield _without_sessions(pairing, flows, servers)
+
+
+def _without_sessions(
+    pairing: Pairing, flows: tuple[FlowTable, ...], servers: tuple[DirectoryServer, ...]
+) -> NotJudged | Clear:
+    """Clear a server whose clients speak for themselves; a proxy's host would be a client here that serves LDAP."""
+    others = {server.host for server in servers} - {pairing.host}
+    held = [direction for direction in pairing.directions if direction.server_count]
+    doubtful = [one for one in held if one.missing is not None or others.intersection(one.client_hosts)]
+    if not doubtful:
+        return Clear(subject=pairing.host, reason="no proxy stands between it and the hosts of its clients")
+    told = {table.origin.host for table in flows if any(table.server)}
+    short = [table for table in flows if table.relay is Relay.PROXY and table.origin.host not in told]
+    aside = "".join(f"; {table.origin.path} tells the clients' legs alone ({len(table)})" for table in short)
+    addresses = ", ".join(sorted({one.client for one in doubtful})[:3])
+    return NotJudged(
+        subject=pairing.host,
+        reason=f"whether a proxy is behind {addresses} is not known, its sessions are not in the evidence{aside}",
+        missing=(FlowTable.kind,),
+        how=f"if it is one, there: {SHOW_SESS_ALL} > show-sess-all.txt",
+    )
 
 
 def _verdict(direction: Direction, held: Held, server: str, advice: IdleAdvice | None) -> Verdict:

@@ -11,7 +11,7 @@ from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
@@ -62,18 +62,18 @@ def attribute(bundle: Bundle) -> Attribution:
     times = capture_times(bundle.facts)
     facts = [_timed(fact, times) for fact in bundle.facts]
     groups = groups_of([fact for fact in facts if isinstance(fact, SocketTable)])
-    owner = {id(table): group for group in groups for table in group.tables}
+    owner = {id(table): group.name for group in groups for table in group.tables}
     by_folder: dict[str, set[str]] = defaultdict(set)
     for group in groups:
         for table in group.tables:
             by_folder[table.origin.folder].add(group.name)
+    owner |= _boxes_among_others(facts, groups, by_folder)
     lone = _lone_hosts(facts, by_folder)
     servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:
-        its_group = owner.get(id(fact))
-        host = its_group.name if its_group is not None else _host_for(fact, by_folder, lone, servers)
+        host = owner[id(fact)] if id(fact) in owner else _host_for(fact, by_folder, lone, servers)
         if host is None:
             gaps.append(_nobodys(fact, by_folder, servers))
         else:
@@ -103,6 +103,30 @@ def _lone_hosts(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[st
     return {folder: short(folder) for folder in folders if folder not in by_folder}
 
 
+def _boxes_among_others(facts: Iterable[Any], groups: list[Group], by_folder: dict[str, set[str]]) -> dict[int, str]:
+    """Return the hosts of boxes whose tables lie in a folder of several hosts, by fact.
+
+    A proxy is the host that owns its legs to the servers; any other box is called by its file. Settings go with the
+    only table there of their kind of box.
+    """
+    hosts: dict[int, str] = {}
+    here: dict[tuple[str, Relay], set[str]] = defaultdict(set)
+    among = [fact for fact in facts if len(by_folder.get(fact.origin.folder, ())) > 1]
+    for table in (fact for fact in among if isinstance(fact, FlowTable)):
+        legs = {server[2] for server in table.server if server is not None} if table.relay is Relay.PROXY else set()
+        owners = [group.name for group in groups if legs and legs <= group.addresses]
+        hosts[id(table)] = owners[0] if len(owners) == 1 else _stem(table)
+        here[table.origin.folder, table.relay].add(hosts[id(table)])
+    for settings in (fact for fact in among if isinstance(fact, BoxTimeouts)):
+        names = here[settings.origin.folder, settings.relay]
+        hosts[id(settings)] = next(iter(names)) if len(names) == 1 else _stem(settings)
+    return hosts
+
+
+def _stem(fact: FlowTable | BoxTimeouts) -> str:
+    return fact.origin.path.rpartition("/")[2].rpartition(".")[0] or fact.origin.path
+
+
 def _directory_servers(
     facts: Iterable[Any], groups: list[Group], by_folder: dict[str, set[str]], ldap_ports: frozenset[int]
 ) -> set[str]:
@@ -126,8 +150,6 @@ def _host_for(
         return next(iter(by_folder[folder]))
     if folder in lone:
         return lone[folder]
-    if isinstance(fact, FlowTable | BoxTimeouts):
-        return fact.origin.path.rpartition("/")[2].rpartition(".")[0] or fact.origin.path
     if isinstance(fact, CaptureTimes):
         return ""
     if isinstance(fact, KernelSettings | TcpCounters):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES, KERNEL_KEEPALIVE_TIME
 
@@ -30,6 +32,8 @@ class GhostLifetime:
     keepalive_source: str
     probing_seconds: int
     """From the first probe to the end: interval times probes."""
+    proxy: bool = False
+    """It is a proxy, and told its own idle timeouts."""
 
     @property
     def seconds(self) -> int | None:
@@ -55,9 +59,10 @@ class GhostLifetime:
         return f"a dead connection lives {unless}{self.seconds} s today ({', '.join(ends)})"
 
 
-def live(server: DirectoryServer, host: Host) -> GhostLifetime:
+def live(server: DirectoryServer, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
     """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
-    idle, idle_source = _idle_timeout(server)
+    proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
+    idle, idle_source = _of_proxy(proxy) if proxy else _idle_timeout(server)
     on, seconds, source = _probes(server, host)
     if on is None and seconds is None:
         source = "neither its configuration nor its sockets' timers are in the evidence"
@@ -72,16 +77,20 @@ def live(server: DirectoryServer, host: Host) -> GhostLifetime:
         keepalive_seconds=seconds,
         keepalive_source=source,
         probing_seconds=interval * probes,
+        proxy=proxy is not None,
     )
 
 
 def _probes(server: DirectoryServer, host: Host) -> tuple[bool | None, int | None, str]:
     """Return whether keepalives are on, the idle seconds before the first, and who says so."""
-    on = keepalive_shown(host, server.ports)
+    on, configuration, product = keepalive_shown(host, server.ports), server.configuration, server.product
     if on is False:
         return on, None, "its sockets run no keepalive timer"
-    if on is None and server.configuration is not None and server.configuration.keepalive is False:
-        return False, None, f"{server.configuration.origin.path} switches keepalives off"
+    if on is None and configuration is not None and configuration.keepalive is False:
+        return False, None, f"{configuration.origin.path} switches keepalives off"
+    set_so = configuration is not None and (configuration.keepalive or configuration.keepalive_seconds is not None)
+    if not (on or set_so) and product is not None and not product.defaults.sends_keepalives(server.version):
+        return None, None, f"whether {server.identity} switches keepalives on is not known"
     return on, *_keepalive(server)
 
 
@@ -99,6 +108,14 @@ def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
         if state is TcpState.ESTABLISHED and port in ports and timer in {Timer.OFF, Timer.KEEPALIVE}
     }
     return Timer.KEEPALIVE in running if running else None
+
+
+def _of_proxy(timeouts: BoxTimeouts) -> tuple[int | None, str]:
+    """Return the longest timeout of a proxy's services; which of them a connection is of is not told."""
+    longest = max(timeouts.services, key=lambda service: (service.seconds, service.name), default=None)
+    if longest is None:
+        return None, f"{timeouts.origin.path} sets none"
+    return ceil(longest.seconds), f"{longest.name}, in {timeouts.origin.path}"
 
 
 def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:

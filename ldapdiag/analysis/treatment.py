@@ -12,6 +12,7 @@ from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.servers.haproxy import limit_rest, probe_clients
 from ldapdiag.servers.host_remedies import close_ghosts, kernel_keepalive, lengthen_box_timeout
 
 LONGER = 4
@@ -40,6 +41,9 @@ def _drain(
     current, seconds = lifetime.idle_timeout_seconds, advice.recommended_seconds
     if current and current <= seconds:
         return  # what is set drains already
+    if lifetime.proxy:
+        yield _named("drain", limit_rest(server.host, seconds))
+        return
     if server.product is None:
         yield _named(
             "drain",
@@ -74,6 +78,9 @@ def _close_proven(server: DirectoryServer, pairing: Pairing) -> Iterator[Remedy]
 
 
 def _cure(server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice) -> Iterator[Remedy]:
+    if lifetime.proxy:
+        yield _named("cure", probe_clients(server.host))
+        return
     seconds, current = advice.keepalive_seconds, lifetime.keepalive_seconds
     if seconds is None or (current is not None and current <= seconds):
         return

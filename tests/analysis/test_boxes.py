@@ -5,6 +5,7 @@ from dataclasses import replace
 import facts
 from facts import APP1, LDAP, at_server
 from ldapdiag.analysis.boxes import boxes_of
+from ldapdiag.evidence.flows import Relay
 
 ROWS = at_server(3)
 
@@ -30,6 +31,25 @@ def test_established_goes_before_another_telling_of_the_state() -> None:
     for order in (["ESTABLISHED", "TIME_WAIT"], ["TIME_WAIT", "ESTABLISHED"]):
         (box,) = boxes_of([facts.flows(ROWS, state=state) for state in order])
         assert box.carries(ROWS[0].key)
+
+
+def test_a_proxys_host_that_tracks_packets_too_is_two_boxes() -> None:
+    packets, sessions = facts.flows(ROWS, "proxy"), facts.sessions(ROWS, facts.at_client(3))
+    nat, proxy = boxes_of([sessions, packets])
+    assert (nat.host, nat.relay, proxy.host, proxy.relay) == ("proxy", Relay.NAT, "proxy", Relay.PROXY)
+
+
+def test_a_flow_without_the_servers_side_joins_nothing() -> None:
+    sessions = facts.sessions(ROWS, facts.at_client(3))
+    (box,) = boxes_of([replace(sessions, server=[None, *sessions.server[1:]])])
+    assert len(box.flows) == 2
+    assert [flow.client for flow in box.unjoined] == [(APP1, 40000, LDAP, 389)]
+
+
+def test_one_whole_telling_makes_the_box_whole() -> None:
+    cut, whole = replace(facts.flows(ROWS[:1]), whole=False), facts.flows(ROWS)
+    assert [box.whole for box in boxes_of([cut])] == [False]
+    assert [box.whole for box in boxes_of([cut, whole])] == [True]
 
 
 def test_a_box_that_changes_addresses_says_which_it_puts_in_place() -> None:

@@ -8,6 +8,7 @@ import pytest
 import facts
 from ldapdiag.analysis.hosts import Attribution, attribute
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, DescriptorCount, ProcessLimits
 from ldapdiag.evidence.sockets import TcpState
 
@@ -107,6 +108,35 @@ class TestAcrossFolders:
 
     def test_two_folders_of_one_name_are_told_apart(self) -> None:
         assert len(set(names(found(told(ROWS, "a/host"), told(ELSEWHERE, "b/host"))))) == 2
+
+
+class TestBoxesAmongOthers:
+    """A folder in which the files of several hosts lie."""
+
+    OWN = "10.77.5.1"
+    LEGS = facts.at_server(3, OWN)
+
+    def among(self, *evidence: Any) -> dict[str, str]:
+        hosts = (told(LISTENING, "in", "ldap.txt"), told(ELSEWHERE, "in", "app1.txt"))
+        return {fact.origin.path: fact.origin.host for fact in found(*hosts, *evidence).facts}
+
+    def test_a_proxy_is_the_host_that_owns_its_legs(self) -> None:
+        sessions = lying(facts.sessions(self.LEGS, ELSEWHERE), "in", "show-sess-all.txt")
+        own = [facts.row(f"{self.OWN}:40000", f"{facts.LDAP}:389")]
+        assert self.among(sessions, told(own, "in", "lb.txt"))["in/show-sess-all.txt"] == "lb"
+        assert self.among(sessions)["in/show-sess-all.txt"] == "show-sess-all"
+
+    def test_settings_go_with_the_only_table_of_such_a_box(self) -> None:
+        settings = BoxTimeouts(origin=facts.origin("in", "haproxy.cfg"), services=(), relay=Relay.PROXY)
+        settings = lying(settings, "in", "haproxy.cfg")
+        sessions = lying(facts.sessions(self.LEGS, ELSEWHERE), "in", "show-sess-all.txt")
+        conntrack = lying(facts.flows(ROWS), "in", "conntrack.txt")
+        assert self.among(settings, sessions, conntrack)["in/haproxy.cfg"] == "show-sess-all"
+        assert self.among(settings, conntrack)["in/haproxy.cfg"] == "haproxy"
+
+    def test_settings_alone_make_their_folder_a_host(self) -> None:
+        settings = BoxTimeouts(origin=facts.origin("lb", "haproxy.cfg"), services=(), relay=Relay.PROXY)
+        assert [host.host for host in found(lying(settings, "in/lb", "haproxy.cfg")).hosts] == ["lb"]
 
 
 class TestOtherFacts:

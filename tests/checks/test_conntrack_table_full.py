@@ -72,3 +72,9 @@ def test_a_site_without_a_box_is_not_judged() -> None:
 def test_each_box_has_a_verdict() -> None:
     kernels = [facts.settings("fw", count=99, max=100), facts.settings("fw2", count=1, max=100)]
     assert [type(one) for one in judged(kernels=kernels)] == [Finding, Clear]
+
+
+def test_the_table_of_another_box_is_none_of_conntracks() -> None:
+    (verdict,) = judged(facts.sessions(facts.at_server(3), facts.at_client(3)))
+    assert isinstance(verdict, NotJudged)
+    assert verdict.subject is None

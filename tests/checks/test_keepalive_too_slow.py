@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
+from ldapdiag.analysis.idle import IdleBounds, PathBounds
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.keepalive_too_slow import judge
 
@@ -40,6 +41,15 @@ def test_an_unknown_box_is_not_judged() -> None:
     verdict = judged(300, None)
     assert isinstance(verdict, NotJudged)
     assert verdict.how
+
+
+def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
+    path = PathBounds(
+        client_network="10.77.5.0/24", lower_seconds=60, upper_seconds=60, source="haproxy", box="lb", tells=True
+    )
+    (verdict,) = judge(facts.lifetime(), IdleBounds(host="ldap", paths=(path,)), facts.server())
+    assert isinstance(verdict, NotJudged)
+    assert "lb closes both ends after 60 s" in verdict.reason
 
 
 def test_an_unknown_keepalive_is_not_judged() -> None:

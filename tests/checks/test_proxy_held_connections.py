@@ -8,6 +8,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.direction import Held
+from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.proxy_held_connections import judge
 
@@ -28,7 +29,7 @@ HELD = Held(
 
 def judged(flows=(), **told):
     known = facts.direction("10.77.5.1", server_count=40, held=replace(HELD, **told))
-    (verdict,) = judge(facts.pairing(known), tuple(flows))
+    (verdict,) = judge(facts.pairing(known), tuple(flows), ())
     return verdict
 
 
@@ -82,15 +83,32 @@ def test_a_proxy_whose_clients_are_all_there_is_cleared() -> None:
     assert "40 of 40" in verdict.reason
 
 
+def without_sessions(direction, *servers, flows=()):
+    (verdict,) = judge(facts.pairing(direction), tuple(flows), (facts.server(), *servers))
+    return verdict
+
+
+UNREAD = facts.direction("10.77.5.1", server_count=3, client_hosts=(), missing=Missing(reason="no socket table"))
+
+
 def test_without_a_proxys_sessions_it_says_how_to_get_them() -> None:
-    (verdict,) = judge(facts.pairing(facts.direction(server_count=3)), ())
+    verdict = without_sessions(UNREAD)
     assert isinstance(verdict, NotJudged)
+    assert "behind 10.77.5.1" in verdict.reason
     assert "show sess all" in (verdict.how or "")
 
 
 def test_sessions_without_their_legs_to_the_server_are_named() -> None:
     table = facts.sessions(facts.at_server(3), facts.at_client(3))
-    table = replace(table, server=[None] * 3)
-    (verdict,) = judge(facts.pairing(facts.direction(server_count=3)), (table,))
+    verdict = without_sessions(UNREAD, flows=[replace(table, server=[None] * 3)])
     assert isinstance(verdict, NotJudged)
     assert "tells the clients' legs alone (3)" in verdict.reason
+
+
+def test_clients_that_speak_for_themselves_have_no_proxy() -> None:
+    assert isinstance(without_sessions(facts.direction(server_count=3)), Clear)
+
+
+def test_a_client_that_serves_ldap_itself_may_be_one() -> None:
+    verdict = without_sessions(facts.direction(server_count=3), facts.server("app1"))
+    assert isinstance(verdict, NotJudged)

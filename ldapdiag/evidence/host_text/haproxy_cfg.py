@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 SECTION = re.compile(r"(global|defaults|frontend|backend|listen)(?:\s+(\S{1,200}))?(?:\s.*)?")
-OTHER_SECTION = re.compile(
-    r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b"
-)
+OTHER_SECTION = re.compile(r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b")
 TIMEOUT = re.compile(r"\s*(?:timeout\s+(client|server|tunnel)|(cli|srv)timeout)\s+(\d{1,15})(us|ms|s|m|h|d)?(?:\s.*)?")
 TELLING = re.compile(r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d")
 SERVER = re.compile(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
