@@ -9,6 +9,9 @@ from ldapdiag.servers import product_of
 
 DS389 = product_of(Family.DS389).defaults
 OPENLDAP = product_of(Family.OPENLDAP).defaults
+DSEE = product_of(Family.DSEE).defaults
+OPENDJ = product_of(Family.OPENDJ).defaults
+PING = product_of(Family.PING).defaults
 
 QUESTIONS = (
     "idle_timeout_seconds",
@@ -117,6 +120,28 @@ def test_openldap_has_its_backlog_compiled_in(version, backlog):
     assert OPENLDAP.listen_backlog(version) == backlog
 
 
-def test_only_389_spares_an_identity():
-    assert DS389.EXEMPT_IDENTITIES == ("cn=Directory Manager",)
+@pytest.mark.parametrize("defaults", [DSEE, OPENDJ, PING])
+def test_the_descendants_of_sun_s_servers_close_nothing_by_themselves_and_leave_keepalive_to_the_kernel(defaults):
+    assert defaults.idle_timeout_seconds(()) == 0
+    assert defaults.keepalive_seconds(()) is None
+    assert defaults.sets_keepalive_time(()) is False
+
+
+def test_dsee_has_389_s_names_and_other_numbers():
+    assert (DSEE.max_descriptors((11, 1, 1)), DSEE.RESERVED_DESCRIPTORS, DSEE.threads((5, 2, 0))) == (1024, 64, 30)
+    assert DSEE.sends_keepalives((11, 1, 1)) is None
+
+
+@pytest.mark.parametrize(
+    ("version", "ignored"),
+    [((), False), ((3, 0, 0), False), ((4, 0, 0), True), ((4, 10, 1), True), ((5, 1, 2), False), ((8, 0, 0), False)],
+)
+def test_opendj_4_ignores_its_global_idle_limit(version, ignored):
+    assert bool(product_of(Family.OPENDJ).ignores_idle_timeout(version)) is ignored
+    assert not product_of(Family.DS389).ignores_idle_timeout(version)
+
+
+def test_who_spares_an_identity():
+    assert DS389.EXEMPT_IDENTITIES == DSEE.EXEMPT_IDENTITIES == ("cn=Directory Manager",)
+    assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.EXEMPT_IDENTITIES
     assert OPENLDAP.EXEMPT_IDENTITIES == ()

@@ -18,10 +18,13 @@ from ldapdiag.servers.host_remedies import (
     raise_conntrack,
     set_client_keepalive,
 )
-from ldapdiag.servers.paste import host_name
+from ldapdiag.servers.paste import bare_host, host_name
 
 DS389 = product_of(Family.DS389).remedies
 OPENLDAP = product_of(Family.OPENLDAP).remedies
+DSEE = product_of(Family.DSEE).remedies
+OPENDJ = product_of(Family.OPENDJ).remedies
+PING = product_of(Family.PING).remedies
 HOSTILE = (
     "a;reboot",
     "$(reboot)",
@@ -38,17 +41,21 @@ HOSTILE = (
 
 
 def every_remedy(name="ldap"):
-    for remedies in (DS389, OPENLDAP):
+    for remedies in (DS389, OPENLDAP, DSEE, OPENDJ, PING):
         yield remedies.set_idle_timeout(name, 300, 0, (2, 3, 1))
+        yield remedies.set_idle_timeout(name, 300, 600, (4, 10, 1))
+        yield remedies.set_idle_timeout(name, 300, 600, (11, 1, 1))
         yield remedies.set_idle_timeout(name, 300, None)
         yield remedies.set_keepalive(name, 120, 300, (2, 3, 1))
         yield remedies.set_keepalive(name, 120, version=(1, 4, 3))
         yield remedies.raise_descriptor_limit(name, 1024, 8192, (2, 3, 1))
         yield remedies.raise_descriptor_limit(name, None, 8192)
         yield remedies.raise_backlog(name, 128, 1024)
+        yield remedies.raise_backlog(name, None, 1024, (6, 3, 0))
         yield remedies.raise_threads(name, 16, 32)
         yield remedies.raise_threads(name, None, 32)
-    yield DS389.exempt_from_idle_timeout(name, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com"))
+    for remedies in (DS389, DSEE, OPENDJ, PING):
+        yield remedies.exempt_from_idle_timeout(name, ("uid=repl,dc=example,dc=com", "uid=$(reboot),dc=example,dc=com"))
     yield set_client_keepalive(name, 120)
     yield close_ghosts(name, 389, "10.77.2.2", (40001, 40002))
     yield raise_conntrack(name, 60_000, 65_536)
@@ -98,6 +105,14 @@ def test_a_host_name_stands_as_a_url_wants_it(name, shown):
     assert host_name(name) == shown
 
 
+@pytest.mark.parametrize(
+    ("name", "bare"),
+    [("ldap", "ldap"), ("ds1:1389", "ds1"), ("2001:db8::1", "2001:db8::1"), ("a b", "SERVER"), ("::1", "::1")],
+)
+def test_a_host_name_stands_as_an_option_wants_it(name, bare):
+    assert bare_host(name) == bare
+
+
 class TestIdleTimeoutOf389:
     def test_reads_as_sketched(self):
         assert DS389.set_idle_timeout("ldap", 300, 0).text.splitlines() == [
@@ -133,11 +148,56 @@ class TestIdleTimeoutOfOpenldap:
         assert "'idletimeout 300' in slapd.conf" in OPENLDAP.set_idle_timeout("ldap", 300, 0).changes
 
 
+class TestIdleTimeoutOfDsee:
+    @pytest.mark.parametrize("version", [(), (6, 3, 0), (11, 1, 1)])
+    def test_is_a_property_of_dsconf(self, version):
+        remedy = DSEE.set_idle_timeout("ldap", 300, 0, version)
+        assert remedy.text == "dsconf set-server-prop -h ldap -p 389 idle-timeout:300"
+        assert remedy.undo == "dsconf set-server-prop -h ldap -p 389 idle-timeout:none"
+        assert remedy.verify == "dsconf get-server-prop -h ldap -p 389 idle-timeout"
+
+    def test_is_an_attribute_before_dsconf_came(self):
+        remedy = DSEE.set_idle_timeout("ldap", 300, None, (5, 2, 0))
+        assert "nsslapd-idletimeout: 300" in remedy.text
+        assert "nsslapd-idletimeout: 0" in remedy.undo
+
+
+class TestIdleTimeoutOfOpendj:
+    @pytest.mark.parametrize("version", [(), (3, 0, 0), (5, 1, 2), (6, 5, 0), (12, 2, 1)])
+    def test_is_a_property_of_the_global_configuration(self, version):
+        remedy = OPENDJ.set_idle_timeout("ldap", 300, 600, version)
+        assert remedy.text == (
+            'dsconfig set-global-configuration-prop -h ldap -p 4444 -D "cn=Directory Manager" '
+            '--bindPasswordFile ~/.ldap-password -X -n --set "idle-time-limit:300 s"'
+        )
+        assert '--set "idle-time-limit:600 s"' in remedy.undo
+
+    @pytest.mark.parametrize("version", [(4, 0, 0), (4, 5, 4), (4, 10, 1)])
+    def test_is_a_virtual_attribute_where_that_property_is_ignored(self, version):
+        remedy = OPENDJ.set_idle_timeout("ldap", 300, 0, version)
+        assert "create-virtual-attribute" in remedy.text
+        assert "idle-time-limit:300" not in remedy.text
+        assert "issue 697" in remedy.changes
+        assert "delete-virtual-attribute" in remedy.undo
+
+    def test_is_set_as_the_administrator_that_newer_ones_have(self):
+        assert "-D uid=admin " in OPENDJ.set_idle_timeout("ldap", 300, 0, (8, 0, 0)).text
+        assert "-D uid=admin " not in OPENDJ.set_idle_timeout("ldap", 300, 0, (11, 1, 2)).text
+
+
+class TestIdleTimeoutOfPing:
+    def test_is_a_property_of_the_global_configuration(self):
+        remedy = PING.set_idle_timeout("ldap", 300, None)
+        assert remedy.text.startswith("dsconfig set-global-configuration-prop --hostname ldap --port 636 --useSSL")
+        assert remedy.text.endswith('--no-prompt --set "idle-time-limit:300 s"')
+        assert '--set "idle-time-limit:0 s"' in remedy.undo
+
+
 class TestKeepalive:
     def test_is_the_servers_where_it_has_one(self):
         assert "nsslapd-tcp-keepalive-time: 15" in DS389.set_keepalive("ldap", 15, version=(2, 3, 1)).text
 
-    @pytest.mark.parametrize("remedies", [DS389, OPENLDAP])
+    @pytest.mark.parametrize("remedies", [DS389, OPENLDAP, DSEE, OPENDJ, PING])
     def test_is_the_kernels_where_it_has_none(self, remedies):
         remedy = remedies.set_keepalive("ldap", 15, version=(1, 4, 3))
         assert "net.ipv4.tcp_keepalive_time = 15" in remedy.text
@@ -164,6 +224,18 @@ class TestExemption:
 
     def test_is_not_for_who_is_exempt_anyway(self):
         assert DS389.exempt_from_idle_timeout("ldap", ("cn=directory manager",)) is None
+
+    @pytest.mark.parametrize(
+        ("remedies", "setting"),
+        [
+            (DSEE, "nsIdleTimeout: -1"),
+            (OPENDJ, "ds-rlim-idle-time-limit: 0"),
+            (PING, "ds-rlim-idle-time-limit: 0"),
+        ],
+    )
+    def test_says_never_in_the_words_of_each_product(self, remedies, setting):
+        assert setting in remedies.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",)).text
+        assert ": 60\n" in remedies.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",), 60).text
 
     def test_does_not_exist_in_openldap(self):
         assert OPENLDAP.exempt_from_idle_timeout("ldap", ("uid=a,dc=x",)) is None
