@@ -167,6 +167,8 @@ def _sentences(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds |
         yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
     if server.product is not None:
         yield server.product.defaults.EXEMPTION
+        if why := server.product.ignores_idle_timeout(server.version):
+            yield f"Whatever is set, {why}."
         if server.product.defaults.enforces_idle_only_under_activity(server.version):
             yield (
                 "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "

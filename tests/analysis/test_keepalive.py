@@ -13,6 +13,8 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import TcpState, Timer
 
 OLD = ServerIdentity(family=Family.DS389, version=(1, 3, 10))
+OPENDJ = ServerIdentity(family=Family.OPENDJ, version=(4, 10, 1))
+DSEE = ServerIdentity(family=Family.DSEE, version=(11, 1, 1))
 NO_TABLE = Host(host="ldap")
 
 
@@ -69,6 +71,28 @@ def test_sockets_without_a_keepalive_timer_outvote_the_configuration() -> None:
     lifetime = lived(running(Timer.OFF, Timer.OFF), configuration=configured(idle_timeout_seconds=0))
     assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
     assert "lives until the server restarts" in lifetime.words
+
+
+def test_a_configuration_that_switches_keepalives_off_is_believed_until_timers_show_them() -> None:
+    configuration = configured(identity=OPENDJ, idle_timeout_seconds=0, keepalive=False)
+    lifetime = lived(identity=OPENDJ, configuration=configuration)
+    assert (lifetime.keepalive, lifetime.keepalive_source) == (False, "ldap/cn-config.ldif switches keepalives off")
+    assert lived(running(Timer.KEEPALIVE), identity=OPENDJ, configuration=configuration).keepalive is True
+
+
+def test_a_server_that_may_switch_no_keepalives_on_gets_no_kernel_s_time() -> None:
+    configuration = configured(identity=DSEE, idle_timeout_seconds=0)
+    lifetime = lived(identity=DSEE, configuration=configuration)
+    assert (lifetime.keepalive, lifetime.seconds) == (None, None)
+    assert lived(running(Timer.KEEPALIVE), identity=DSEE, configuration=configuration).seconds == 7875
+
+
+def test_an_idle_limit_that_the_version_ignores_is_none_but_for_one_of_every_account() -> None:
+    ignored = lived(identity=OPENDJ, configuration=configured(identity=OPENDJ, idle_timeout_seconds=300))
+    assert (ignored.idle_timeout_seconds, ignored.seconds) == (0, 7875)
+    assert "issue 697" in ignored.idle_timeout_source
+    own = configured(identity=OPENDJ, idle_timeout_seconds=0, account_idle_timeout_seconds=300)
+    assert lived(identity=OPENDJ, configuration=own).seconds == 300
 
 
 def test_what_is_not_known_is_said() -> None:

@@ -46,7 +46,7 @@ LONGEST_VALUE = 1024
 
 
 def recognises(head: Head) -> bool:
-    """Tell dsconfig by the heading of its table and the rule below it, or by two properties with tabs."""
+    """Tell dsconfig by the heading of its table and the rule below it, or by a property and its value after a tab."""
     lines = head.lines
     headed = any(HEADING.fullmatch(line) and RULE.fullmatch(rule) for line, rule in pairwise(lines))
     return headed or any(TABBED.match(line) for line in lines)
