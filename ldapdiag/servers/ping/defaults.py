@@ -1,6 +1,7 @@
 """Defaults of PingDirectory: what holds when nothing is configured. Unknown is None, never a guess.
 
-From Ping's documentation, 8.0 to 11.1; they hold for an unknown version, too. None was measured: no copy is free.
+From Ping's documentation, 8.0 to 11.1, and, where that says so, from OpenDS', of which it grew; they hold for an unknown
+version, too. None was measured: no copy is free.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PERSONAL_LIMIT: str = "ds-rlim-idle-time-limit on the entry an account binds as,
 
 def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return the default of idle-time-limit."""
-    # Configuration reference, global configuration: 0 seconds, no limit.
+    # OpenDS (Oracle 820-6170): 0 seconds. Ping's reference has the property; the page with its default was not read.
     return 0
 
 
@@ -35,6 +36,7 @@ def keepalive_seconds(version: Version) -> int | None:  # noqa: ARG001  the same
 
 def sends_keepalives(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
     """Tell whether accepted sockets have SO_KEEPALIVE: use-tcp-keep-alive of a connection handler is true."""
+    # OpenDS (Oracle 821-0507): true. Ping's reference has the property; the page with its default was not read.
     return True
 
 
