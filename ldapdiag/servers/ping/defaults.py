@@ -1,7 +1,7 @@
 """Defaults of PingDirectory: what holds when nothing is configured. Unknown is None, never a guess.
 
-From Ping's documentation, 8.0 to 11.1, and, where that says so, from OpenDS', of which it grew; they hold for an unknown
-version, too. None was measured: no copy is free.
+From Ping's documentation, 8.0 to 11.1, and, where that says so, from OpenDS', of which it grew; they hold for any
+version. None was measured: no copy is free.
 """
 
 from __future__ import annotations
