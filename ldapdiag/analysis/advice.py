@@ -11,7 +11,6 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.evidence.sockets import TcpState
 
 ROUND = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
@@ -110,10 +109,4 @@ def _ages(host: Host, ports: frozenset[int]) -> list[float] | None:
     """Return for how long each established connection at the server rests; None when no table tells."""
     if host.now is None or host.now.sockets.last_received is None:
         return None
-    table = host.now.sockets
-    rows = (
-        row
-        for row, (port, state) in enumerate(zip(table.local_port, table.state, strict=True))
-        if port in ports and state is TcpState.ESTABLISHED
-    )
-    return idle_seconds(table, rows)
+    return idle_seconds(host.now.sockets, host.now.sockets.established_at(ports))

@@ -6,7 +6,7 @@ import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.keepalive import GhostLifetime
@@ -15,13 +15,12 @@ from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.servers.kernel import CONNTRACK_ESTABLISHED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.direction import Direction
-
-CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
 
 AGREEMENT = 0.1
 """Two measurements agree when they differ by at most this share, or by a second."""
@@ -38,6 +37,17 @@ class PathBounds:
     box: str | None = None
     """The box whose own setting this is."""
     suspects: tuple[str, ...] = ()
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """Return what a finding observes of one path, by the contract's keys."""
+        return {
+            "client_network": self.client_network,
+            "lower_seconds": self.lower_seconds,
+            "upper_seconds": self.upper_seconds,
+            "source": self.source,
+            "suspects": list(self.suspects),
+        }
 
     @property
     def words(self) -> str:

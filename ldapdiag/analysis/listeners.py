@@ -44,7 +44,8 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
     """Return why a table cannot say which connections a server has on these ports; None when it can."""
     if not table.shows_connections:
         return "lists listening sockets only"
-    states = zip(table.local_port, table.state, strict=True)
-    if any(port in ports and state is TcpState.UNKNOWN for port, state in states):
+    rows = zip(table.local_port, table.state, strict=True)
+    states = {state for port, state in rows if port in ports}
+    if TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
         return "shows no states (ss was asked for one state only)"
     return None

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.views import Client
 
 
-def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
-    """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost."""
+def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None = None) -> Direction:
+    """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost.
+
+    The owner of the address has connections of its own, which a list of translated flows alone does not hold.
+    """
     table = ends.look.sockets
     owners = {address: client for client in clients for address in client.host.addresses}
     absent: list[int] = []
@@ -26,10 +29,17 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
     matched: list[int] = []
     hosts: set[str] = set()
     closing = 0
+    strays = _strays(ends, box, clients)
     for row, key in zip(ends.rows, ends.keys(), strict=True):
         flow = box.flows.get(key)
         if flow is None:
-            absent.append(row)
+            if owner is not None and any(view.holds(key) for view in owner.views):
+                matched.append(row)
+                hosts.add(owner.host.host)
+            elif key[3] in strays:
+                unproven[f"open at another host from the same ports, which {box.host} does not show at all"] += 1
+            else:
+                absent.append(row)
             continue
         client = owners.get(flow.client[0])
         address, port, dialled, dialled_port = flow.client
@@ -45,7 +55,7 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
             closing += 1
     apart = ends.look.taken.seconds_apart(box.taken) if ends.look.taken and box.taken else None
     opened = opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, box.taken)
-    turnover = Turnover(reverse=0, time_wait=_closed(ends, box), apart=apart, opened=opened)
+    turnover = Turnover(reverse=_new(ends, box), time_wait=_closed(ends, box), apart=apart, opened=opened)
     lost = survivors(absent, table.last_received, (), turnover)
     rest = idle_seconds(table, matched)
     return Direction(
@@ -71,6 +81,25 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
         selected=ends.look.selected,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
     )
+
+
+def _strays(ends: Ends, box: Box, clients: Sequence[Client]) -> set[int]:
+    """Return the ports of clients' connections to the server that the box lacks: its table is a selection."""
+    explained = {flow.client for flow in box.flows.values()}
+    endpoint = ends.server_address, ends.server_port
+    return {
+        port
+        for client in clients
+        for way in client.ways_to(*endpoint)
+        for port in client.latest.established(way)
+        if (way[2], port, *endpoint) not in explained
+    }
+
+
+def _new(ends: Ends, box: Box) -> int:
+    """Return how many connections of the direction the box carries that the server does not have (yet)."""
+    known = set(ends.keys())
+    return sum(key[:3] == ends.way and key not in known for key in box.flows if box.carries(key))
 
 
 def _closed(ends: Ends, box: Box) -> int | None:

@@ -12,6 +12,10 @@ DS389_BRANDS = ("389-Directory/", "Red Hat-Directory/", "Fedora-Directory/")
 """CAPBRAND in its version texts: 389-ds, and what it was sold as before."""
 
 
+Version = tuple[int, ...]
+"""A version as numbers; an empty one is unknown."""
+
+
 class Family(StrEnum):
     """The directory products we know, by the name the contract gives them."""
 
@@ -26,10 +30,10 @@ class Family(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
-    """A family, and the version as numbers; an empty version is unknown."""
+    """A family, and the version."""
 
     family: Family
-    version: tuple[int, ...] = ()
+    version: Version = ()
 
     def __str__(self) -> str:
         number = ".".join(map(str, self.version))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 
 if TYPE_CHECKING:
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
-CONFIG = "cn=config"
 OWN_NAMES = "nsslapd-"
-WHOLE_ENTRY = ("objectClass", "cn")
-"""Present when nobody asked for single attributes."""
-MOST_ACCOUNTS = 10_000
-"""Entries with an idle limit of their own, or replicating accounts; what is beyond is not kept, with a note."""
 
 
 class Ds389Configuration:

@@ -19,7 +19,7 @@ from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_
 from ldapdiag.servers.paste import here_document, host_name, replacing, unit_drop_in, unit_drop_in_undone
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.ds389.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
