@@ -20,7 +20,8 @@ VALUES = ROUND + ROUND_HOURS
 SHORTEST_DRAIN = 300
 LIVING_MARGIN = 1.5
 BOX_MARGIN = 0.8
-SAFE_TIDY = 60
+SHORTEST_SAFE = 60
+"""Seconds; a shorter idle timeout cuts pools that rest now and then, however pressing the hour is."""
 LONGEST_DRAIN = VALUES[-1]
 
 
@@ -53,7 +54,7 @@ class IdleAdvice:
     @property
     def tidy_unsafe(self) -> bool:
         """Tell whether the tidy value is too short for a pool that rests now and then."""
-        return self.tidy_seconds is not None and self.tidy_seconds < SAFE_TIDY
+        return self.tidy_seconds is not None and self.tidy_seconds < SHORTEST_SAFE
 
 
 def advise(
@@ -70,7 +71,7 @@ def advise(
     drain = at_least(max(SHORTEST_DRAIN, LIVING_MARGIN * (longest or 0)))
     soon = _before_running_out(descriptors)
     hurried = soon is not None and soon < drain
-    recommended = at_most(soon) or VALUES[0] if hurried and soon is not None else drain
+    recommended = max(SHORTEST_SAFE, at_most(soon) or 0) if hurried and soon is not None else drain
     forgets = bounds.forgets_after if bounds else None
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
