@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ldapdiag.analysis.advice import SAFE_TIDY, IdleAdvice
+from ldapdiag.analysis.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
@@ -84,7 +84,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
     forgets = bounds.forgets_after if bounds else None
-    if current and (current < SAFE_TIDY or (forgets is not None and current > forgets)):
+    if current and (current < SHORTEST_SAFE or (forgets is not None and current > forgets)):
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
         return Severity.LOW
@@ -142,7 +142,7 @@ def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | Non
         return (
             f"The idle timeout of {current} s is above the {forgets:g} s the box remembers: clients never see the close"
         )
-    if current and current < SAFE_TIDY:
+    if current and current < SHORTEST_SAFE:
         return f"The idle timeout of {current} s cuts connections that applications still want"
     if current:
         return f"The idle timeout of {current} s lets dead connections pile up"
