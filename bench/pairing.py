@@ -28,6 +28,8 @@ from ldapdiag.evidence.sockets import SocketTable, TcpState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ldapdiag.evidence.sockets import Key
+
 HOSTS, PORTS = 20, 50_000
 """A million connections: a host has no more ports than that towards one server."""
 
@@ -92,10 +94,15 @@ def join_all(server: Host, clients: list[Host]) -> list[Direction]:
     return [join(Ends(one.host, SERVER, PORT, rows[one.host], shown), server, Client(one), ()) for one in clients]
 
 
+def as_the_server_writes_them(sockets: SocketTable) -> Iterator[Key]:
+    """Yield the key of each of a client's sockets from the other end."""
+    return zip(sockets.remote_address, sockets.remote_port, sockets.local_address, sockets.local_port, strict=True)
+
+
 def two_sets(server: Host, clients: list[Host]) -> int:
     """Hold the same tuples against each other as briefly as Python can."""
     here = set(server.looks[0].sockets.keys())
-    there = set(chain.from_iterable(one.looks[0].sockets.peer_keys() for one in clients))
+    there = set(chain.from_iterable(as_the_server_writes_them(one.looks[0].sockets) for one in clients))
     return len(here) - len(there)
 
 

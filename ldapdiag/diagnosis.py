@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -180,13 +180,7 @@ def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts)
         return  # a fact that is read, not joined
     for binding in bindings(needs_of(provider), facts):
         if binding.missing is not None:
-            yield Missing(
-                host=binding.host,
-                reason=binding.missing.reason,
-                lacks=binding.missing.lacks,
-                how=binding.missing.how,
-                crashed=binding.missing.crashed,
-            )
+            yield replace(binding.missing, host=binding.host)
             continue
         try:
             yield from _several(provider(**binding.arguments))
@@ -205,7 +199,7 @@ def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
             if missing.crashed:
                 yield Crashed(subject=subject, reason=missing.reason)
             else:
-                yield NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+                yield NotJudged.lacking(missing, subject=subject)
             continue
         spoken = 0
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ldapdiag.evidence.bundle import Missing
     from ldapdiag.remedy import Remedy
 
 
@@ -70,6 +71,12 @@ class NotJudged:
     reason: str
     missing: tuple[str, ...] = ()
     how: str | None = None
+
+    @classmethod
+    def lacking(cls, missing: Missing, *, subject: str | None, about: str = "") -> NotJudged:
+        """Return the verdict on a subject for which a fact is missing; `about` says first what is at stake."""
+        reason = f"{about}: {missing.reason}" if about else missing.reason
+        return cls(subject=subject, reason=reason, missing=missing.lacks, how=missing.how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,15 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, diagnose, ldapdiag
 from ldapdiag.catalogue import installed_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEALTHY = INCIDENT / "app2"
 CONTRACT = (Path(__file__).parent.parent / "docs" / "contract.md").read_text()
@@ -181,7 +185,16 @@ class TestStandardInput:
         assert [one["fact"] for one in ran.report["evidence"]] == ["kernel-settings"]
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Let a child be interrupted even when these tests run in the background, where Ctrl-C is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class TestInterruption:
+    @pytest.mark.usefixtures("ctrl_c")
     def test_is_one_line_and_130(self) -> None:
         reader, writer = os.pipe()
         with subprocess.Popen(

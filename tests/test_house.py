@@ -65,6 +65,15 @@ def test_the_readme_shows_each_command_of_the_program() -> None:
     assert [name for name in program.commands if f"ldapdiag {name}" not in README] == []
 
 
+def test_the_readme_shows_the_screen_that_the_demo_prints() -> None:
+    screen = README.partition("```text\n")[2].partition("```\n<!-- end of screen -->")[0]
+    command, *shown, rest = screen.splitlines()
+    printed = (HOUSE / "tests" / "report" / "incident.txt").read_text().splitlines()
+    assert (command, rest) == ("$ ldapdiag diagnose examples/incident", "…")
+    assert len(shown) > 20
+    assert shown == printed[: len(shown)], "README.md is stale: copy the beginning of tests/report/incident.txt"
+
+
 def test_the_contract_has_a_row_for_each_check() -> None:
     contract = (HOUSE / "docs" / "contract.md").read_text()
     assert [check.id for check in installed_checks() if f"`{check.id}`" not in contract] == []

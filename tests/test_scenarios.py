@@ -127,12 +127,13 @@ class TestGhostsBehindAFirewall:
         found = finding(diagnosis, "idle-timeout")
         assert found.severity is Severity.HIGH
         steps = [remedy.title.partition(":")[0] for remedy in found.remedies]
-        assert steps == ["drain", "drain", "cure", "tidy"]
-        drain, close, cure, tidy = found.remedies
+        assert steps == ["drain", "drain", "cure", "or cure", "tidy"]
+        drain, close, cure, at_client, tidy = found.remedies
         assert "nsslapd-idletimeout: 300" in drain.text
         assert "nsslapd-idletimeout: 0" in drain.undo
         assert str(ghost_ports(GHOSTS)[0]) in close.text
         assert "nsslapd-tcp-keepalive-time: 15" in cure.text
+        assert (str(at_client.where), at_client.target) == ("client", "app1")
         assert (str(tidy.where), tidy.target) == ("box", "fw")
         assert "nf_conntrack_tcp_timeout_established" in tidy.text
         assert (found.observed["recommended_seconds"], found.observed["tidy_seconds"]) == (300, 20)

@@ -9,13 +9,13 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
-from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 
 OVERFLOWS = "TcpExtListenOverflows"
 LEAST_BACKLOG = 1024
-HOW = "on the server: ss -tane > sockets.txt; nstat -az > nstat.txt"
+HOW = f"on the server: {TAKE_TABLE}; nstat -az > nstat.txt"
 
 
 @check

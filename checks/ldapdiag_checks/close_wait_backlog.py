@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ldapdiag.analysis.hosts import Host
@@ -64,7 +63,7 @@ def _judge_host(host: Host, look: Look, connections: Groups) -> Iterator[Verdict
         if missing is None:
             yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")
         else:
-            yield NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+            yield NotJudged.lacking(missing, subject=subject)
 
 
 def severity_of(count: int, *, worse: bool) -> Severity:
@@ -105,7 +104,7 @@ def _subject(host: Host, peer: Peer) -> str:
 
 
 def _finding(host: Host, look: Look, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
-    owner = owner_of(look, rows)
+    owner = look.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
         key=f"{host.host}|{peer.end}|{peer.name or 'several clients'}",
@@ -124,12 +123,6 @@ def _finding(host: Host, look: Look, peer: Peer, rows: Sequence[int], *, worse: 
         hosts=(host.host,),
         origins=look.origins,
     )
-
-
-def owner_of(look: Look, rows: Sequence[int]) -> str | None:
-    """Return the program that holds most of these sockets; None when the table shows none."""
-    owners = Counter(look.sockets.owner[row] for row in rows if look.sockets.owner[row]) if look.sockets.owner else None
-    return max(sorted(owners), key=owners.__getitem__) if owners else None
 
 
 def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:

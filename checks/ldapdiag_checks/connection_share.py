@@ -10,7 +10,8 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.listeners import unfit_because
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
-from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
 
 
@@ -39,7 +40,7 @@ def judge(server: DirectoryServer, host: Host, accounts: Accounts | None = None)
         yield NotJudged(
             subject=server.host,
             reason="neither cn=monitor with its connections nor the server's socket table",
-            missing=("monitor", "socket-table"),
+            missing=(Monitor.kind, SocketTable.kind),
             how=Accounts.how,
         )
         return
@@ -69,8 +70,7 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
     if host.now is None or unfit_because(host.now.sockets, ports):
         return None
     table = host.now.sockets
-    rows = zip(table.remote_address, table.local_port, table.state, strict=True)
-    return ordered(Counter(client for client, port, state in rows if port in ports and state is TcpState.ESTABLISHED))
+    return ordered(Counter(table.remote_address[row] for row in table.established_at(ports)))
 
 
 def _title(accounts: Accounts | None, first: str | None, held: int, total: int) -> str:

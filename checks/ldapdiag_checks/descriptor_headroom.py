@@ -15,6 +15,9 @@ FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
 HOURS_LEFT = 24
 LEAST_LIMIT = 8192
 
+MOST_EACH = 2
+"""Descriptors one connection may take: since 389-ds 3.2 (commit e14e23e0f) it has a timerfd beside its socket."""
+
 
 @check
 def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict]:
@@ -49,7 +52,7 @@ def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict
         told = "has open" if used is None else "may open"
         reason = f"how many descriptors {server.host} {told} is not in the evidence"
         yield NotJudged(subject=server.host, reason=reason, missing=(lacking.kind,), how=lacking.how)
-    elif not descriptors.exact and 2 * used >= FILLING * limit:
+    elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = f"{used} connections of {limit} ({descriptors.limit_source}), each of which may take two descriptors"
         yield NotJudged(subject=server.host, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
     else:

@@ -12,6 +12,7 @@ from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
 from ldapdiag.analysis.story import clients_of, of_ghosts, reasons
 from ldapdiag.check import check
+from ldapdiag.evidence.sockets import TAKE_TABLE
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 NEARLY_FULL = 0.8
@@ -58,9 +59,8 @@ def judge(
         if not direction.server_count:
             continue  # only the client has some: see stranded-connections
         if direction.missing is not None:
-            missing = direction.missing
-            reason = f"{direction.server_count} connections at {pairing.host}: {missing.reason}"
-            yield NotJudged(subject=direction.subject, reason=reason, missing=missing.lacks, how=missing.how)
+            about = f"{direction.server_count} connections at {pairing.host}"
+            yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts:
             yield _finding(direction, pairing.host, total, bounds, accounts, descriptors)
         elif direction.unproven:
@@ -68,7 +68,7 @@ def judge(
                 subject=direction.subject,
                 reason=f"{direction.unread} of {direction.server_count} have no living counterpart, none of them is "
                 f"proven dead: {reasons(direction.unproven)}",
-                how="look at the client, the server and the client again, with ages: ss -tanoi",
+                how=f"look at the client, the server and the client again: {TAKE_TABLE}",
             )
         else:
             yield Clear(subject=direction.subject, reason=_living(direction, pairing.host))

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ldapdiag.analysis.advice import SAFE_TIDY, IdleAdvice
+from ldapdiag.analysis.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.story import of_paths
+from ldapdiag.analysis.story import of_idling
 from ldapdiag.analysis.treatment import treatments
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -29,6 +30,7 @@ def judge(
     advice: IdleAdvice,
     bounds: IdleBounds | None = None,
     pairing: Pairing | None = None,
+    kernels: tuple[KernelSettings, ...] = (),
 ) -> Iterator[Verdict]:
     """Idle timeouts and keepalives that let dead connections stay, or cut living ones.
 
@@ -37,25 +39,26 @@ def judge(
     long a dead connection lives today (the sooner of both), when the box on the path forgets a connection (its own
     setting, or bounds from what survived and what went unanswered), and how long living connections were seen to rest.
 
-    high: there are ghosts, and one lives longer than 600 s or for ever. medium: there are ghosts that end sooner; or
-    the idle timeout is longer than the box remembers, so that clients never see the close; or it is below 60 s. low:
-    no ghosts are seen, but nothing would end one.
+    high: there are ghosts, and one lives longer than 600 s, for ever, or nobody can tell how long. medium: there are
+    ghosts that end sooner; or the idle timeout is longer than the box remembers, so that clients never see the close;
+    or it is below 60 s. low: no ghosts are seen, but nothing would end one.
 
     ## Why it matters
     A box that forgets idle connections makes dead ones without end; what ends them at the server decides whether they
     fill the descriptor table.
 
     ## What to do
-    In this order: drain (an idle timeout above every living rest), cure (keepalive at half the time the box
-    remembers), tidy (an idle timeout below the box's, only if that is 60 s or more). Each remedy says what it changes,
-    its risk, and how to take it back.
+    In this order: drain (an idle timeout of at least 300 s and 1.5 times the longest living rest), cure (keepalive at
+    half the time the box remembers, at the server or at the clients), tidy (an idle timeout below the box's; if that
+    would be less than 60 s, a longer memory of the box instead). Each remedy says what it changes, its risk, and how
+    to take it back.
 
     ## When it is harmless
     Without a box between, and with keepalive on, an idle timeout of 0 costs nothing but the wait for the probes.
     """
     outcome = severity_of(lifetime, advice, bounds)
     if outcome is not None:
-        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing))
+        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing, kernels))
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
@@ -81,7 +84,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
     forgets = bounds.forgets_after if bounds else None
-    if current and (current < SAFE_TIDY or (forgets is not None and current > forgets)):
+    if current and (current < SHORTEST_SAFE or (forgets is not None and current > forgets)):
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
         return Severity.LOW
@@ -102,7 +105,7 @@ def _finding(
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, advice, bounds),
-        detail="\n".join(_sentences(server, advice, bounds)),
+        detail="\n".join(of_idling(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
         server=server.host,
         hosts=(server.host,),
@@ -127,16 +130,7 @@ def observed(
         "box_lower_seconds": bounds.lower_seconds if bounds else None,
         "box_upper_seconds": tightest.upper_seconds if tightest else None,
         "suspects": list(tightest.suspects) if tightest else [],
-        "paths": [
-            {
-                "client_network": path.client_network,
-                "lower_seconds": path.lower_seconds,
-                "upper_seconds": path.upper_seconds,
-                "source": path.source,
-                "suspects": list(path.suspects),
-            }
-            for path in (bounds.paths if bounds else ())
-        ],
+        "paths": [path.observed for path in bounds.paths] if bounds else [],
         "would_close_now": advice.would_close_now,
         "would_cut_living": advice.would_cut_living,
     }
@@ -148,29 +142,10 @@ def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | Non
         return (
             f"The idle timeout of {current} s is above the {forgets:g} s the box remembers: clients never see the close"
         )
-    if current and current < SAFE_TIDY:
+    if current and current < SHORTEST_SAFE:
         return f"The idle timeout of {current} s cuts connections that applications still want"
     if current:
         return f"The idle timeout of {current} s lets dead connections pile up"
     if current is None:
         return f"Which idle timeout is set is unknown; {lifetime.words}"
     return f"No idle timeout ends {'them' if advice.ghosts else 'a dead connection'}: {lifetime.words}"
-
-
-def _sentences(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
-    yield from of_paths(bounds)
-    if advice.longest_rest is not None:
-        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
-    else:
-        yield "How long living connections rest is unknown: no table with ages (ss -tanoi)."
-    if advice.hurried:
-        yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
-    if server.product is not None:
-        yield server.product.defaults.EXEMPTION
-        if why := server.product.ignores_idle_timeout(server.version):
-            yield f"Whatever is set, {why}."
-        if server.product.defaults.enforces_idle_only_under_activity(server.version):
-            yield (
-                "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
-                "December 2023): on a quiet night it closes none."
-            )

@@ -9,6 +9,7 @@ from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 
@@ -20,8 +21,8 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) 
     The server's keepalive time (configured, the version's default, or its kernel's), against the idle seconds after
     which a box on the path forgets: the box's own setting, or the upper bound the evidence gives.
 
-    medium: the keepalive time is longer than the box remembers, or keepalive is off. low: it is longer than half of
-    that, so that one lost probe is enough.
+    medium: the keepalive time is as long as the box remembers or longer, or keepalive is off. low: it is longer than
+    half of that, so that one lost probe is enough. `certain` by the box's own setting, else `likely`.
 
     ## Why it matters
     Probes in time keep the box's state alive and end only what is really dead: one side's keepalive is enough. With the
@@ -40,7 +41,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) 
         yield NotJudged(
             subject=lifetime.host,
             reason=f"after how many seconds a box on the path forgets is unknown{aside}",
-            missing=("kernel-settings",),
+            missing=(KernelSettings.kind,),
             how=bounds.how,
         )
         return
@@ -66,7 +67,7 @@ def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: t
     return Finding(
         subject=lifetime.host,
         severity=Severity.MEDIUM if late else Severity.LOW,
-        confidence=Confidence.CERTAIN if path.box is not None else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if path.box else Confidence.LIKELY,
         title=f"{lifetime.host}'s first keepalive probe {first}, but the box forgets after {upper:g} s",
         detail=f"The keepalive time is from {lifetime.keepalive_source}; the box's from {path.source}.",
         observed={

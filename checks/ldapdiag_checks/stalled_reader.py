@@ -12,11 +12,11 @@ from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 MANY, SOME = 10, 3
-HOW = "on the server: ss -tano > sockets.txt"
+HOW = f"on the server: {TAKE_TABLE}"
 
 Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""
@@ -54,7 +54,7 @@ def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
     for direction, rows in sorted(directions.items()):
         yield _verdict(direction, rows, server, host.now, missing)
     if not directions and missing is not None:
-        yield NotJudged(subject=host.host, reason=missing.reason, missing=missing.lacks, how=missing.how)
+        yield NotJudged.lacking(missing, subject=host.host)
     elif not directions:
         yield Clear(subject=host.host, reason="no connection is established at the server")
 
@@ -67,9 +67,8 @@ def severity_of(connections: int) -> Severity:
 def _directions(table: SocketTable, server: DirectoryServer) -> Mapping[Direction, Sequence[int]]:
     """Return the rows of the server's established connections by client address and endpoint."""
     found: dict[Direction, list[int]] = defaultdict(list)
-    for row, (address, port, client, _) in enumerate(table.keys()):
-        if table.state[row] is TcpState.ESTABLISHED and port in server.ports:
-            found[client, address, port].append(row)
+    for row in table.established_at(server.ports):
+        found[table.remote_address[row], table.local_address[row], table.local_port[row]].append(row)
     return found
 
 
@@ -90,7 +89,7 @@ def _verdict(
         reason = f"{len(waiting)} of {len(rows)} have data in Send-Q, and the table shows no timer that tells why"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     if missing is not None:
-        return NotJudged(subject=subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+        return NotJudged.lacking(missing, subject=subject)
     return Clear(subject=subject, reason=f"{len(rows)} established, {len(waiting)} with data on its way, none stalled")
 
 

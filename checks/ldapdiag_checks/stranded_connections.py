@@ -9,6 +9,7 @@ from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.story import clients_of, reasons
 from ldapdiag.check import check
+from ldapdiag.evidence.sockets import TAKE_TABLE
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 MANY, SOME = 100, 10
@@ -37,12 +38,11 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
     ## When it is harmless
     Right after a restart of the server a few are left over until the application uses them.
     """
-    spoken = False
+    if not pairing.directions:
+        yield Clear(subject=pairing.host, reason="no connection is established at either end")
     for direction in pairing.directions:
-        spoken = True
         if direction.missing is not None:
-            missing = direction.missing
-            yield NotJudged(subject=direction.subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
+            yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif direction.stranded:
             yield _finding(direction, pairing.host, accounts)
         elif direction.unproven_stranded:
@@ -51,13 +51,11 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
                 subject=direction.subject,
                 reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
                 f"{reasons(direction.unproven_stranded)}",
-                how="look at the server, the client and the server again, with ages: ss -tanoi",
+                how=f"look at the server, the client and the server again: {TAKE_TABLE}",
             )
         else:
             known = "its connections" if direction.client_count is None else f"its {direction.client_count}"
             yield Clear(subject=direction.subject, reason=f"{pairing.host} has {known}")
-    if not spoken:
-        yield Clear(subject=pairing.host, reason="no connection is established at either end")
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:

@@ -10,9 +10,9 @@ from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.story import clients_of
 from ldapdiag.check import check
+from ldapdiag.evidence.sockets import TAKE_TABLE
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.remedy import Kind, Remedy, Where
-from ldapdiag.servers.paste import host_name
+from ldapdiag.servers.host_remedies import release_unused
 
 MANY = 100
 QUARTER, HALF = 0.25, 0.5
@@ -41,28 +41,26 @@ def judge(
     ## When it is harmless
     A pool that is sized for a peak rests at night. Compare with the same hour of a working day.
     """
-    paired = [direction for direction in pairing.directions if direction.missing is None and direction.server_count]
-    for direction in pairing.directions:
-        if direction.missing is not None and direction.server_count:
-            missing = direction.missing
-            yield NotJudged(subject=direction.subject, reason=missing.reason, missing=missing.lacks, how=missing.how)
-    for direction in paired:
-        if not is_many(direction.matched, descriptors):
+    directions = [direction for direction in pairing.directions if direction.server_count]
+    if not directions:
+        yield Clear(subject=pairing.host, reason="no connection is established at the server")
+    for direction in directions:
+        if direction.missing is not None:
+            yield NotJudged.lacking(direction.missing, subject=direction.subject)
+        elif not is_many(direction.matched, descriptors):
             yield Clear(subject=direction.subject, reason=f"{direction.matched} connections that both ends agree on")
         elif direction.resting is None:
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"both ends agree on {direction.matched} connections, but no table tells how long they rest",
                 missing=("ages",),
-                how="ss -tanoi at either end",
+                how=f"at either end: {TAKE_TABLE}",
             )
         elif direction.resting < IDLE_SHARE * direction.matched:
             busy = direction.matched - direction.resting
             yield Clear(subject=direction.subject, reason=f"{busy} of {direction.matched} were used in the last minute")
         else:
             yield _finding(direction, pairing.host, accounts, descriptors)
-    if not any(direction.server_count for direction in pairing.directions):
-        yield Clear(subject=pairing.host, reason="no connection is established at the server")
 
 
 def is_many(connections: int, descriptors: Descriptors | None) -> bool:
@@ -96,23 +94,6 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, descr
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
-        remedies=(_release(direction, clients),),
+        remedies=(release_unused(clients, direction.server_address),),
         origins=direction.origins,
-    )
-
-
-def _release(direction: Direction, clients: str) -> Remedy:
-    return Remedy(
-        title=f"release: let the application on {clients} close what it does not use",
-        target=clients,
-        where=Where.CLIENT,
-        kind=Kind.ADVICE,
-        text=(
-            f"Ask the owner of the application on {clients} for a pool with a maximum size and a maximum idle time, "
-            "and for an unbind on every path that leaves the code, errors included."
-        ),
-        changes="The application holds as many connections as it uses.",
-        risk="A pool that is too small makes requests wait.",
-        undo="Restore the former size of the pool.",
-        verify=f"ss -Htn dst {host_name(direction.server_address)} | wc -l",
     )

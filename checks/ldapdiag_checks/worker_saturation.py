@@ -35,8 +35,8 @@ def judge(server: DirectoryServer) -> Iterator[Verdict]:
     connections with, they pile up: see close-wait-backlog and accept-queue-overflow.
 
     ## What to do
-    Look for what keeps the threads busy first: searches without an index (ldapdiag indexes), clients that do not read
-    (stalled-reader). More threads help only where the processors are idle.
+    Look for what keeps the threads busy first: searches without an index (in 389-ds's access log notes=A, notes=U and
+    a long etime), clients that do not read (stalled-reader). More threads help only where the processors are idle.
 
     ## When it is harmless
     A moment of it: cn=monitor is one look. Ask again a few times before anything is changed.
@@ -112,7 +112,7 @@ def _title(server: DirectoryServer, monitor: Monitor, threads: int | None, sever
 
 def _sentences(monitor: Monitor, severity: Severity) -> Iterator[str]:
     if severity is not Severity.LOW:
-        yield "Every client waits for a free thread. Slow searches are the usual reason: ldapdiag indexes finds them."
+        yield "Every client waits for a free thread. Slow searches are the usual reason: see etime in the access log."
     if monitor.connections_at_max_threads:
         yield (
             f"{monitor.connections_at_max_threads} connections have as many operations under way as one may "

@@ -8,7 +8,7 @@ from ldapdiag.analysis.accounts import Accounts, count_accounts
 from ldapdiag.analysis.advice import IdleAdvice, advise
 from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
 from ldapdiag.analysis.idle import IdleBounds, bound_idle
-from ldapdiag.analysis.keepalive import GhostLifetime, live
+from ldapdiag.analysis.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing import Pairing, pair
 from ldapdiag.analysis.servers import DirectoryServer, find_servers
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     DirectoryServer: find_servers,
     Pairing: pair,
-    GhostLifetime: live,
+    GhostLifetime: measure_lifetime,
     Accounts: count_accounts,
     Descriptors: count_descriptors,
     IdleAdvice: advise,

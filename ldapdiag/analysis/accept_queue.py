@@ -66,5 +66,4 @@ def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
 def _not_accepted(table: SocketTable, port: int) -> int | None:
     if table.inode is None:
         return None
-    rows = zip(table.local_port, table.state, table.inode, strict=True)
-    return sum(local == port and state is TcpState.ESTABLISHED and inode == 0 for local, state, inode in rows)
+    return sum(table.inode[row] == 0 for row in table.established_at({port}))

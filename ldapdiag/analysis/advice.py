@@ -11,7 +11,6 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.evidence.sockets import TcpState
 
 ROUND = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
@@ -21,7 +20,8 @@ VALUES = ROUND + ROUND_HOURS
 SHORTEST_DRAIN = 300
 LIVING_MARGIN = 1.5
 BOX_MARGIN = 0.8
-SAFE_TIDY = 60
+SHORTEST_SAFE = 60
+"""Seconds; a shorter idle timeout cuts pools that rest now and then, however pressing the hour is."""
 LONGEST_DRAIN = VALUES[-1]
 
 
@@ -54,7 +54,7 @@ class IdleAdvice:
     @property
     def tidy_unsafe(self) -> bool:
         """Tell whether the tidy value is too short for a pool that rests now and then."""
-        return self.tidy_seconds is not None and self.tidy_seconds < SAFE_TIDY
+        return self.tidy_seconds is not None and self.tidy_seconds < SHORTEST_SAFE
 
 
 def advise(
@@ -71,7 +71,7 @@ def advise(
     drain = at_least(max(SHORTEST_DRAIN, LIVING_MARGIN * (longest or 0)))
     soon = _before_running_out(descriptors)
     hurried = soon is not None and soon < drain
-    recommended = at_most(soon) or VALUES[0] if hurried and soon is not None else drain
+    recommended = max(SHORTEST_SAFE, at_most(soon) or 0) if hurried and soon is not None else drain
     forgets = bounds.forgets_after if bounds else None
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
@@ -110,10 +110,4 @@ def _ages(host: Host, ports: frozenset[int]) -> list[float] | None:
     """Return for how long each established connection at the server rests; None when no table tells."""
     if host.now is None or host.now.sockets.last_received is None:
         return None
-    table = host.now.sockets
-    rows = (
-        row
-        for row, (port, state) in enumerate(zip(table.local_port, table.state, strict=True))
-        if port in ports and state is TcpState.ESTABLISHED
-    )
-    return idle_seconds(table, rows)
+    return idle_seconds(host.now.sockets, host.now.sockets.established_at(ports))

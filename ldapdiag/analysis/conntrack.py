@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_MAX
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -12,8 +14,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.host_facts import KernelSettings
     from ldapdiag.evidence.origin import Origin
 
-COUNT = "net.netfilter.nf_conntrack_count"
-LIMITS = ("net.netfilter.nf_conntrack_max", "net.nf_conntrack_max")
+LIMITS = (CONNTRACK_MAX, "net.nf_conntrack_max")
 """One value under two names (Documentation/networking/nf_conntrack-sysctl.rst)."""
 
 
@@ -35,7 +36,7 @@ def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable])
     Of the count and the rows the larger holds: in a network namespace the count may read 0 while the table has rows
     (measured), and a table may list some protocols only.
     """
-    settings = [kernel for kernel in kernels if any(name in kernel.values for name in (COUNT, *LIMITS))]
+    settings = [kernel for kernel in kernels if any(name in kernel.values for name in (CONNTRACK_COUNT, *LIMITS))]
     tables = [table for table in flows if table.telling == "conntrack"]
     hosts = sorted({origin.host for origin in _origins(settings, tables)})
     return tuple(
@@ -50,7 +51,7 @@ def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable])
 
 def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> Tracking:
     counts = [(len(table.state), "the rows of its table") for table in tables]
-    counts += [(count, "nf_conntrack_count") for one in settings if (count := one.number(COUNT)) is not None]
+    counts += [(count, "nf_conntrack_count") for one in settings if (count := one.number(CONNTRACK_COUNT)) is not None]
     limits = [limit for one in settings for name in LIMITS if (limit := one.number(name)) is not None]
     used, source = max(counts, key=lambda count: count[0], default=(None, "unknown"))
     return Tracking(

@@ -8,7 +8,6 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.host_facts import DescriptorCount
-from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 SHORTEST_TREND = 60.0
 """Seconds; looks closer together say nothing of growth."""
@@ -84,17 +83,21 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
     limits: list[tuple[int, str]] = []
     if server.limits and server.limits.open_files_soft is not None:
         limits.append((server.limits.open_files_soft, "Max open files of the process"))
-    if server.configuration and server.configuration.max_descriptors is not None:
-        limits.append((server.configuration.max_descriptors, "nsslapd-maxdescriptors"))
-    if server.configuration and server.configuration.max_connections:
-        limits.append((server.configuration.max_connections, "the most connections it is set to take"))
+    configuration, defaults = server.configuration, server.product and server.product.defaults
+    if configuration and configuration.max_descriptors is not None:
+        limits.append((configuration.max_descriptors, "nsslapd-maxdescriptors"))
+    elif configuration and configuration.complete and defaults and (own := defaults.max_descriptors(server.version)):
+        limits.append((own, f"the default of {server.identity}"))
+    if configuration and configuration.max_connections:
+        limits.append((configuration.max_connections, "the most connections it is set to take"))
     if server.monitor and server.monitor.descriptor_limit is not None:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
-    if not limits and server.monitor and server.product and (size := server.monitor.connection_table_size):
+    if not limits and server.monitor and defaults and (size := server.monitor.connection_table_size):
         # 389-ds takes the reserved ones off its limit and makes the rest its table (daemon.c): 19936 of 20000.
-        reserved = server.product.defaults.RESERVED_DESCRIPTORS
+        configured = configuration.reserved_descriptors if configuration else None
+        reserved = defaults.RESERVED_DESCRIPTORS if configured is None else configured
         limits.append((size + reserved, f"dtablesize and the {reserved} reserved"))
-    if limits and server.product and (cap := server.product.defaults.descriptor_cap(server.version)):
+    if limits and defaults and (cap := defaults.descriptor_cap(server.version)):
         limits.append((cap, "the server's built-in cap"))
     if not limits:
         return None, "unknown"
@@ -110,13 +113,8 @@ def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
     elapsed = (timed[-1].taken.start - timed[0].taken.start).total_seconds()
     if elapsed < SHORTEST_TREND:
         return None
-    gained = _established(timed[-1].sockets, ports) - _established(timed[0].sockets, ports)
+    gained = len(timed[-1].sockets.established_at(ports)) - len(timed[0].sockets.established_at(ports))
     return gained * 3600 / elapsed
-
-
-def _established(table: SocketTable, ports: frozenset[int]) -> int:
-    rows = zip(table.local_port, table.state, strict=True)
-    return sum(port in ports and state is TcpState.ESTABLISHED for port, state in rows)
 
 
 def _witnesses(server: DirectoryServer) -> tuple[str, ...]:

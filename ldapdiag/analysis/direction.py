@@ -24,6 +24,15 @@ class Join(StrEnum):
     CLIENT_ENDPOINT = "client-endpoint"
     BOX_TABLE = "box-table"
 
+    @property
+    def words(self) -> str:
+        """Return the key as a person says it."""
+        return {
+            "4-tuple": "both addresses and ports",
+            "client-endpoint": "the client's address and port",
+            "box-table": "the table of what stands between",
+        }[self.value]
+
 
 class Style(StrEnum):
     """How what stands between ends a connection, as far as the evidence tells."""
@@ -109,8 +118,6 @@ class Direction:
     """Ghosts whose client has closed and still retransmits: its packets are dropped on the way."""
     rests: tuple[float, ...] = ()
     """Seconds that each matched connection has rested so far; empty when no table tells ages."""
-    youngest_ghost: float | None = None
-    """Seconds the ghost that was used last has been idle."""
     retransmitting_for: tuple[float, ...] = ()
     """Per leftover: seconds its connection had been idle when its first unanswered packet left (lastrcv - busy)."""
     selected: bool = False

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.addresses import identifies_a_host, is_exact
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from ldapdiag.evidence.sockets import Key
 
 SAMPLE_OF_ROWS = 1000
 
@@ -39,8 +41,13 @@ class Group:
 
     def joins(self, other: Group) -> bool:
         """Tell whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
+        if not self.addresses and not other.addresses:
+            return shares_rows(self.tables, other.tables)
+        if not self.addresses or not other.addresses:
+            cut, known = (other, self) if self.addresses else (self, other)
+            return shares_ports(cut.tables, known.tables)
         if not self.addresses & other.addresses:
-            return bool(not self.addresses and not other.addresses and shares_rows(self.tables, other.tables))
+            return False
         contradict = self.addresses - other.addresses and other.addresses - self.addresses
         return not contradict or shares_rows(self.tables, other.tables)
 
@@ -137,11 +144,19 @@ def short(folder: str) -> str:
 
 def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:
     """Tell whether two sets of tables have an established socket in common (the first thousand are looked up)."""
-    established = (
-        key
-        for table in some
-        for key, state in zip(table.keys(), table.state, strict=True)
-        if state is TcpState.ESTABLISHED
-    )
-    sample = set(islice(established, SAMPLE_OF_ROWS))
+    sample = set(islice((key for table in some for key in _established(table)), SAMPLE_OF_ROWS))
     return any(key in sample for table in others for key in table.keys())  # noqa: SIM118  not a mapping
+
+
+def shares_ports(cut: Sequence[SocketTable], known: Sequence[SocketTable]) -> bool:
+    """Tell whether at least half of the sockets whose address is cut, or a name, are in other tables by their ports."""
+    sample = list(
+        islice((key[1::2] for table in cut for key in _established(table) if not is_exact(key[0])), SAMPLE_OF_ROWS)
+    )
+    pairs = {key[1::2] for table in known for key in _established(table)} if sample else set()
+    return bool(sample) and 2 * sum(pair in pairs for pair in sample) >= len(sample)
+
+
+def _established(table: SocketTable) -> Iterator[Key]:
+    rows = zip(table.keys(), table.state, strict=True)
+    return (key for key, state in rows if state is TcpState.ESTABLISHED)

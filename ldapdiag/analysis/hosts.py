@@ -128,15 +128,27 @@ def _stem(fact: FlowTable | BoxTimeouts) -> str:
 
 
 def _directory_servers(
-    facts: Iterable[Any], groups: list[Group], by_folder: dict[str, set[str]], ldap_ports: frozenset[int]
+    facts: list[Any], groups: list[Group], by_folder: dict[str, set[str]], ldap_ports: frozenset[int]
 ) -> set[str]:
     """Return the hosts that are directory servers by their listeners, or by facts in their own folder."""
-    servers = {group.name for group in groups if any(served_ports(table, ldap_ports) for table in group.tables)}
+    known = ldap_ports | _told_ports(fact for fact in facts if len(by_folder.get(fact.origin.folder, ())) != 1)
+    servers = {group.name for group in groups if any(served_ports(table, known) for table in group.tables)}
     for fact in facts:
         hosts = by_folder.get(fact.origin.folder, set())
         if isinstance(fact, Monitor | Configuration | ServerLog) and len(hosts) == 1:
             servers |= hosts
     return servers
+
+
+def _told_ports(facts: Iterable[Any]) -> frozenset[int]:
+    """Return the ports that servers say they listen on; among several hosts, these tell whose words they are."""
+    ports: set[int] = set()
+    for fact in facts:
+        if isinstance(fact, Configuration):
+            ports.update(fact.ports)
+        elif isinstance(fact, Monitor | ServerLog):
+            ports.update(port for _, port in fact.listeners)
+    return frozenset(ports)
 
 
 def _host_for(

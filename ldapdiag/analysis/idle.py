@@ -6,7 +6,7 @@ import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.box_settings import Setting, box_settings
 from ldapdiag.analysis.hosts import Host
@@ -39,6 +39,17 @@ class PathBounds:
     tells: bool = False
     """The box closes at both ends (a proxy): nobody is left behind, and keepalive does not prolong it."""
     suspects: tuple[str, ...] = ()
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """Return what a finding observes of one path, by the contract's keys."""
+        return {
+            "client_network": self.client_network,
+            "lower_seconds": self.lower_seconds,
+            "upper_seconds": self.upper_seconds,
+            "source": self.source,
+            "suspects": list(self.suspects),
+        }
 
     @property
     def words(self) -> str:

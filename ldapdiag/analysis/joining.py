@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, opened_meanwhile, seconds_apart, survivors
-from ldapdiag.analysis.sorting import Sorted, sort_out
+from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, sort_out
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import Key, TcpState
@@ -23,13 +23,23 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.views import Client, View
 
 
-def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays: Collection[int] = ()) -> Direction:
-    """Join one direction, and claim only what neither skew nor blindness can explain."""
+def join(
+    ends: Ends,
+    server: Host,
+    client: Client,
+    boxes: Sequence[Box],
+    strays: Collection[int] = (),
+    shared: Collection[int] = (),
+) -> Direction:
+    """Join one direction, and claim only what neither skew nor blindness can explain.
+
+    `shared` are the client's ports that another server of the same address has.
+    """
     look, table = ends.look, ends.look.sockets
     views = nearest(client, look)
     near = views[0]
     rows = sort_out(ends, views, boxes, client.host.host, strays)
-    living = near.established(ends.way)
+    living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
     lost, stranded = _lost_and_stranded(ends, server, views, rows, living)
     ghosts = _with(lost, [row for row, _ in rows.leftover])
     return Direction(
@@ -38,7 +48,7 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         server_port=ends.server_port,
         client_hosts=(client.host.host,),
         server_count=len(ends.rows),
-        client_count=rows.virtual.count if rows.virtual else len(living),
+        client_count=len(living) + near.unnamed.get(ends.way, 0) + (rows.virtual.count if rows.virtual else 0),
         matched=len(rows.matched),
         join=Join.CLIENT_ENDPOINT if rows.virtual else Join.FOUR_TUPLE,
         path=_path(rows),
@@ -52,11 +62,10 @@ def join(ends: Ends, server: Host, client: Client, boxes: Sequence[Box], strays:
         unproven_stranded=stranded.unproven,
         skew_excluded=lost.because,
         boxes=tuple(box.host for box in rows.on_path),
-        box_lacks=_lacked(ends, ghosts, rows.on_path),
+        box_lacks=_lacked(ends, ghosts, rows),
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
         leftovers=len(rows.leftover),
         rests=_rests(ends, near, rows),
-        youngest_ghost=min(idle_seconds(table, ghosts.rows or ()), default=None),
         retransmitting_for=_first_unanswered(near, rows),
         selected=look.selected or near.look.selected,
         partial=not near.table.shows_all_programs,
@@ -84,18 +93,21 @@ def _lost_and_stranded(
 ) -> tuple[Survivors, Survivors]:
     """Return what the client lacks of the server's rows, and the server of the client's, after churn is taken off."""
     look, near = ends.look, views[0]
-    apart, time_wait = seconds_apart(look, near.look), closed_lately(ends, near)
-    new, turned = ([], 0) if rows.virtual else client_only(ends, living)
+    apart, time_wait = seconds_apart(look, near.look), closed_lately(ends, near, rows.virtual)
+    elsewhere = rows.virtual.count - rows.virtual.matched if rows.virtual else 0
+    here, there = ends.shown.unnamed.get(ends.way, 0), near.unnamed.get(ends.way, 0)
+    new, turned = client_only(ends, living)
     lasting = [living[port] for port in new if all(view.holds((*ends.way, port)) for view in views[1:])]
     lost = survivors(
         rows.absent,
         look.sockets.last_received,
         persistent(ends, server, [view.look for view in views]) - rows.proven if rows.absent else (),
         Turnover(
-            reverse=len(new) + turned,
+            reverse=len(new) + turned + elsewhere,
             time_wait=time_wait,
             apart=apart,
             opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, near.look.taken),
+            unnamed=max(0, there - here),
         ),
     )
     stranded = survivors(
@@ -107,12 +119,18 @@ def _lost_and_stranded(
             time_wait=time_wait,
             apart=apart,
             opened=opened_meanwhile(None, ends.client, near.look.taken, look.taken),
+            unnamed=max(0, here - there),
         ),
     )
     if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
         reason = "the server's table shows some of its ports cut, or names for them: they may be there"
         stranded = Survivors(count=0, rows=(), unproven=stranded.unproven | {reason: stranded.count}, because=())
-    if fleeting := len(new) - len(lasting):
+    if rows.virtual and elsewhere:
+        reason = f"to {rows.virtual.endpoint}, behind which another server may have them"
+        stranded = replace(stranded, unproven=stranded.unproven | {reason: elsewhere})
+    if not ends.rows and not look.covers(ends.server_address):
+        stranded = Survivors(count=0, rows=(), unproven={f"{HALF} of the server": len(new)}, because=())
+    elif fleeting := len(new) - len(lasting):
         reason = "not in every look at the client: opened or closed between them"
         stranded = replace(stranded, unproven=stranded.unproven | {reason: fleeting})
     return lost, stranded
@@ -133,11 +151,12 @@ def client_only(ends: Ends, living: Mapping[int, int]) -> tuple[list[int], int]:
     return new, len(unknown) - len(new)
 
 
-def closed_lately(ends: Ends, near: View) -> int | None:
+def closed_lately(ends: Ends, near: View, virtual: Virtual | None = None) -> int | None:
     """Return how many connections of a direction are in TIME-WAIT at either end; None if a table would not show it."""
     if not (ends.look.sockets.shows_time_wait and near.table.shows_time_wait):
         return None
-    return ends.shown.closed.get(ends.way, 0) + near.closed.get(ends.way, 0)
+    ways = (ends.way, *(virtual.ways if virtual else ()))
+    return ends.shown.closed.get(ends.way, 0) + sum(near.closed.get(way, 0) for way in ways)
 
 
 def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
@@ -163,12 +182,15 @@ def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
     return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
 
 
-def _lacked(ends: Ends, ghosts: Survivors, on_path: Sequence[Box]) -> int:
-    if not on_path or ghosts.rows is None:
+def _lacked(ends: Ends, ghosts: Survivors, rows: Sorted) -> int:
+    """Return how many ghosts a box lacks. A table that lacks most of the living, too, is cut, or of another path."""
+    if not rows.on_path or ghosts.rows is None:
         return 0
     ports = ends.look.sockets.remote_port
+    alive = [(*ends.way, ports[row]) for row, _ in rows.matched]
+    whole = [box for box in rows.on_path if 2 * sum(map(box.carries, alive)) >= len(alive)]
     keys: Iterable[Key] = ((ends.server_address, ends.server_port, ends.client, ports[row]) for row in ghosts.rows)
-    return sum(any(key not in box.flows for box in on_path) for key in keys)
+    return sum(any(key not in box.flows for box in whole) for key in keys)
 
 
 def _first_unanswered(near: View, rows: Sorted) -> tuple[float, ...]:

@@ -10,8 +10,15 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
-from ldapdiag.evidence.sockets import TcpState, Timer
-from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES, KERNEL_KEEPALIVE_TIME
+from ldapdiag.evidence.sockets import Timer
+from ldapdiag.servers.kernel import (
+    KEEPALIVE_INTERVAL,
+    KEEPALIVE_PROBES,
+    KEEPALIVE_TIME,
+    KERNEL_KEEPALIVE_INTERVAL,
+    KERNEL_KEEPALIVE_PROBES,
+    KERNEL_KEEPALIVE_TIME,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,22 +60,21 @@ class GhostLifetime:
         ends = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
         if self.keepalive_seconds is not None:
             ends.append(f"keepalive {self.keepalive_seconds} s and {self.probing_seconds} s of probes")
-        unless = (
-            "" if self.idle_timeout_seconds is not None else "at most "
-        )  # an idle timeout we do not know may be sooner
-        return f"a dead connection lives {unless}{self.seconds} s today ({', '.join(ends)})"
+        # An idle timeout that nobody knows may end it sooner.
+        most = "at most " if self.idle_timeout_seconds is None else ""
+        return f"a dead connection lives {most}{self.seconds} s today ({', '.join(ends)})"
 
 
-def live(server: DirectoryServer, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
+def measure_lifetime(server: DirectoryServer, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
     """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
     proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
     idle, idle_source = _of_proxy(proxy) if proxy else _idle_timeout(server)
     on, seconds, source = _probes(server, host)
     if on is None and seconds is None:
-        source = "neither its configuration nor its sockets' timers are in the evidence"
+        source = "neither the server's configuration nor its sockets' timers are in the evidence"
     kernel = server.kernel
-    interval = (kernel and kernel.number("net.ipv4.tcp_keepalive_intvl")) or KERNEL_KEEPALIVE_INTERVAL
-    probes = (kernel and kernel.number("net.ipv4.tcp_keepalive_probes")) or KERNEL_KEEPALIVE_PROBES
+    interval = (kernel and kernel.number(KEEPALIVE_INTERVAL)) or KERNEL_KEEPALIVE_INTERVAL
+    probes = (kernel and kernel.number(KEEPALIVE_PROBES)) or KERNEL_KEEPALIVE_PROBES
     return GhostLifetime(
         host=server.host,
         idle_timeout_seconds=idle,
@@ -89,7 +95,10 @@ def _probes(server: DirectoryServer, host: Host) -> tuple[bool | None, int | Non
     if on is None and configuration is not None and configuration.keepalive is False:
         return False, None, f"{configuration.origin.path} switches keepalives off"
     set_so = configuration is not None and (configuration.keepalive or configuration.keepalive_seconds is not None)
-    if not (on or set_so) and product is not None and not product.defaults.sends_keepalives(server.version):
+    sends = product.defaults.sends_keepalives(server.version) if product is not None else True
+    if on is None and sends is False:
+        return False, None, f"{server.identity} has no keepalives"
+    if not (on or set_so) and not sends:
         return None, None, f"whether {server.identity} switches keepalives on is not known"
     return on, *_keepalive(server)
 
@@ -101,13 +110,8 @@ def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
     """
     if host.now is None or (timers := host.now.sockets.timer) is None:
         return None
-    table = host.now.sockets
-    running = {
-        timer
-        for timer, state, port in zip(timers, table.state, table.local_port, strict=True)
-        if state is TcpState.ESTABLISHED and port in ports and timer in {Timer.OFF, Timer.KEEPALIVE}
-    }
-    return Timer.KEEPALIVE in running if running else None
+    shown = {timers[row] for row in host.now.sockets.established_at(ports)} & {Timer.OFF, Timer.KEEPALIVE}
+    return Timer.KEEPALIVE in shown if shown else None
 
 
 def _of_proxy(timeouts: BoxTimeouts) -> tuple[int | None, str]:
@@ -126,7 +130,7 @@ def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
     if product is not None and (why := product.ignores_idle_timeout(server.version)):
         return 0, why
     if configuration is None or product is None:
-        return None, "its configuration is not in the evidence"
+        return None, "the server's configuration is not in the evidence"
     if configuration.idle_timeout_seconds is not None:
         return configuration.idle_timeout_seconds, configuration.origin.path
     default = product.defaults.idle_timeout_seconds(server.version) if configuration.complete else None
@@ -145,6 +149,6 @@ def _keepalive(server: DirectoryServer) -> tuple[int | None, str]:
     own = product.defaults.keepalive_seconds(server.version)
     if own is not None:
         return own, f"the default of {server.identity}"
-    if server.kernel and (time := server.kernel.number("net.ipv4.tcp_keepalive_time")):
-        return time, "net.ipv4.tcp_keepalive_time of its host"
+    if server.kernel and (time := server.kernel.number(KEEPALIVE_TIME)):
+        return time, f"{KEEPALIVE_TIME} of its host"
     return KERNEL_KEEPALIVE_TIME, "the kernel's default"

@@ -49,7 +49,8 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
     if not table.shows_connections:
         return "lists listening sockets only"
     ends = set(zip(table.local_port, table.state, strict=True))
-    if any(port in ports and state is TcpState.UNKNOWN for port, state in ends):
+    states = {state for port, state in ends if port in ports}
+    if TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
         return (
             "shows no states, or some in words that are not known here (ss was asked for one state only, BSD's netstat "
             "for -T, -x or -R, lsof -F without T)"

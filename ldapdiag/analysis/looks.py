@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_exact
 from ldapdiag.evidence.sockets import BLANK, Column, Key, SocketTable, TcpState
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class Look:
     unreadable: int = 0
     """Lines that were not understood in the best read telling: as many sockets may be missing here."""
 
+    def covers(self, address: str) -> bool:
+        """Tell whether this shows all sockets with an address: dual-stack programs keep IPv4 ones in /proc/net/tcp6."""
+        return 6 in self.sockets.families and (":" in address or 4 in self.sockets.families)
+
 
 def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
     """Return the looks at one host, in order of time; those of unknown time come last, by folder.
@@ -56,11 +61,12 @@ def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
     tellings = sorted(
         _summed(_uncut(tables)), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
     )
+    tellings, exact = _without_doubles(tellings)
     origins = tuple(sorted(table.origin.path for table in tables))
     return Look(
         taken=taken,
         sockets=tellings[0] if len(tellings) == 1 else united(tellings),
-        wavering=wavering(tellings),
+        wavering=wavering(exact),
         tellings=tuple(sorted({table.telling for table in tables})),
         origins=origins,
         selected=not any(table.has_header for table in tables),
@@ -92,6 +98,49 @@ def _summed(tables: Sequence[SocketTable]) -> list[SocketTable]:
     return [*whole, united(halves)] if len(halves) > 1 else [*whole, *halves]
 
 
+def _without_doubles(tellings: list[SocketTable]) -> tuple[list[SocketTable], list[SocketTable]]:
+    """Take out rows that an exact telling shows, too, and would count twice; return also what may be compared."""
+    rough = [inexact(telling) for telling in tellings]
+    exact = [telling for telling, rows in zip(tellings, rough, strict=True) if not rows]
+    if len(exact) == len(tellings):
+        return tellings, tellings
+    if any(map(is_whole, exact)):
+        return [without(telling, rows) for telling, rows in zip(tellings, rough, strict=True)], exact
+    ports = {key[1::2] for telling in exact for key in telling.keys()}  # noqa: SIM118  not a mapping
+    kept = [
+        without(
+            telling,
+            frozenset(row for row in rows if (telling.local_port[row], telling.remote_port[row]) in ports),
+        )
+        for telling, rows in zip(tellings, rough, strict=True)
+    ]
+    return kept, kept
+
+
+def inexact(table: SocketTable) -> frozenset[int]:
+    """Return the rows that only resemble a socket: an end is cut, or has a name instead of an address or a port."""
+    addresses = {address for address in {*table.local_address, *table.remote_address} if not is_exact(address)}
+    if not addresses and UNKNOWN_PORT not in table.local_port and UNKNOWN_PORT not in table.remote_port:
+        return frozenset()
+    return frozenset(
+        row
+        for row, (local, port, remote, remote_port) in enumerate(table.keys())
+        if local in addresses or remote in addresses or UNKNOWN_PORT in {port, remote_port}
+    )
+
+
+def without(table: SocketTable, rows: frozenset[int]) -> SocketTable:
+    """Return a table without some of its rows."""
+    if not rows:
+        return table
+    names = ("local_address", "local_port", "remote_address", "remote_port", "state", *OPTIONAL)
+    kept = [row for row in range(len(table)) if row not in rows]
+    columns: dict[str, Any] = {
+        name: [column[row] for row in kept] for name in names if (column := getattr(table, name)) is not None
+    }
+    return replace(table, **columns)
+
+
 def wavering(tellings: Sequence[SocketTable]) -> frozenset[Key]:
     """Return the established rows on which whole tellings disagree."""
     whole = [table for table in tellings if is_whole(table)]
@@ -106,9 +155,11 @@ def wavering(tellings: Sequence[SocketTable]) -> frozenset[Key]:
 
 
 def is_whole(table: SocketTable) -> bool:
-    """Tell whether a telling shows every established socket: not one program's, one family's, or listeners alone."""
-    only_listeners = len(table) > 0 and all(state is TcpState.LISTEN for state in table.state)
-    return table.shows_all_programs and len(table.families) > 1 and table.has_header and not only_listeners
+    """Tell whether a telling shows every established socket: not one program's, family's or state's, or listeners."""
+    only_listeners = all(state is TcpState.LISTEN for state in table.state)
+    has_states = TcpState.UNKNOWN not in table.state
+    whole = table.shows_all_programs and len(table.families) > 1 and table.has_header
+    return whole and has_states and not only_listeners
 
 
 def united(tellings: Sequence[SocketTable]) -> SocketTable:
@@ -126,6 +177,8 @@ def united(tellings: Sequence[SocketTable]) -> SocketTable:
             place = row_of.setdefault((key, listeners[key]), len(row_of))
             if place == len(columns["state"]):
                 columns["state"].append(state)
+            elif columns["state"][place] is TcpState.UNKNOWN:
+                columns["state"][place] = state
             places.append(place)
         seconds.append((table, places))
     for column in OPTIONAL:

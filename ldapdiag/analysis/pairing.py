@@ -18,10 +18,10 @@ from ldapdiag.analysis.views import Client, Shown
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
-from ldapdiag.evidence.sockets import SocketTable, TcpState
+from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from ldapdiag.analysis.looks import Look
 
@@ -56,6 +56,7 @@ class Clients:
     def __init__(self, hosts: tuple[Host, ...], server: DirectoryServer) -> None:
         self._owners: dict[str, list[Client]] = defaultdict(list)
         self._astray: dict[tuple[str, int], dict[int, set[str]]] = {}
+        self._unseen: dict[tuple[str, int], int] = {}
         known = [Client(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.views]
         for client in self.all:
@@ -80,10 +81,38 @@ class Clients:
                         found[port].add(client.host.host)
         return self._astray[endpoint]
 
+    def shared(self, ends: Ends, server: Host) -> set[int]:
+        """Return the client ports of a direction that other hosts with the server's address have established (DSR)."""
+        others = [owner for owner in self._owners.get(ends.server_address, ()) if owner.host is not server]
+        return {
+            key[3]
+            for other in others
+            for key, state in zip(other.latest.table.keys(), other.latest.table.state, strict=True)
+            if key[:3] == ends.way and state is TcpState.ESTABLISHED
+        }
+
     def speak_for(self, address: str, server_address: str, port: int) -> bool:
         """Tell whether an address has an owner with connections of its own to this endpoint; loopback always has."""
         owners = self._owners.get(address, [])
         return is_loopback(address) or any(owner.ways_to(server_address, port) for owner in owners)
+
+    def disowned(self, address: str, server_address: str, port: int, ports: Collection[int]) -> int:
+        """Return how many of an address's connections to this endpoint its owners do not have themselves."""
+        way = (server_address, port, address)
+        own = [view.sockets.get(way, {}) for owner in self._owners.get(address, []) for view in owner.views]
+        return 0 if is_loopback(address) else sum(not any(one in view for view in own) for one in ports)
+
+    def unseen(self, ends: Ends) -> int:
+        """Return how many connections to this endpoint hosts have of which the server shows none at all."""
+        endpoint = ends.server_address, ends.server_port
+        if endpoint not in self._unseen:
+            self._unseen[endpoint] = sum(
+                len(client.latest.established(way))
+                for client in self.all
+                if _is_unseen(client, ends)
+                for way in client.ways_to(*endpoint)
+            )
+        return self._unseen[endpoint]
 
     def owners(self, address: str) -> int:
         """Return how many hosts own an address; more than one is a virtual address."""
@@ -124,16 +153,17 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
     client = clients.owner(ends.client, server)
     proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
     if translator is not None and not (proxy and client and _dials(client, ends)):
-        joined = join_through(ends, translator, clients.all)
+        joined = join_through(ends, translator, clients.all, client)
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, None)) if proxy else joined
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
-        joined = join(ends, server, client, boxes, strays(ends, client, clients))
+        joined = join(ends, server, client, boxes, strays(ends, client, clients), clients.shared(ends, server))
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, client)) if proxy else joined
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
         server_port=ends.server_port,
         server_count=len(ends.rows),
+        boxes=tuple(box.host for box in boxes if any(map(box.carries, ends.keys()))),
         origins=ends.look.origins,
         missing=_unread(ends, client, clients, boxes),
     )
@@ -162,12 +192,18 @@ def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing
             return Missing(reason=reason)
     table = ends.look.sockets
     endpoint = ends.server_address, ends.server_port
-    seen = {
-        key[2]
-        for key, state in zip(table.keys(), table.state, strict=True)
-        if state is TcpState.ESTABLISHED and key[:2] == endpoint
+    seen: dict[str, list[int]] = defaultdict(list)
+    for key, state in zip(table.keys(), table.state, strict=True):
+        if state is TcpState.ESTABLISHED and key[:2] == endpoint:
+            seen[key[2]].append(key[3])
+    dialled = clients.unseen(ends)
+    # An address whose owner lacks about as many as others have unseen may stand in for them; one of many ghosts not.
+    peers = {
+        address
+        for address, ports in seen.items()
+        if not clients.speak_for(address, *endpoint)
+        or 0 < dialled <= 2 * clients.disowned(address, *endpoint, ports) <= 4 * dialled
     }
-    peers = {address for address in seen if not clients.speak_for(address, *endpoint)}
     if not peers:
         return None
     return Missing(
@@ -190,11 +226,18 @@ def _shows_one_program(ends: Ends, owner: Client) -> bool:
 def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
     """Tell whether the owner of a peer address seems to stand in for others.
 
-    It has no connection of its own to the server, while another host has some and the server shows none of them.
+    Other hosts have connections of which the server shows none, and it has none of its own, or lacks no more than they
+    have.
     """
-    if owner.ways_to(ends.server_address, ends.server_port):
+    if owner.latest.table.cuts_ports or ends.look.sockets.cuts_ports:
+        return False  # what seems unseen may stand there with its port cut
+    if not (unseen := clients.unseen(ends)):
         return False
-    return any(_is_unseen(client, ends) for client in clients.all)
+    if not owner.ways_to(ends.server_address, ends.server_port):
+        return True
+    own_ports = ends.look.sockets.remote_port
+    unexplained = {own_ports[row] for row in ends.rows} - strays(ends, owner, clients)
+    return 0 < clients.disowned(ends.client, ends.server_address, ends.server_port, unexplained) <= unseen
 
 
 def _is_unseen(client: Client, ends: Ends) -> bool:
@@ -225,10 +268,10 @@ def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box
     aside = f" ({'; '.join(carried)})" if carried else ""
     if owner is not None and _shows_one_program(ends, owner):
         reason = f"the only table of {owner.host.host} shows one program's sockets, not those of its clients there"
-        return Missing(reason=reason, lacks=(SocketTable.kind,), how="there: ss -tanoi > sockets.txt")
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"there: {TAKE_TABLE}")
     if not (is_exact(ends.client) and is_exact(ends.server_address)):
         reason = f"the table cut this address, or shows a name instead{aside}: only ports could be joined"
-        return Missing(reason=reason, lacks=(SocketTable.kind,), how="take it again: ss -tanoi, or netstat -anW")
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"take it again: {TAKE_TABLE} (or netstat -anW)")
     if owner is not None:
         reason = f"{ends.client} seems to stand in for other hosts (address translation){aside}"
         return Missing(reason=reason, lacks=(FlowTable.kind,), how=f"on {ends.client}, as root: conntrack -L")
@@ -239,5 +282,5 @@ def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box
     return Missing(
         reason=reason,
         lacks=(SocketTable.kind,),
-        how=f"on {ends.client}: ss -tanoi > sockets.txt (if it is a box that translates addresses: conntrack -L)",
+        how=f"on {ends.client}: {TAKE_TABLE} (if it is a box that translates addresses: conntrack -L)",
     )

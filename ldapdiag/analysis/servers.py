@@ -9,11 +9,10 @@ from typing import Any, ClassVar, TypeVar
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.listeners import served_ports, unfit_because
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.family import Family, ServerIdentity, Version
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.sockets import TcpState
 from ldapdiag.servers import Product, product_of
 
 T = TypeVar("T")
@@ -24,7 +23,7 @@ class DirectoryServer:
     """A host that serves LDAP, with the facts about its server. None: not in the evidence."""
 
     kind: ClassVar[str] = "directory-server"
-    how: ClassVar[str] = "the server's socket table (ss -tanoi), its cn=monitor or its configuration"
+    how: ClassVar[str] = "on the server: its socket table (ss -tanoiep), its cn=monitor or its configuration"
 
     host: str
     identity: ServerIdentity | None = None
@@ -51,7 +50,7 @@ class DirectoryServer:
         return self.identity.family if self.identity else None
 
     @property
-    def version(self) -> tuple[int, ...]:
+    def version(self) -> Version:
         """Return the server's version; empty when unknown."""
         return self.identity.version if self.identity else ()
 
@@ -154,8 +153,4 @@ def _identity(
 def _established(host: Host, ports: frozenset[int]) -> int | None:
     if host.now is None or unfit_because(host.now.sockets, ports):
         return None
-    table = host.now.sockets
-    return sum(
-        port in ports and state is TcpState.ESTABLISHED
-        for port, state in zip(table.local_port, table.state, strict=True)
-    )
+    return len(host.now.sockets.established_at(ports))

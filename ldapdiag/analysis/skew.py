@@ -40,6 +40,8 @@ class Turnover:
     """Seconds between the tables; None when a time is unknown."""
     opened: int | None = 0
     """How many of the absent ones may have been opened after the other table was taken; None: nothing bounds it."""
+    unnamed: int = 0
+    """Rows of the other table whose port is a name without a number: any of the absent ones may be among them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +96,15 @@ def survivors(
 
 
 def churn_of(absent: int, turnover: Turnover) -> Churn:
-    """Return the tightest bound on churn between two tables.
+    """Return the tightest bound on churn between two tables, and on rows that only seem to be absent.
 
     TIME-WAIT and turnover bound what has closed. An application that only opens connections leaves neither: a table
     that was taken after the other end's needs a bound on openings as well.
     """
     closed = closings_of(absent, turnover)
+    if turnover.unnamed:
+        because = f"{turnover.unnamed} have a name for a port at the other end (taken without -n); {closed.because}"
+        closed = Churn(budget=closed.budget + turnover.unnamed, because=because)
     if turnover.opened is None:
         because = f"they may have been opened after the other end's table was taken; {closed.because}"
         return Churn(budget=inf, because=because)
@@ -116,7 +121,7 @@ def closings_of(absent: int, turnover: Turnover) -> Churn:
         bounds.append(
             Churn(
                 budget=SAFETY * turnover.reverse,
-                because=f"churn would show at both ends, but only {turnover.reverse} are new at the other end",
+                because=f"churn would show at both ends, but {turnover.reverse or 'none'} of the other end's are new",
             )
         )
     if turnover.time_wait == 0:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.boxes import Box
 from ldapdiag.analysis.direction import Ends
-from ldapdiag.analysis.views import View
-from ldapdiag.evidence.addresses import UNKNOWN_PORT, endpoint
+from ldapdiag.analysis.views import View, Way
+from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
 
+HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
+
+CUT_OR_NAMED = "the server's table shows their port cut, or a name for it (take it with -n, without -A)"
+
 VIRTUAL_SHARE = 0.05
 """A virtual address is believed when at least this share of the client's connections to it end at the server."""
+
+VIRTUAL_PAIRS = 3
+"""Beside other matches, or on a port that is not LDAP's, fewer are chance, unless they explain everything."""
 
 CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
 """States in which the client has sent its FIN and waits for the ACK."""
@@ -25,11 +32,14 @@ CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
 
 @dataclass(frozen=True, slots=True)
 class Virtual:
-    """A virtual address the client dials instead of the server's own."""
+    """The virtual addresses the client dials instead of the server's own, or beside it."""
 
     endpoint: str
+    ways: tuple[Way, ...]
     count: int
-    """The client's established connections to it."""
+    """The client's established connections to them."""
+    matched: int
+    """Those of them that end at this server."""
 
 
 @dataclass(slots=True)
@@ -40,6 +50,8 @@ class Sorted:
     """(server row, client row in the nearest view)"""
     leftover: list[tuple[int, int]] = field(default_factory=list)
     absent: list[int] = field(default_factory=list)
+    unnamed: list[int] = field(default_factory=list)
+    """Of a client's port that the server's table gives a name nobody knows the number of."""
     lately: list[int] = field(default_factory=list)
     """At the client in a look before the server's, and no longer in the one after."""
     closing: int = 0
@@ -55,12 +67,15 @@ def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: st
     """Sort the rows, the nearest view first, and spare every absent one that something else explains."""
     boxes = tuple(boxes)
     rows = sort_rows(ends, views)
+    _sort_unnamed(ends, rows, views[0])
     rows.virtual = match_by_endpoint(ends, rows, views[0])
     rows.on_path = tuple(box for box in boxes if box.whole and any(map(box.carries, ends.keys())))
     rows.proven = _judge_lately(ends, rows)
     _spare_carried(ends, rows, boxes, client)
     _spare_wavering(ends, rows)
     _spare_strays(ends, rows, strays)
+    _spare_stateless(rows, views[0])
+    _spare_half(ends, rows, views[0])
     _spare_unreadable(rows, views[0])
     _spare_cut(ends, rows, views[0])
     return rows
@@ -79,9 +94,7 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     for row in ends.rows:
         port = ports[row]
         if port == UNKNOWN_PORT:
-            rows.unproven[
-                "the server's table shows their port cut, or a name for it (take it with -n, without -A)"
-            ] += 1
+            rows.unnamed.append(row)
             continue
         found = row_of.get(port)
         if found is not None and states[found] is TcpState.ESTABLISHED:
@@ -92,6 +105,8 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
             (rows.lately if any(view.holds((*ends.way, port)) for view in before) else rows.absent).append(row)
         elif states[found] in CLOSING and near.retransmits(found):
             rows.leftover.append((row, found))
+        elif states[found] in CLOSING and not (near.table.timer and near.table.timer[found]):
+            rows.unproven["closing at the client, whose table does not show whether anybody answers (ss -tano)"] += 1
         elif states[found] is TcpState.UNKNOWN:
             rows.unproven["in a table of the client that shows no states"] += 1
         else:
@@ -99,28 +114,62 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     return rows
 
 
+def _sort_unnamed(ends: Ends, rows: Sorted, near: View) -> None:
+    """Match ports that are names at both ends by their number; of others nobody can say which they are."""
+    if not rows.unnamed:
+        return
+    named = not (near.table.cuts_ports or ends.look.sockets.cuts_ports)
+    if named and len(rows.unnamed) <= near.unnamed.get(ends.way, 0):
+        rows.matched.extend((row, None) for row in rows.unnamed)
+    else:
+        rows.unproven[CUT_OR_NAMED] += len(rows.unnamed)
+
+
 def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
-    """Match absent rows by the client's own address and port alone, where it dials a virtual address (VIP, DNAT)."""
-    if not rows.absent or rows.matched:
+    """Match absent rows by the client's own address and port alone, where it dials virtual addresses (VIP, DNAT).
+
+    It may dial several, and the server's own address as well.
+    """
+    if not rows.absent:
         return None
     wanted = {ends.look.sockets.remote_port[row]: row for row in rows.absent}
-    found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    found = _dialled_elsewhere(ends, near, wanted)
+    ways: list[Way] = []
+    for way in sorted(found, key=lambda way: (-len(found[way]), way)):
+        pairs = [(row, there) for row, there in found[way] if ends.look.sockets.remote_port[row] in wanted]
+        few = len(pairs) < min(VIRTUAL_PAIRS, len(wanted))
+        if few and (rows.matched or way[1] not in {*LDAP_PORTS, ends.server_port}):
+            continue
+        if pairs and _is_more_than_chance(ends, len(pairs), len(near.established(way))):
+            ways.append(way)
+            rows.matched.extend(pairs)
+            wanted = {port: row for port, row in wanted.items() if row not in dict(pairs)}
+    if not ways:
+        return None
+    matched, rows.absent = len(rows.absent) - len(wanted), list(wanted.values())
+    count = sum(len(near.established(way)) for way in ways)
+    return Virtual(" and ".join(endpoint(*way[:2]) for way in ways), tuple(ways), count, matched)
+
+
+def _dialled_elsewhere(ends: Ends, near: View, wanted: Mapping[int, int]) -> dict[Way, list[tuple[int, int]]]:
+    """Return the client's established connections to other endpoints that come from wanted ports, by way.
+
+    What the server shows as it is dialled (on another of its ports) is not translated.
+    """
+    found = {}
     for way in near.sockets:
-        if way[2] == ends.client and (
-            pairs := [(wanted[port], row) for port, row in near.established(way).items() if port in wanted]
-        ):
-            found[way[:2]] = pairs
-    if not found:
-        return None
-    dialled, pairs = max(found.items(), key=lambda item: (len(item[1]), item[0]))
-    count = len(near.established((*dialled, ends.client)))
+        if way[2] == ends.client and way != ends.way:
+            common = {port: row for port, row in near.established(way).items() if port in wanted}
+            pairs = [(wanted[port], common[port]) for port in ends.shown.lacks(way, common)]
+            if pairs:
+                found[way] = pairs
+    return found
+
+
+def _is_more_than_chance(ends: Ends, pairs: int, dialled: int) -> bool:
+    """Tell whether so many of the client's connections to an endpoint share a port with one of the server's."""
     by_chance = 3 * len(ends.rows) / EPHEMERAL_PORTS
-    if len(pairs) < max(VIRTUAL_SHARE, by_chance) * count or not all(near.table.local_port[row] for _, row in pairs):
-        return None
-    rows.matched.extend(pairs)
-    taken = {row for row, _ in pairs}
-    rows.absent = [row for row in rows.absent if row not in taken]
-    return Virtual(endpoint(*dialled), count)
+    return pairs >= max(VIRTUAL_SHARE, by_chance) * dialled
 
 
 def _judge_lately(ends: Ends, rows: Sorted) -> set[int]:
@@ -179,6 +228,21 @@ def _spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
     rows.absent = kept
 
 
+def _spare_stateless(rows: Sorted, near: View) -> None:
+    """Spare absent rows when the client's table shows sockets of one state, which need not be the established ones."""
+    states = near.table.state
+    if rows.absent and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
+        rows.unproven["the client's table shows one state, and not which: take it with ss -tan"] += len(rows.absent)
+        rows.absent = []
+
+
+def _spare_half(ends: Ends, rows: Sorted, near: View) -> None:
+    """Spare absent rows when only one of /proc/net/tcp and tcp6 was read, and the other may hold all of them."""
+    if rows.absent and not rows.matched and not near.look.covers(ends.client):
+        rows.unproven[f"{HALF}, and its programs' sockets may be in the other"] += len(rows.absent)
+        rows.absent = []
+
+
 def _spare_unreadable(rows: Sorted, near: View) -> None:
     """Spare absent rows when the client's table has as many lines that nobody could read."""
     if 0 < len(rows.absent) <= near.look.unreadable:
@@ -192,6 +256,7 @@ def _spare_cut(ends: Ends, rows: Sorted, near: View) -> None:
     if not near.table.cuts_ports or not rows.absent:
         return
     address, _, client = ends.way
-    if UNKNOWN_PORT in near.sockets.get(ends.way, {}) or (address, UNKNOWN_PORT, client) in near.sockets:
+    elsewhere = (address, UNKNOWN_PORT, client)
+    if near.unnamed.get(ends.way) or near.unnamed.get(elsewhere) or elsewhere in near.sockets:
         rows.unproven["the client's table cuts ports (take it without -A): they may be there"] += len(rows.absent)
         rows.absent = []

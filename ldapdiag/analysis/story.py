@@ -1,4 +1,4 @@
-"""Story: what the path does to connections, in sentences for a person."""
+"""Story: what the path and the server do to resting connections, in sentences for a person."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from ldapdiag.analysis.proof import proof_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ldapdiag.analysis.advice import IdleAdvice
     from ldapdiag.analysis.idle import IdleBounds
+    from ldapdiag.analysis.servers import DirectoryServer
 
 
 def clients_of(direction: Direction) -> str:
@@ -35,22 +37,43 @@ def of_ghosts(
             f"{' and '.join(_signs(direction))})."
         )
     else:
-        yield f"Whether packets between {clients} and {server} are dropped silently or answered by a reset is unknown."
+        yield f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
     path = bounds.of(direction.client) if bounds else None
     if path is not None and path.upper_seconds is not None:
-        yield f"{'Its proxy closes both ends' if path.tells else 'It forgets'} after {path.words}: {path.source}."
+        yield f"{'Its proxy closes both ends' if path.tells else 'The path forgets'} after {path.words}: {path.source}."
     if owners and len(owners) == 1:
         yield f"All {direction.ghosts} belong to {next(iter(owners))}."
     elif owners:
         yield f"They belong to {', '.join(f'{account} ({count})' for account, count in owners.items())}."
     if direction.join is not Join.FOUR_TUPLE:
+        key = f"{direction.join.words} ({direction.join})"
         between = f"{direction.translated_by} stands between ({direction.path.words})"
-        yield f"The ends were joined by {direction.join}; {between}."
+        yield f"{between}: the ends were joined by {key}."
     yield proof_of(direction).because
     if direction.skew_excluded:
         yield f"Not churn: {'; '.join(direction.skew_excluded)}."
     if direction.unproven:
         yield f"Not counted: {reasons(direction.unproven)}."
+
+
+def of_idling(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
+    """Yield how long connections may rest on the path, do rest, and whom the server's idle timeout spares."""
+    yield from of_paths(bounds)
+    if advice.longest_rest is not None:
+        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
+    else:
+        yield "How long living connections rest is unknown: no table shows ages (ss -i)."
+    if advice.hurried:
+        yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
+    if server.product is not None:
+        yield server.product.defaults.EXEMPTION
+        if why := server.product.ignores_idle_timeout(server.version):
+            yield f"Whatever is set, {why}."
+        if server.product.defaults.enforces_idle_only_under_activity(server.version):
+            yield (
+                "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
+                "December 2023): on a quiet night it closes none."
+            )
 
 
 def of_paths(bounds: IdleBounds | None) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
+from ldapdiag.analysis.sorting import CUT_OR_NAMED
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState
@@ -15,72 +17,105 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.boxes import Box
+    from ldapdiag.analysis.boxes import Box, Flow
     from ldapdiag.analysis.views import Client
 
 
-def join_through(ends: Ends, box: Box, clients: Sequence[Client]) -> Direction:
-    """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost."""
+@dataclass(slots=True)
+class Followed:
+    """The server's rows of a direction, by where the box's flows lead."""
+
+    matched: list[int] = field(default_factory=list)
+    absent: list[int] = field(default_factory=list)
+    unproven: Counter[str] = field(default_factory=Counter)
+    hosts: set[str] = field(default_factory=set)
+    closing: int = 0
+
+    def match(self, row: int, client: Client | None) -> None:
+        """Take a row whose other end lives, at this host if it is known."""
+        self.matched.append(row)
+        if client is not None:
+            self.hosts.add(client.host.host)
+
+
+def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None = None) -> Direction:
+    """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost.
+
+    The owner of the address has connections of its own, which a list of translated flows alone does not hold.
+    """
     table, proxy = ends.look.sockets, box.relay is Relay.PROXY
-    owners = {address: client for client in clients for address in client.host.addresses}
-    absent: list[int] = []
-    unproven: Counter[str] = Counter()
-    matched: list[int] = []
-    hosts: set[str] = set()
-    closing = 0
-    for row, key in zip(ends.rows, ends.keys(), strict=True):
-        if key[3] == UNKNOWN_PORT:
-            unproven["the server's table shows their port cut, or a name for it (take it with -n, without -A)"] += 1
-            continue
-        flow = box.flows.get(key)
-        if flow is None:
-            absent.append(row)
-            continue
-        client = owners.get(flow.client[0])
-        address, port, dialled, dialled_port = flow.client
-        if proxy and box.carries(key):
-            matched.append(row)  # its own leg lives; what became of the client's is held.py's
-            hosts.update([client.host.host] if client else [])
-        elif client is None:
-            unproven[f"carried by {box.host} for {address}, whose table was not read"] += 1
-        elif any(view.holds((dialled, dialled_port, address, port)) for view in client.views):
-            matched.append(row)
-            hosts.add(client.host.host)
-        elif box.carries(key):
-            hosts.add(client.host.host)
-            unproven[f"carried by {box.host}, but not in the table of {client.host.host} (a container, or churn)"] += 1
-        else:
-            closing += 1
-    apart = ends.look.taken.seconds_apart(box.taken) if ends.look.taken and box.taken else None
-    opened = opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, box.taken)
-    turnover = Turnover(reverse=0, time_wait=_closed(ends, box), apart=apart, opened=opened)
-    if absent and (blind := _blind(ends, box)):
-        unproven[blind] += len(absent)
-        absent = []
-    lost = survivors(absent, table.last_received, (), turnover)
-    rest = idle_seconds(table, matched)
+    rows = follow(ends, box, clients, owner)
+    if rows.absent and (blind := _blind(ends, box)):
+        rows.unproven[blind] += len(rows.absent)
+        rows.absent = []
+    lost = survivors(rows.absent, table.last_received, (), _turnover(ends, box))
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
         server_port=ends.server_port,
-        client_hosts=tuple(sorted(hosts)),
+        client_hosts=tuple(sorted(rows.hosts)),
         server_count=len(ends.rows),
-        client_count=len(matched) if hosts or proxy else None,
-        matched=len(matched),
+        client_count=len(rows.matched) if rows.hosts or proxy else None,
+        matched=len(rows.matched),
         join=Join.BOX_TABLE,
         path=PathKind.PROXY if proxy else PathKind.NAT,
         translated_by=box.host,
         ghosts=lost.count,
         ghost_ports=None if lost.rows is None else tuple(sorted(table.remote_port[row] for row in lost.rows)),
-        closing=closing,
-        unproven=dict(sorted((unproven + Counter(lost.unproven)).items())),
+        closing=rows.closing,
+        unproven=dict(sorted((rows.unproven + Counter(lost.unproven)).items())),
         skew_excluded=lost.because,
         boxes=(box.host,),
         box_lacks=lost.count,
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
-        rests=tuple(rest),
+        rests=tuple(idle_seconds(table, rows.matched)),
         selected=ends.look.selected,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
+    )
+
+
+def follow(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None) -> Followed:
+    """Follow every row of the server through the box to its client."""
+    owners = {address: client for client in clients for address in client.host.addresses}
+    strays = _strays(ends, box, clients)
+    rows = Followed()
+    for row, key in zip(ends.rows, ends.keys(), strict=True):
+        flow = box.flows.get(key)
+        if key[3] == UNKNOWN_PORT:
+            rows.unproven[CUT_OR_NAMED] += 1
+        elif flow is not None:
+            _follow_flow(rows, row, flow, box, owners.get(flow.client[0]), carried=box.carries(key))
+        elif owner is not None and any(view.holds(key) for view in owner.views):
+            rows.match(row, owner)
+        elif key[3] in strays:
+            rows.unproven[f"open at another host from the same ports, which {box.host} does not show at all"] += 1
+        else:
+            rows.absent.append(row)
+    return rows
+
+
+def _follow_flow(rows: Followed, row: int, flow: Flow, box: Box, client: Client | None, *, carried: bool) -> None:
+    address, port, dialled, dialled_port = flow.client
+    if carried and box.relay is Relay.PROXY:
+        rows.match(row, client)  # its own leg lives; what became of the client's is held.py's
+    elif client is None:
+        rows.unproven[f"carried by {box.host} for {address}, whose table was not read"] += 1
+    elif any(view.holds((dialled, dialled_port, address, port)) for view in client.views):
+        rows.match(row, client)
+    elif carried:
+        rows.hosts.add(client.host.host)
+        rows.unproven[f"carried by {box.host}, but not in the table of {client.host.host} (a container, or churn)"] += 1
+    else:
+        rows.closing += 1
+
+
+def _turnover(ends: Ends, box: Box) -> Turnover:
+    look, taken = ends.look, box.taken
+    return Turnover(
+        reverse=_new(ends, box),
+        time_wait=_closed(ends, box),
+        apart=look.taken.seconds_apart(taken) if look.taken and taken else None,
+        opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, taken),
     )
 
 
@@ -91,6 +126,25 @@ def _blind(ends: Ends, box: Box) -> str | None:
     if not box.serves(ends.way):
         return f"the table of {box.host} holds no connection of this direction: it may be a selection, or no box of it"
     return None
+
+
+def _strays(ends: Ends, box: Box, clients: Sequence[Client]) -> set[int]:
+    """Return the ports of clients' connections to the server that the box lacks: its table is a selection."""
+    explained = {flow.client for flow in box.flows.values()}
+    endpoint = ends.server_address, ends.server_port
+    return {
+        port
+        for client in clients
+        for way in client.ways_to(*endpoint)
+        for port in client.latest.established(way)
+        if (way[2], port, *endpoint) not in explained
+    }
+
+
+def _new(ends: Ends, box: Box) -> int:
+    """Return how many connections of the direction the box carries that the server does not have (yet)."""
+    known = set(ends.keys())
+    return sum(key[:3] == ends.way and key not in known for key in box.flows if box.carries(key))
 
 
 def _closed(ends: Ends, box: Box) -> int | None:

@@ -10,10 +10,18 @@ from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.analysis.servers import DirectoryServer, merged_settings, own
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.remedy import Remedy, Where
 from ldapdiag.servers.haproxy import limit_rest, probe_clients
-from ldapdiag.servers.host_remedies import close_ghosts, kernel_keepalive, lengthen_box_timeout
+from ldapdiag.servers.host_remedies import (
+    advise_idle_timeout,
+    close_ghosts,
+    kernel_keepalive,
+    lengthen_box_timeout,
+    set_client_keepalive,
+)
+from ldapdiag.servers.kernel import KEEPALIVE_TIME
 
 LONGER = 4
 """A box should remember at least this many times the longest rest of a living connection."""
@@ -27,10 +35,11 @@ def treatments(
     advice: IdleAdvice,
     bounds: IdleBounds | None,
     pairing: Pairing | None = None,
+    kernels: tuple[KernelSettings, ...] = (),
 ) -> Iterator[Remedy]:
     """Yield what to do, each with its price."""
     yield from _drain(server, lifetime, advice, pairing)
-    yield from _cure(server, lifetime, advice)
+    yield from _cure(server, lifetime, advice, pairing, kernels)
     yield from _tidy(server, lifetime, advice, bounds)
     yield from _exempt(server)
 
@@ -45,20 +54,7 @@ def _drain(
         yield _named("drain", limit_rest(server.host, seconds))
         return
     if server.product is None:
-        yield _named(
-            "drain",
-            Remedy(
-                title=f"Set the server's idle timeout to {seconds} s",
-                target=server.host,
-                where=Where.SERVER,
-                kind=Kind.ADVICE,
-                text=f"Set the directory's idle timeout to {seconds} s (the evidence does not name the product).",
-                changes="Connections that rest longer are closed, dead ones among them.",
-                risk="A pool that rests longer must open a new connection.",
-                undo="Restore the former value.",
-                verify="The number of established connections falls.",
-            ),
-        )
+        yield _named("drain", advise_idle_timeout(server.host, seconds))
         return
     yield _named("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
     if (
@@ -77,7 +73,14 @@ def _close_proven(server: DirectoryServer, pairing: Pairing) -> Iterator[Remedy]
                 yield _named("drain", closing)
 
 
-def _cure(server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice) -> Iterator[Remedy]:
+def _cure(
+    server: DirectoryServer,
+    lifetime: GhostLifetime,
+    advice: IdleAdvice,
+    pairing: Pairing | None,
+    kernels: tuple[KernelSettings, ...],
+) -> Iterator[Remedy]:
+    """Yield keepalive in time at the server, and at each host whose connections died: either end's is enough."""
     if lifetime.proxy:
         yield _named("cure", probe_clients(server.host))
         return
@@ -88,14 +91,22 @@ def _cure(server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice) 
         yield _named("cure", server.product.remedies.set_keepalive(server.host, seconds, current, server.version))
     else:
         yield _named("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
+    directions = pairing.directions if pairing else ()
+    clients = {name for one in directions if one.ghosts and not one.translated_by for name in one.client_hosts}
+    for client in sorted(clients - {server.host}):
+        kernel = merged_settings(own(kernels, client))
+        its_time = kernel.number(KEEPALIVE_TIME) if kernel else None
+        if its_time is None or its_time > seconds:
+            yield _named("or cure", set_client_keepalive(client, seconds, its_time))
 
 
 def _tidy(
     server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
 ) -> Iterator[Remedy]:
     tightest = bounds.forgetting if bounds else None
-    if advice.tidy_seconds is None or tightest is None:
-        return
+    current = lifetime.idle_timeout_seconds
+    if advice.tidy_seconds is None or tightest is None or (current and current <= advice.tidy_seconds):
+        return  # unknown, or tidy already
     if advice.tidy_unsafe:
         wanted = max(SHORTEST_REMEMBERED, int(LONGER * (advice.longest_rest or 0)))
         longer = lengthen_box_timeout(
@@ -110,7 +121,6 @@ def _tidy(
             ),
         )
     elif server.product is not None:
-        current = lifetime.idle_timeout_seconds
         yield _named(
             "tidy",
             server.product.remedies.set_idle_timeout(server.host, advice.tidy_seconds, current, server.version),
@@ -118,8 +128,12 @@ def _tidy(
 
 
 def _exempt(server: DirectoryServer) -> Iterator[Remedy]:
-    accounts = server.configuration.replication_accounts if server.configuration else ()
-    if accounts and server.product is not None:
+    """Yield how to spare the accounts that replicate, but for those that are spared already."""
+    if server.configuration is None or server.product is None:
+        return
+    spared = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
+    accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in spared)
+    if accounts:
         remedy = server.product.remedies.exempt_from_idle_timeout(server.host, accounts)
         if remedy is not None:
             yield _named("exempt", remedy)

@@ -11,7 +11,7 @@ from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import Key, TcpState, Timer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
@@ -39,6 +39,14 @@ def closed(ways: Iterable[Way], states: Iterable[TcpState]) -> Mapping[Way, int]
     return Counter(way for way, state in zip(ways, states, strict=True) if state is TcpState.TIME_WAIT)
 
 
+def unnamed(ways: Iterable[Way], ports: Sequence[int], states: Iterable[TcpState]) -> Mapping[Way, int]:
+    """Return how many established connections of each way have a port without a number (a table taken without -n)."""
+    if UNKNOWN_PORT not in ports:
+        return {}
+    rows = zip(ways, ports, states, strict=True)
+    return Counter(way for way, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
+
+
 class View:
     """A look at the client's end."""
 
@@ -54,7 +62,12 @@ class View:
         listening = {
             port for port, state in zip(table.local_port, table.state, strict=True) if state is TcpState.LISTEN
         }
-        return by_way(self._ways(), table.local_port, served=self._served | listening - {UNKNOWN_PORT})
+        return by_way(self._ways(), table.local_port, served=self._served | listening | {UNKNOWN_PORT})
+
+    @cached_property
+    def unnamed(self) -> Mapping[Way, int]:
+        """Return how many established connections have a name for a port that nobody knows the number of."""
+        return unnamed(self._ways(), self.table.local_port, self.table.state)
 
     @cached_property
     def closed(self) -> Mapping[Way, int]:
@@ -102,6 +115,11 @@ class Shown:
     def closed(self) -> Mapping[Way, int]:
         """Return the connections in TIME-WAIT."""
         return closed(self._ways(), self.look.sockets.state)
+
+    @cached_property
+    def unnamed(self) -> Mapping[Way, int]:
+        """Return how many established connections have a name for a port that nobody knows the number of."""
+        return unnamed(self._ways(), self.look.sockets.remote_port, self.look.sockets.state)
 
     def lacks(self, way: Way, ports: Collection[int]) -> list[int]:
         """Return the ports of a way for which there is no row at all."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def checks(
-    one: Annotated[str | None, typer.Argument(metavar="[ID]", help="The check to explain.", show_default=False)] = None,
+    one: Annotated[str | None, typer.Argument(metavar="ID", help="The check to explain.", show_default=False)] = None,
 ) -> None:
     """List the checks, or explain one."""
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick

@@ -38,7 +38,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EVIDENCE]...",
+            metavar="EVIDENCE",
             help="Files and folders of captured evidence; - is standard input.",
             show_default=False,
         ),
@@ -69,11 +69,12 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
     ] = False,
 ) -> None:
-    """Say who holds the connections, which are dead at the other end, and what to set.
+    """Judge captured evidence of both ends.
 
     Put what you captured on the directory server, on the application hosts and on the firewall between into one
     folder, one sub-folder per host, and name the folder. Files are known by their content: netstat, ss, /proc/net/tcp,
-    lsof, conntrack, sysctl, nstat, /proc/PID/limits, cn=monitor and cn=config as LDIF, the server's errors log.
+    lsof, conntrack, sysctl, nstat, /proc/PID/limits, /proc/PID/fd listed or counted, cn=monitor and cn=config as LDIF,
+    slapd.conf, the errors log of 389-ds, the log of slapd. Only bare numbers (fd) and times (captured-at) need a name.
 
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """

@@ -10,6 +10,10 @@ VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 LONGEST_BANNER = 4096
 
 
+Version = tuple[int, ...]
+"""A version as numbers; an empty one is unknown."""
+
+
 class Family(StrEnum):
     """The directory products we know, by the name the contract gives them."""
 
@@ -62,10 +66,10 @@ as OpenDJ did.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
-    """A family, and the version as numbers; an empty version is unknown."""
+    """A family, and the version."""
 
     family: Family
-    version: tuple[int, ...] = ()
+    version: Version = ()
     product: str = ""
     """What it is sold as, where that is not the family's own name."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ldapdiag.evidence.origin import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 
 class TcpState(IntEnum):
@@ -67,6 +67,9 @@ BLANK: Mapping[str, Any] = {
 }
 """What a row has in an optional column that its telling shows for other rows only; None in the others."""
 
+TAKE_TABLE = "ss -tanoiep > sockets.txt"
+"""The one command to ask for a table with: every column that any check reads. `-e` and `-p` tell more to root."""
+
 Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""
 
@@ -80,7 +83,7 @@ class SocketTable:
     """
 
     kind: ClassVar[str] = "socket-table"
-    how: ClassVar[str] = "on that host: ss -tanoi (or netstat -an) > sockets.txt"
+    how: ClassVar[str] = f"on that host: {TAKE_TABLE} (or netstat -an)"
 
     origin: Origin
     telling: str
@@ -136,9 +139,15 @@ class SocketTable:
         """Yield (local address, local port, remote address, remote port) of every row."""
         return zip(self.local_address, self.local_port, self.remote_address, self.remote_port, strict=True)
 
-    def peer_keys(self) -> Iterator[Key]:
-        """Yield every row's key as the other end would write it."""
-        return zip(self.remote_address, self.remote_port, self.local_address, self.local_port, strict=True)
+    def established_at(self, ports: Collection[int]) -> list[int]:
+        """Return the rows of the established connections whose local port is one of these."""
+        rows = enumerate(zip(self.local_port, self.state, strict=True))
+        return [row for row, (port, state) in rows if port in ports and state is TcpState.ESTABLISHED]
+
+    def owner_of(self, rows: Iterable[int]) -> str | None:
+        """Return the program that holds most of these sockets; None when the telling shows none."""
+        owners = Counter(owner for row in rows if self.owner and (owner := self.owner[row]))
+        return max(sorted(owners), key=owners.__getitem__, default=None)
 
     def count(self, state: TcpState) -> int:
         """Return how many rows are in this state."""

@@ -10,6 +10,8 @@ from ldapdiag import __version__
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Judged
@@ -31,13 +33,19 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         "tool": {"version": __version__, "scanner": "python"},
         "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
         "evidence": sorted(
-            (_evidence(fact) for fact in diagnosis.bundle.facts), key=lambda one: (one["origin"], one["fact"])
+            (_evidence(fact) for fact in diagnosis.bundle.facts),
+            key=lambda one: (one["origin"], one["host"] or "", one["fact"]),
         ),
-        "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps],
-        "passed_over": [{"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over],
+        "gaps": _sorted({"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps),
+        "passed_over": _sorted({"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
     }
+
+
+def _sorted(told: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]]:
+    """Return what was told of targets in an order that does not depend on that of the evidence."""
+    return sorted(told, key=lambda one: (one["target"] or "", one["reason"] or ""))
 
 
 def moment(at: datetime) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.active_directory import defaults as active_directory_defaults
@@ -22,20 +22,18 @@ from ldapdiag.servers.ping import remedies as ping_remedies
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ldapdiag.evidence.family import Version
     from ldapdiag.remedy import Remedy
-
-Version: TypeAlias = tuple[int, ...]
-"""As in ServerIdentity: an empty one is unknown, and gets None for an answer."""
 
 
 class Defaults(Protocol):
-    """The room `defaults` of a family: a module of plain functions and facts."""
+    """The room `defaults` of a family: a module of plain functions and facts.
 
-    PORTS: tuple[int, ...]
+    An unknown version gets what holds for every version, else None.
+    """
+
     RESERVED_DESCRIPTORS: int
-    EXEMPT_IDENTITIES: tuple[str, ...]
     EXEMPTION: str
-    PERSONAL_LIMIT: str
 
     def idle_timeout_seconds(self, version: Version) -> int | None:
         """Return the default idle timeout; 0 is off."""
@@ -54,15 +52,6 @@ class Defaults(Protocol):
 
     def descriptor_cap(self, version: Version) -> int | None:
         """Return how many connections the server takes whatever its limits say."""
-
-    def descriptors_per_connection(self, version: Version) -> int | None:
-        """Return how many descriptors one client takes."""
-
-    def threads(self, version: Version) -> int | None:
-        """Return the default number of worker threads; None where it follows the processors, too."""
-
-    def listen_backlog(self, version: Version) -> int | None:
-        """Return the default backlog of the listening sockets."""
 
     def enforces_idle_only_under_activity(self, version: Version) -> bool | None:
         """Tell whether an idle connection is closed only when another one is active."""

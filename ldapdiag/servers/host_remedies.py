@@ -1,4 +1,4 @@
-"""Remedies on a host, whatever directory runs there: its kernel, its sockets, and the boxes between hosts."""
+"""Remedies on a host, whatever directory runs there: its kernel, its sockets, its applications, the boxes between."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Kind, Needs, Remedy, Where
 from ldapdiag.servers.kernel import (
+    CONNTRACK_BUCKETS,
+    CONNTRACK_COUNT,
+    CONNTRACK_ESTABLISHED,
+    CONNTRACK_MAX,
+    KEEPALIVE_INTERVAL,
+    KEEPALIVE_TIME,
     KERNEL_CONNTRACK_ESTABLISHED,
     KERNEL_KEEPALIVE_INTERVAL,
     KERNEL_KEEPALIVE_PROBES,
     KERNEL_KEEPALIVE_TIME,
 )
-from ldapdiag.servers.paste import sysctl_file, sysctl_undone
+from ldapdiag.servers.paste import host_name, sysctl_file, sysctl_undone
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
 
-KEEPALIVE_TIME = "net.ipv4.tcp_keepalive_time"
-KEEPALIVE_INTERVAL = "net.ipv4.tcp_keepalive_intvl"
-ESTABLISHED_TIMEOUT = "net.netfilter.nf_conntrack_tcp_timeout_established"
 ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
 
 # Measured on Linux 6.18 (tests/servers/test_remedies_live.py): a timer already armed runs out first.
@@ -113,11 +116,44 @@ def listen_ceiling(wanted: int) -> Commands:
     )
 
 
+def release_unused(client_host: str, server_address: str) -> Remedy:
+    """Ask for a pool that closes what it does not use."""
+    return Remedy(
+        title=f"release: let the application on {client_host} close what it does not use",
+        target=client_host,
+        where=Where.CLIENT,
+        kind=Kind.ADVICE,
+        text=(
+            f"Ask the owner of the application on {client_host} for a pool with a maximum size and a maximum idle "
+            "time, and for an unbind on every path that leaves the code, errors included."
+        ),
+        changes="The application holds as many connections as it uses.",
+        risk="A pool that is too small makes requests wait.",
+        undo="Restore the former size of the pool.",
+        verify=f"ss -Htn dst {host_name(server_address)} | wc -l",
+    )
+
+
+def advise_idle_timeout(server: str, seconds: int) -> Remedy:
+    """Say which idle timeout to set where nobody knows the product."""
+    return Remedy(
+        title=f"Set the server's idle timeout to {seconds} s",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.ADVICE,
+        text=f"Set the directory's idle timeout to {seconds} s (the evidence does not name the product).",
+        changes="Connections that rest longer are closed, dead ones among them.",
+        risk="A pool that rests longer must open a new connection.",
+        undo="Restore the former value.",
+        verify="The number of established connections falls.",
+    )
+
+
 def raise_conntrack(host: str, used: int, limit: int) -> Remedy:
     """Double the connection-tracking table of a Linux box, or more when it is fuller than that."""
     wanted = 2 * max(used, limit)
-    settings = {"net.netfilter.nf_conntrack_max": wanted, "net.netfilter.nf_conntrack_buckets": wanted // 4}
-    former = {"net.netfilter.nf_conntrack_max": limit, "net.netfilter.nf_conntrack_buckets": max(limit // 4, 1)}
+    settings = {CONNTRACK_MAX: wanted, CONNTRACK_BUCKETS: wanted // 4}
+    former = {CONNTRACK_MAX: limit, CONNTRACK_BUCKETS: max(limit // 4, 1)}
     return Remedy(
         title=f"Let the box track {wanted} connections",
         target=host,
@@ -127,7 +163,7 @@ def raise_conntrack(host: str, used: int, limit: int) -> Remedy:
         changes="A full table drops the first packet of new connections. The buckets keep its look-ups short.",
         risk="Kernel memory, some 300 bytes for each connection. At boot it acts only once the module is loaded.",
         undo=sysctl_undone("conntrack", former),
-        verify="sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
+        verify=f"sysctl {CONNTRACK_COUNT} {CONNTRACK_MAX}",
     )
 
 
@@ -156,9 +192,9 @@ def lengthen_box_timeout(box: str, seconds: int, current: int | None = None, *, 
         target=box,
         where=Where.BOX,
         kind=Kind.SHELL,
-        text=sysctl_file("conntrack-timeout", {ESTABLISHED_TIMEOUT: seconds}),
+        text=sysctl_file("conntrack-timeout", {CONNTRACK_ESTABLISHED: seconds}),
         changes=changes,
         risk=f"{risk} It holds for every TCP connection through the box.",
-        undo=sysctl_undone("conntrack-timeout", {ESTABLISHED_TIMEOUT: current or KERNEL_CONNTRACK_ESTABLISHED}),
-        verify=f"sysctl {ESTABLISHED_TIMEOUT}",
+        undo=sysctl_undone("conntrack-timeout", {CONNTRACK_ESTABLISHED: current or KERNEL_CONNTRACK_ESTABLISHED}),
+        verify=f"sysctl {CONNTRACK_ESTABLISHED}",
     )

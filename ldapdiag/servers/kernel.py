@@ -1,6 +1,17 @@
-"""Kernel: what Linux does for a socket whose owner sets nothing. Plain numbers; sums belong to the analysis."""
+"""Kernel: Linux's own names of its settings, and what it does for a socket whose owner sets nothing.
+
+Plain numbers; sums belong to the analysis.
+"""
 
 from __future__ import annotations
+
+KEEPALIVE_TIME = "net.ipv4.tcp_keepalive_time"
+KEEPALIVE_INTERVAL = "net.ipv4.tcp_keepalive_intvl"
+KEEPALIVE_PROBES = "net.ipv4.tcp_keepalive_probes"
+CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
+CONNTRACK_COUNT = "net.netfilter.nf_conntrack_count"
+CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
+CONNTRACK_BUCKETS = "net.netfilter.nf_conntrack_buckets"
 
 # tcp(7): tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes. They act only on sockets with SO_KEEPALIVE.
 KERNEL_KEEPALIVE_TIME = 7200

@@ -124,25 +124,28 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
             else PassedOver(target=legible(folder), reason=reason)
         )
     for entry in entries:
-        try:
-            mode = entry.stat().st_mode
-            leads_back = entry.is_symlink() and Path(entry.path).resolve() in (resolved, *resolved.parents)
-        except OSError as error:
-            yield unreadable(entry.path, error)
-            continue
-        if stat.S_ISREG(mode):
-            yield _piece(entry.path, resolved, named=False)
-        elif leads_back:
-            yield Gap(
-                target=legible(entry.path),
-                reason="is a link back to a folder above it, and is not followed",
-                how="nothing of this folder is lost; name what it leads to if there is more evidence there",
-            )
-        elif not stat.S_ISDIR(mode):
-            yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
-        elif deeper:
-            yield from _in_folder(Path(entry.path), deeper=False)
-        else:
-            yield PassedOver(
-                target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it"
-            )
+        yield from _at_entry(entry, resolved, deeper=deeper)
+
+
+def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield what one entry of a folder is; `folder` has no links in it."""
+    try:
+        mode = entry.stat().st_mode
+        leads_back = entry.is_symlink() and Path(entry.path).resolve() in (folder, *folder.parents)
+    except OSError as error:
+        yield unreadable(entry.path, error)
+        return
+    if stat.S_ISREG(mode):
+        yield _piece(entry.path, folder, named=False)
+    elif leads_back:
+        yield Gap(
+            target=legible(entry.path),
+            reason="is a link back to a folder above it, and is not followed",
+            how="nothing of this folder is lost; name what it leads to if there is more evidence there",
+        )
+    elif not stat.S_ISDIR(mode):
+        yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
+    elif deeper:
+        yield from _in_folder(Path(entry.path), deeper=False)
+    else:
+        yield PassedOver(target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it")

@@ -58,7 +58,7 @@ class TestDrain:
 
     def test_with_nothing_left_it_is_the_shortest_there_is(self) -> None:
         full = facts.descriptors(used=1000, limit=1000, rate_per_hour=60)
-        assert advised(facts.direction(), descriptors=full).recommended_seconds == 5
+        assert advised(facts.direction(), descriptors=full).recommended_seconds == 60
 
 
 class TestCureAndTidy:

@@ -1,3 +1,5 @@
+"""The limit of a server's descriptors: the lowest that holds, by name."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,10 +8,35 @@ import pytest
 
 import facts
 from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
-from ldapdiag.analysis.hosts import Host
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import ProcessLimits
+
+OLD = ServerIdentity(family=Family.DS389, version=(1, 3, 6))
+
+
+def limited(identity: ServerIdentity = facts.DS389, process: int | None = None, **settings: Any) -> Descriptors:
+    limits = ProcessLimits(origin=facts.origin(), open_files_soft=process, open_files_hard=process)
+    configuration = Configuration(origin=facts.origin(name="cn-config.ldif"), identity=identity, **settings)
+    monitor = facts.monitor(identity, connection_table_size=19936)
+    server = facts.server(identity=identity, limits=limits, configuration=configuration, monitor=monitor)
+    return count_descriptors(server, facts.host())
+
+
+def test_the_lowest_holds() -> None:
+    assert limited(process=20000, max_descriptors=8192).limit_source == "nsslapd-maxdescriptors"
+    assert limited(process=4096, max_descriptors=8192).limit_source == "Max open files of the process"
+
+
+@pytest.mark.parametrize(("complete", "limit"), [(True, 1024), (False, 20000)])
+def test_a_whole_configuration_that_names_none_means_the_versions_default(*, complete: bool, limit: int) -> None:
+    assert limited(OLD, process=20000, complete=complete).limit == limit
+
+
+@pytest.mark.parametrize(("reserved", "limit"), [(None, 20000), (100, 20036)])
+def test_else_it_is_the_connection_table_and_what_is_reserved(reserved: int | None, limit: int) -> None:
+    assert limited(reserved_descriptors=reserved).limit == limit
+
 
 OPENDJ = ServerIdentity(family=Family.OPENDJ, version=(4, 10, 1))
 
@@ -18,7 +45,7 @@ def counted(limit: int, **settings: Any) -> Descriptors:
     configuration = Configuration(origin=facts.origin(name="cn-config.ldif"), identity=OPENDJ, **settings)
     limits = ProcessLimits(origin=facts.origin(name="limits"), open_files_soft=limit, open_files_hard=limit)
     server = facts.server(identity=OPENDJ, configuration=configuration, limits=limits)
-    return count_descriptors(server, Host(host="ldap"))
+    return count_descriptors(server, facts.host())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import facts
 from ldapdiag.analysis.hosts import Attribution, attribute
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, DescriptorCount, ProcessLimits
 from ldapdiag.evidence.sockets import TcpState
@@ -72,6 +73,12 @@ class TestInOneFolder:
         assert names(found(told(both, "ldap", "a.txt"), told(facts.at_server(2, facts.APP2), "ldap", "b.txt"))) == [
             "ldap"
         ]
+
+    def test_a_table_of_cut_addresses_is_known_by_its_ports(self) -> None:
+        cut = [facts.row("2001:db8:1234:5678:…:389", f"2001:db8:1234:567…:{40000 + number}") for number in range(4)]
+        exact = facts.at_server(4)
+        assert names(found(told(exact, "ldap", "ss.txt"), told(cut, "ldap", "an.txt"))) == ["ldap"]
+        assert len(names(found(told(exact[:1], "ldap", "ss.txt"), told(cut, "ldap", "an.txt")))) == 2
 
     def test_the_order_of_files_decides_nothing(self) -> None:
         tables = [told(ROWS, "in", "b.txt"), told(ELSEWHERE, "in", "c.txt"), told(ROWS[:1], "in", "a.txt")]
@@ -153,6 +160,16 @@ class TestOtherFacts:
             told(LISTENING, "in", "ldap.txt"), told(ELSEWHERE, "in", "app1.txt"), lying(self.LIMITS, folder, "limits")
         )
         assert owners(attribution)[f"{folder}/limits"] == "ldap"
+
+    def test_among_hosts_of_a_folder_a_port_that_is_told_finds_the_server(self) -> None:
+        rows = [facts.listening(1389), facts.row("10.77.1.2:1389", f"{facts.APP1}:40000")]
+        told_port = Configuration(origin=facts.origin(), identity=facts.DS389, ports=(1389,))
+        evidence = (
+            told(rows, "all", "ldap.txt"),
+            told(ELSEWHERE, "all", "app1.txt"),
+            lying(told_port, "all", "c.ldif"),
+        )
+        assert owners(found(*evidence))["all/c.ldif"] == "ldap"
 
     def test_between_two_servers_it_is_nobodys_and_it_says_why(self) -> None:
         second = [facts.row("10.77.9.9:389", "10.77.2.2:40000"), facts.listening()]

@@ -42,12 +42,16 @@ class TestMatching:
         assert direction.ghost_ports == (40002, 40003, 40004)
         assert proof_of(direction).degree == "likely"
 
-    @pytest.mark.parametrize(
-        "state", [TcpState.TIME_WAIT, TcpState.FIN_WAIT_2, TcpState.SYN_SENT, TcpState.CLOSE_WAIT, TcpState.LAST_ACK]
-    )
+    @pytest.mark.parametrize("state", [TcpState.TIME_WAIT, TcpState.FIN_WAIT_2, TcpState.SYN_SENT, TcpState.CLOSE_WAIT])
     def test_what_the_client_has_in_another_state_is_just_closing_or_opening(self, state: TcpState) -> None:
         direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
         assert (direction.matched, direction.closing, direction.ghosts) == (1, 1, 0)
+
+    @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
+    def test_a_client_that_closes_and_shows_no_timer_proves_neither(self, state: TcpState) -> None:
+        direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
+        assert (direction.matched, direction.closing, direction.ghosts) == (1, 0, 0)
+        assert sum(direction.unproven.values()) == 1
 
     @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
     def test_a_client_that_retransmits_its_last_packet_leaves_a_proven_ghost(self, state: TcpState) -> None:
@@ -205,9 +209,90 @@ class TestVirtualAddress:
         assert direction.matched == matched
         assert (direction.translated_by is not None) == bool(matched)
 
-    def test_where_any_pair_matches_in_full_no_virtual_address_is_looked_for(self) -> None:
-        client = table([*at_client(1), *self.dialled(1, first=40001)], "app1")
-        assert joined(table(at_server(2)), client).matched == 1
+    def test_a_client_may_dial_the_servers_own_address_as_well(self) -> None:
+        client = table([*at_client(2), *self.dialled(3, first=40002)], "app1", shows_time_wait=True)
+        direction = joined(table(at_server(6), shows_time_wait=True), client)
+        assert (direction.matched, direction.client_count, direction.ghost_ports) == (5, 5, (40005,))
+
+    def test_a_client_may_dial_two_virtual_addresses(self) -> None:
+        other = [row(f"{APP1}:{40003 + number}", "10.77.1.101:389") for number in range(2)]
+        direction = joined(table(at_server(5)), table([*self.dialled(3), *other], "app1"))
+        assert (direction.matched, direction.client_count, direction.ghosts) == (5, 5, 0)
+        assert direction.translated_by == "10.77.1.100:389 and 10.77.1.101:389"
+
+    def test_a_common_port_with_another_service_is_chance(self) -> None:
+        client = table([row(f"{APP1}:40001", f"{LDAP}:5432"), *OTHERS], "app1", shows_time_wait=True)
+        direction = joined(table(at_server(3), shows_time_wait=True), client)
+        assert (direction.matched, direction.ghosts, direction.translated_by) == (0, 3, None)
+
+    def test_another_port_of_the_server_is_no_virtual_address(self) -> None:
+        """Linux gives one local port to connections with different destinations."""
+        ldaps = [row(f"{LDAP}:636", f"{APP1}:{40000 + number}") for number in range(4)]
+        other = [row(f"{APP1}:{40000 + number}", f"{LDAP}:636") for number in range(4)]
+        client = table([*at_client(1), *other], "app1", shows_time_wait=True)
+        direction = joined(table([*at_server(4), *ldaps], shows_time_wait=True), client)
+        assert (direction.matched, direction.ghosts, direction.translated_by) == (1, 3, None)
+
+    def test_what_another_server_behind_it_may_have_is_not_stranded(self) -> None:
+        direction = joined(table(at_server(2)), table(self.dialled(5), "app1"))
+        assert (direction.matched, direction.stranded, sum(direction.unproven_stranded.values())) == (2, 0, 3)
+
+    def test_what_closed_towards_it_is_churn(self) -> None:
+        closed = [replace(one, state=TcpState.TIME_WAIT) for one in self.dialled(60, first=50000)]
+        client = table([*self.dialled(3), *closed], "app1", shows_time_wait=True, taken=5)
+        direction = joined(table(at_server(5), shows_time_wait=True, taken=0), client)
+        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 2)
+
+
+class TestPortsWithNames:
+    """A table taken without -n has names for ports, which nobody knows the numbers of."""
+
+    NAMED = "-1"
+
+    def named(self, count: int) -> list[facts.Row]:
+        return [row(f"{LDAP}:389", f"{APP1}:{self.NAMED}") for _ in range(count)]
+
+    def dialled(self, count: int) -> list[facts.Row]:
+        return [row(f"{APP1}:{self.NAMED}", f"{LDAP}:389") for _ in range(count)]
+
+    def test_at_the_server_nobody_can_say_whose_they_are(self) -> None:
+        direction = joined(table([*at_server(2), *self.named(3)]), table(at_client(5), "app1"))
+        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (2, 0, 3)
+        assert (direction.stranded, sum(direction.unproven_stranded.values())) == (0, 3)
+
+    def test_at_the_client_they_may_be_any_of_the_absent_ones(self) -> None:
+        client = table([*at_client(2), *self.dialled(3)], "app1", shows_time_wait=True)
+        direction = joined(table(at_server(5), shows_time_wait=True), client)
+        assert (direction.client_count, direction.ghosts, sum(direction.unproven.values())) == (5, 0, 3)
+        direction = joined(table(at_server(9), shows_time_wait=True), client)
+        assert (direction.ghosts, direction.ghost_ports, sum(direction.unproven.values())) == (4, None, 3)
+
+    def test_at_both_ends_they_are_the_same(self) -> None:
+        direction = joined(table([*at_server(1), *self.named(2)]), table([*at_client(1), *self.dialled(2)], "app1"))
+        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+
+
+@pytest.mark.parametrize(("families", "ghosts"), [({4}, 0), ({6}, 0), ({4, 6}, 3)])
+def test_half_a_client_table_proves_nothing(families: set[int], ghosts: int) -> None:
+    """A Java client keeps its IPv4 connections in /proc/net/tcp6."""
+    client = table(OTHERS, "app1", shows_time_wait=True, families=frozenset(families))
+    assert joined(table(at_server(3), shows_time_wait=True), client).ghosts == ghosts
+
+
+@pytest.mark.parametrize(("families", "stranded"), [({4}, 0), ({4, 6}, 3)])
+def test_half_a_server_table_strands_nobody(families: set[int], stranded: int) -> None:
+    rows = [facts.listening(), row(f"{LDAP}:22", "10.77.9.9:50000")]
+    server = table(rows, shows_time_wait=True, families=frozenset(families))
+    direction = joined(server, table(at_client(3), "app1", shows_time_wait=True))
+    assert direction.stranded == stranded
+    assert sum(direction.unproven_stranded.values()) == 3 - stranded
+
+
+def test_a_client_table_of_one_state_proves_nothing() -> None:
+    """It is taken with ss -tn state time-wait, say: it has no column that tells."""
+    client = table(at_client(2, first=50000, state=TcpState.UNKNOWN), "app1", shows_time_wait=True)
+    direction = joined(table(at_server(3), shows_time_wait=True), client)
+    assert (direction.ghosts, sum(direction.unproven.values())) == (0, 3)
 
 
 class TestWhatABoxSays:
@@ -228,6 +313,16 @@ class TestWhatABoxSays:
             flows=(alive, closing),
         )
         assert (direction.ghosts, direction.closing) == (0, 2)
+
+    def test_a_table_that_lacks_most_of_the_living_proves_nothing(self) -> None:
+        """It may be cut, or a selection, or that of one of two boxes."""
+        direction = joined(
+            table(at_server(8), shows_time_wait=True),
+            table(at_client(5), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(2)),),
+        )
+        assert (direction.ghosts, direction.box_lacks) == (3, 0)
+        assert proof_of(direction).degree == "likely"
 
     def test_a_box_that_carries_none_of_the_path_says_nothing(self) -> None:
         direction = joined(

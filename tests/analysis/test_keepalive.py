@@ -6,7 +6,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.keepalive import GhostLifetime, keepalive_shown, live
+from ldapdiag.analysis.keepalive import GhostLifetime, keepalive_shown, measure_lifetime
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -34,7 +34,7 @@ def running(*timers: Timer | None) -> Host:
 
 
 def lived(host: Host = NO_TABLE, **evidence: Any) -> GhostLifetime:
-    return live(facts.server(**evidence), host)
+    return measure_lifetime(facts.server(**evidence), host)
 
 
 def test_the_sooner_of_both_ends_a_ghost() -> None:
@@ -46,6 +46,13 @@ def test_the_sooner_of_both_ends_a_ghost() -> None:
 def test_probes_are_the_kernels() -> None:
     lifetime = lived(configuration=configured(keepalive_seconds=60), kernel=kernel(intvl=10, probes=3))
     assert (lifetime.probing_seconds, lifetime.seconds) == (30, 90)
+
+
+def test_a_server_older_than_keepalives_has_none() -> None:
+    ancient = ServerIdentity(family=Family.DS389, version=(1, 2, 10))
+    lifetime = lived(identity=ancient, configuration=configured(identity=ancient, idle_timeout_seconds=0))
+    assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
+    assert lifetime.words.startswith("a dead connection lives until the server restarts")
 
 
 def test_without_a_setting_the_versions_default_holds() -> None:

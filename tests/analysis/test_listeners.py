@@ -55,3 +55,8 @@ def test_a_list_of_listeners_cannot_say_who_is_connected() -> None:
     assert unfit_because(facts.table([facts.listening()]), {389}) == "lists listening sockets only"
     assert unfit_because(facts.table(facts.at_server(1, state=TcpState.UNKNOWN)), {389}) is not None
     assert unfit_because(facts.table([facts.listening(), *facts.at_server(1)]), {389}) is None
+
+
+def test_a_row_without_a_state_beside_others_does_no_harm() -> None:
+    rows = [*facts.at_server(2), *facts.at_server(1, first=50000, state=TcpState.UNKNOWN)]
+    assert unfit_because(facts.table(rows), {389}) is None

@@ -64,6 +64,31 @@ def test_a_list_of_listeners_makes_nothing_waver() -> None:
     assert look(None, [told(ROWS, "ss"), told([facts.listening()], "ss", "ss-ltn")]).wavering == frozenset()
 
 
+def test_an_empty_telling_makes_nothing_waver() -> None:
+    assert look(None, [told(ROWS, "netstat"), told([], "ss")]).wavering == frozenset()
+
+
+def test_a_telling_of_one_state_makes_nothing_waver_and_decides_no_state() -> None:
+    one = look(None, [told(ROWS, "netstat"), told([replace(ROWS[0], state=TcpState.UNKNOWN)], "ss")])
+    assert one.wavering == frozenset()
+    assert one.sockets.count(TcpState.ESTABLISHED) == 3
+
+
+@pytest.mark.parametrize("peer", ["2001:db8:1234:567…:40000", "app1.example.com…:40000", f"{facts.APP1}:-1"])
+def test_a_row_that_is_cut_or_named_is_the_one_an_exact_telling_shows(peer: str) -> None:
+    inexact = told([facts.row(f"{facts.LDAP}:389", peer), *ROWS[1:]], "netstat")
+    one = look(None, [told(ROWS, "ss"), inexact])
+    assert sorted(one.sockets.keys()) == [row.key for row in ROWS]
+    assert one.wavering == frozenset()
+    assert len(look(None, [inexact]).sockets) == 3
+
+
+def test_a_cut_row_is_known_by_its_ports_to_a_telling_of_one_program() -> None:
+    cut = told([facts.row(f"{facts.LDAP}:389", f"2001:db8:1234:567…:{port}") for port in (40000, 50000)], "netstat")
+    one = look(None, [told(ROWS, "lsof", shows_all_programs=False), cut])
+    assert [key[3] for key in one.sockets.keys()] == [50000, 40000, 40001, 40002]  # noqa: SIM118  not a mapping
+
+
 def test_the_first_telling_by_rank_decides_a_state() -> None:
     closing = [replace(one, state=TcpState.TIME_WAIT) for one in ROWS]
     table = look(None, [told(closing, "lsof"), told(ROWS, "ss"), told(closing, "netstat")]).sockets

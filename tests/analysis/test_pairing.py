@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import facts
 from facts import APP1, APP2, LDAP, at_client, at_server, row, table
 from ldapdiag.analysis.direction import Direction
@@ -34,6 +36,19 @@ def test_a_client_that_was_not_read_is_missing_with_the_way_to_get_it() -> None:
 def test_what_a_box_carries_of_an_unread_client_is_said() -> None:
     why = missing(directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1])
     assert "fw carries 2 of these 3" in why.reason
+
+
+def test_a_box_is_on_the_path_of_a_client_that_was_not_read() -> None:
+    assert directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1].boxes == ("fw",)
+
+
+def test_what_another_server_of_the_same_address_has_is_not_stranded() -> None:
+    """Two servers own one virtual address and answer from it (DSR); each has a part of the client's connections."""
+    one = table([*at_server(3), row("10.77.1.11:22", "10.77.9.9:50000")], shows_time_wait=True)
+    two = table([*at_server(2, first=40003), row("10.77.1.12:22", "10.77.9.9:50000")], "two")
+    client = facts.host("app1", table(at_client(6), "app1", shows_time_wait=True))
+    found = directions(one, facts.host("two", two), client)[APP1]
+    assert (found.matched, found.client_count, found.stranded_ports) == (3, 4, (40005,))
 
 
 def test_an_address_of_several_hosts_tells_nobodys_end() -> None:
@@ -70,6 +85,23 @@ def test_ports_that_another_host_has_open_unseen_are_no_ghosts() -> None:
     found = directions(table(at_server(4, "10.77.1.1"), shows_time_wait=True), gateway, behind)
     assert found["10.77.1.1"].ghosts == 0
     assert sum(found["10.77.1.1"].unproven.values()) == 3
+
+
+@pytest.mark.parametrize(("behind", "judged"), [(2, True), (3, False)])
+def test_a_gateway_with_connections_of_its_own_may_stand_in_for_others(behind: int, *, judged: bool) -> None:
+    """It gives the others new ports, so only their number tells."""
+    gateway = facts.host("gateway", table(at_client(1, "10.77.1.1"), "gateway", shows_time_wait=True))
+    others = facts.host("app1", table(at_client(behind, first=50000), "app1", shows_time_wait=True))
+    found = directions(table(at_server(4, "10.77.1.1"), shows_time_wait=True), gateway, others)
+    assert (found["10.77.1.1"].missing is None) == judged
+    assert "may be translated" in missing(found[APP1]).reason
+
+
+def test_a_second_address_of_a_client_that_the_server_lost_is_stranded() -> None:
+    second = "10.77.2.3"
+    client = facts.host("app1", table([*at_client(3), *at_client(2, second)], "app1", shows_time_wait=True))
+    found = directions(table(at_server(3), shows_time_wait=True), client)
+    assert (found[second].missing, found[second].stranded) == (None, 2)
 
 
 def test_a_server_without_a_table_of_its_own_cannot_be_paired() -> None:
@@ -139,6 +171,25 @@ class TestThroughABox:
         client = facts.host("app1", table(at_client(3), "app1"))
         found = directions(server, client, flows=(self.flows(range(40000, 40003)),))
         assert missing(found[APP1]).reason == f"fw translates its address: see the connections from {self.BOX}"
+
+    def test_the_owner_of_the_address_has_connections_of_its_own(self) -> None:
+        """An application's host translates its containers; a list of translated flows has none of the host's own."""
+        server = table([facts.listening(), *at_server(10, self.BOX)], shows_time_wait=True)
+        owner = facts.host("fw", table(at_client(6, self.BOX, first=40004), "fw", shows_time_wait=True))
+        direction = directions(server, owner, flows=(self.flows(range(40000, 40004), "172.17.0.5"),))[self.BOX]
+        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (6, 0, 4)
+        assert direction.client_hosts == ("fw",)
+
+    def test_a_living_client_that_the_table_does_not_show_makes_it_a_selection(self) -> None:
+        direction = self.through(self.flows(range(40000, 40004)), client_rows=at_client(10))
+        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (4, 0, 6)
+
+    def test_what_is_new_at_the_box_is_churn(self) -> None:
+        server = table([facts.listening(), *at_server(30, self.BOX)])
+        client = facts.host("app1", table([*at_client(10), *at_client(20, first=50000)], "app1"))
+        flows = (self.flows(range(40000, 40010)), self.flows(range(50000, 50020)))
+        direction = directions(server, client, flows=flows)[self.BOX]
+        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 20)
 
     def test_churn_at_the_box_is_taken_off(self) -> None:
         rows = [

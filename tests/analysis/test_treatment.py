@@ -9,9 +9,10 @@ from ldapdiag.analysis.advice import advise
 from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.idle import IdleBounds, PathBounds
-from ldapdiag.analysis.keepalive import GhostLifetime, live
+from ldapdiag.analysis.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.treatment import treatments
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.remedy import Kind, Remedy, Where
 
 HOST = Host(host="ldap")
@@ -25,9 +26,14 @@ def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
     return IdleBounds(host="ldap", paths=(path,))
 
 
+def kernel(host: str, keepalive: int) -> KernelSettings:
+    return KernelSettings(origin=facts.origin(host), values={"net.ipv4.tcp_keepalive_time": str(keepalive)})
+
+
 def treated(
     direction: Direction = GHOSTS, bounds: IdleBounds | None = None, **evidence: Any
 ) -> tuple[list[Remedy], GhostLifetime]:
+    kernels = evidence.pop("kernels", ())
     idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
     identity = evidence.setdefault("identity", facts.DS389)
     configuration = identity and Configuration(
@@ -36,11 +42,12 @@ def treated(
         idle_timeout_seconds=idle,
         keepalive_seconds=keepalive,
         replication_accounts=evidence.pop("replication", ()),
+        idle_exemptions=evidence.pop("exempt", ()),
     )
     server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
-    lifetime = live(server, HOST)
+    lifetime = measure_lifetime(server, HOST)
     advice = advise(server, HOST, pairing, bounds)
-    return list(treatments(server, lifetime, advice, bounds, pairing)), lifetime
+    return list(treatments(server, lifetime, advice, bounds, pairing, kernels)), lifetime
 
 
 def steps(remedies: list[Remedy]) -> list[str]:
@@ -49,7 +56,7 @@ def steps(remedies: list[Remedy]) -> list[str]:
 
 def test_drain_comes_before_cure_and_cure_before_tidy() -> None:
     remedies, _ = treated(bounds=forgetting(30))
-    assert steps(remedies) == ["drain", "drain", "cure", "tidy"]
+    assert steps(remedies) == ["drain", "drain", "cure", "or cure", "tidy"]
     assert all(remedy.changes and remedy.risk and remedy.undo and remedy.verify for remedy in remedies)
 
 
@@ -109,6 +116,20 @@ class TestCure:
     def test_without_knowing_the_box_there_is_none(self) -> None:
         assert "cure" not in steps(treated()[0])
 
+    @pytest.mark.parametrize(("seconds", "slow"), [(7200, True), (16, True), (15, False)])
+    def test_the_client_may_probe_instead_unless_it_does_already(self, seconds: int, *, slow: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(30), kernels=(kernel("app1", seconds),))
+        cures = [remedy for remedy in remedies if remedy.title.startswith("or cure")]
+        assert bool(cures) is slow
+        for cure in cures:
+            assert (cure.where, cure.target) == (Where.CLIENT, "app1")
+            assert "net.ipv4.tcp_keepalive_time = 15" in cure.text
+            assert f"tcp_keepalive_time={seconds}" in cure.undo
+
+    def test_a_client_that_nobody_knows_behind_a_box_is_not_named(self) -> None:
+        remedies, _ = treated(facts.direction(server_count=5, ghosts=3, translated_by="fw"), forgetting(30))
+        assert "or cure" not in steps(remedies)
+
 
 class TestTidy:
     def test_below_a_minute_the_box_is_asked_to_remember_longer(self) -> None:
@@ -123,6 +144,11 @@ class TestTidy:
         resting = facts.direction(server_count=2, matched=2, rests=(2000.0,))
         assert "8000" in treated(resting, forgetting(30))[0][-1].text
 
+    @pytest.mark.parametrize(("current", "tidied"), [(1800, False), (1801, True)])
+    def test_a_timeout_below_the_boxes_is_tidy_already(self, current: int, *, tidied: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(3600), idle=current)
+        assert ("tidy" in steps(remedies)) == tidied
+
     def test_from_a_minute_on_it_is_an_idle_timeout_below_the_boxes(self) -> None:
         remedies, _ = treated(bounds=forgetting(3600))
         tidy = remedies[-1]
@@ -131,6 +157,14 @@ class TestTidy:
 
     def test_without_knowing_the_box_there_is_none(self) -> None:
         assert "tidy" not in steps(treated()[0])
+
+
+def test_accounts_that_are_exempt_already_are_left_alone() -> None:
+    spared = (("cn=Replication Manager,cn=config", -1), ("uid=pool,dc=example,dc=com", 900))
+    accounts = ("cn=replication manager,cn=config", "uid=pool,dc=example,dc=com")
+    remedies, _ = treated(replication=accounts, exempt=spared)
+    assert "cn=replication manager" not in remedies[-1].text
+    assert "uid=pool" in remedies[-1].text
 
 
 def test_accounts_that_replicate_are_exempt() -> None:

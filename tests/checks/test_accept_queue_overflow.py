@@ -69,7 +69,8 @@ class TestATableWithoutBacklog:
         (verdict,) = judged(listener(5, 0))
         assert isinstance(verdict, NotJudged)
         assert verdict.missing == ("socket-table", "tcp-counters")
-        assert "ss -tane" in verdict.how
+        assert "ss -tanoiep" in verdict.how
+        assert "nstat -az" in verdict.how
 
     def test_is_judged_with_counters(self) -> None:
         (found,) = judged(listener(5, 0), counters=OVERFLOWN)

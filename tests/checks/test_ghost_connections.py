@@ -154,7 +154,7 @@ class TestWithoutAFinding:
         verdict = judged(0, 40, unproven={"opened meanwhile": 8})
         assert (type(verdict), verdict.how) == (
             NotJudged,
-            "look at the client, the server and the client again, with ages: ss -tanoi",
+            "look at the client, the server and the client again: ss -tanoiep > sockets.txt",
         )
 
     def test_a_client_nobody_read_is_not_judged(self) -> None:

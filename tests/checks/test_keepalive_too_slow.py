@@ -16,7 +16,7 @@ def judged(seconds, upper=60, *, keepalive=True):
     return verdict
 
 
-@pytest.mark.parametrize(("seconds", "severity"), [(31, Severity.LOW), (59, Severity.LOW), (61, Severity.MEDIUM)])
+@pytest.mark.parametrize(("seconds", "severity"), [(31, Severity.LOW), (59, Severity.LOW), (60, Severity.MEDIUM)])
 def test_severity_by_how_late_the_probe_is(seconds, severity) -> None:
     found = judged(seconds)
     assert isinstance(found, Finding)

@@ -68,7 +68,7 @@ def test_empty_queues_need_no_timer_to_be_clear() -> None:
 def test_a_queue_without_a_timer_is_not_enough() -> None:
     (verdict,) = judged(*facts.at_server(5, send_queue=1000))
     assert isinstance(verdict, NotJudged)
-    assert verdict.how == "on the server: ss -tano > sockets.txt"
+    assert verdict.how == "on the server: ss -tanoiep > sockets.txt"
 
 
 def test_a_telling_without_queues_is_not_judged() -> None:

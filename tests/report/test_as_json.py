@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import diagnoses
 from ldapdiag import __version__
+from ldapdiag.diagnosis import diagnose
+from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.finding import Severity
 from ldapdiag.report import as_json
 
@@ -36,6 +39,16 @@ def test_the_same_evidence_gives_the_same_bytes_with_sorted_keys() -> None:
     first, second = (as_json.render(diagnoses.diagnosis(*checks), NOW) for _ in range(2))
     assert first == second
     assert first == json.dumps(json.loads(first), indent=1, sort_keys=True) + "\n"
+
+
+def test_the_order_of_evidence_decides_nothing() -> None:
+    """Two hosts' files may have one name each, below folders that were named one by one."""
+    bundle = diagnoses.diagnosis().bundle
+    gaps = (*bundle.gaps, Gap(target="another", reason="cannot read it", how=None))
+    one = replace(bundle, gaps=gaps, passed_over=(*bundle.passed_over, PassedOver(target="a", reason="no file")))
+    other = Bundle(facts=one.facts[::-1], gaps=one.gaps[::-1], passed_over=one.passed_over[::-1])
+    first, second = (as_json.render(diagnose(each, ()), NOW) for each in (one, other))
+    assert first == second
 
 
 def test_tells_all_four_outcomes() -> None:

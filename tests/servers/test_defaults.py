@@ -6,6 +6,7 @@ import pytest
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers import product_of
+from ldapdiag.servers.openldap.defaults import listen_backlog
 
 DS389 = product_of(Family.DS389).defaults
 OPENLDAP = product_of(Family.OPENLDAP).defaults
@@ -20,9 +21,6 @@ QUESTIONS = (
     "sends_keepalives",
     "max_descriptors",
     "descriptor_cap",
-    "descriptors_per_connection",
-    "threads",
-    "listen_backlog",
     "enforces_idle_only_under_activity",
     "idle_timeout_reaches_open_connections",
 )
@@ -103,11 +101,6 @@ def test_issue_6004_is_answered_only_where_the_release_notes_do(version, answer)
     assert DS389.enforces_idle_only_under_activity(version) is answer
 
 
-@pytest.mark.parametrize(("version", "each"), [((1, 3, 11), 1), ((3, 1, 0), 1), ((3, 2, 0), 2)])
-def test_389_takes_a_timerfd_beside_each_socket_from_3_2_on(version, each):
-    assert DS389.descriptors_per_connection(version) == each
-
-
 def test_openldap_leaves_keepalive_and_descriptors_to_its_host():
     assert OPENLDAP.sends_keepalives((2, 5, 13)) is True
     assert OPENLDAP.keepalive_seconds((2, 5, 13)) is None
@@ -115,9 +108,11 @@ def test_openldap_leaves_keepalive_and_descriptors_to_its_host():
     assert OPENLDAP.idle_timeout_seconds((2, 4, 44)) == 0
 
 
-@pytest.mark.parametrize(("version", "backlog"), [((2, 4, 44), 1024), ((2, 5, 5), None), ((2, 5, 13), 2048)])
+@pytest.mark.parametrize(
+    ("version", "backlog"), [((), None), ((2, 4, 44), 1024), ((2, 5, 5), None), ((2, 5, 13), 2048)]
+)
 def test_openldap_has_its_backlog_compiled_in(version, backlog):
-    assert OPENLDAP.listen_backlog(version) == backlog
+    assert listen_backlog(version) == backlog
 
 
 @pytest.mark.parametrize("defaults", [DSEE, OPENDJ, PING])

@@ -8,6 +8,12 @@ from typing import ClassVar
 from ldapdiag.evidence.family import ServerIdentity
 from ldapdiag.evidence.origin import Origin
 
+CONFIG = "cn=config"
+WHOLE_ENTRY = ("objectClass", "cn")
+"""Present in cn=config when nobody asked for single attributes."""
+MOST_ACCOUNTS = 10_000
+"""Entries with an idle limit of their own, or replicating accounts; what is beyond is not kept."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:

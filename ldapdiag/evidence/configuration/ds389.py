@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
 from ldapdiag.evidence.configuration.dsee import identity_of
 from ldapdiag.evidence.family import Family, ServerIdentity
 
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
-CONFIG = "cn=config"
 OWN_NAMES = "nsslapd-"
 BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")
 """389-ds', and DSEE's by its spelling from 7 on and in 6."""
-WHOLE_ENTRY = ("objectClass", "cn")
-"""Present when nobody asked for single attributes."""
-MOST_ACCOUNTS = 10_000
-"""Entries with an idle limit of their own, or replicating accounts; what is beyond is not kept, with a note."""
 
 
 class Ds389Configuration:

@@ -14,7 +14,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 
 if TYPE_CHECKING:
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
-CONFIG = "cn=config"
 BELOW_CONFIG = ",cn=config"
 OWN_NAMES = "olc"
-WHOLE_ENTRY = ("objectClass", "cn")
-"""Present when nobody asked for single attributes."""
-MOST_ACCOUNTS = 10_000
 
 SYNCREPL_ACCOUNT = re.compile(r'\bbinddn=(?:"([^"]*)"|(\S+))', re.IGNORECASE)
 """In a syncrepl specification, which also holds the password: only the DN is taken out of it."""
@@ -43,8 +39,9 @@ class OpenldapConfiguration:
         self.replication_accounts: dict[str, None] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read an entry at or below cn=config that carries olc attributes."""
-        if not entry.key.endswith(CONFIG) or not any(name.startswith(OWN_NAMES) for name in entry.attributes):
+        """Read an entry at or below cn=config that carries olc attributes, or is of a class of that name."""
+        names = (*entry.attributes, *map(str.lower, entry.values("objectClass")))
+        if not entry.key.endswith(CONFIG) or not any(name.startswith(OWN_NAMES) for name in names):
             return
         if entry.key == CONFIG:
             self.main = Configuration(

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.evidence.configuration.openldap import MOST_ACCOUNTS, syncrepl_account
+from ldapdiag.evidence.configuration import MOST_ACCOUNTS, Configuration
+from ldapdiag.evidence.configuration.openldap import syncrepl_account
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.ldif import LONGEST_VALUE, whole_number

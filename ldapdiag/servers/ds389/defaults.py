@@ -5,9 +5,11 @@ Distributions carry fixes back without changing these numbers, so a version spea
 
 from __future__ import annotations
 
-Version = tuple[int, ...]
+from typing import TYPE_CHECKING
 
-PORTS: tuple[int, ...] = (389, 636)
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Version
+
 RESERVED_DESCRIPTORS: int = 64
 """nsslapd-reservedescriptors (slap.h, SLAPD_DEFAULT_RESERVE_FDS); read from 2.3.1 too."""
 
@@ -15,10 +17,6 @@ EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager",)
 """Binds as the root DN take no limit at all: issue #6004, comment of 2023-12-06; measured with 2.3.1."""
 
 EXEMPTION: str = "Connections bound as Directory Manager are never closed for being idle."
-PERSONAL_LIMIT: str = (
-    "nsIdleTimeout on the entry an account binds as (-1: never), or on the template entry that nsslapd-anonlimitsdn "
-    "names, for anonymous connections"
-)
 
 DESCRIPTOR_CAP = 64_000
 """FDS_PROCESS_MAX in daemon.c, get_connection_table_size(): a larger table is cut to this number."""
@@ -78,27 +76,6 @@ def descriptor_cap(version: Version) -> int | None:
     """Return how many connections the server takes whatever its descriptor limit; None where that is not known."""
     # In the sources of 2.3 and 2.4, reported for 2.7 (issue #7377).
     return DESCRIPTOR_CAP if version >= (2, 3) else None
-
-
-def descriptors_per_connection(version: Version) -> int | None:
-    """Return how many descriptors one client takes."""
-    # Since commit e14e23e0f (August 2025, 3.2) each connection has a timerfd beside its socket where epoll is used.
-    if not version:
-        return None
-    return 2 if version >= (3, 2) else 1
-
-
-def threads(version: Version) -> int | None:
-    """Return the default of nsslapd-threadnumber; None where it follows the number of processors."""
-    # 30 out of the box before autotuning (port389.org, design/autotuning), which is younger than 1.3.4; the release
-    # that brought it is not known. Measured: 2.3.1 takes 16 on two processors (MIN_THREADS of libglobs.c).
-    return 30 if () < version < (1, 3, 4) else None
-
-
-def listen_backlog(version: Version) -> int | None:
-    """Return the default of nsslapd-listen-backlog-size."""
-    # DAEMON_LISTEN_SIZE; an attribute since ticket 47377, in RHEL 6's 1.2.11.15 too.
-    return 128 if version else None
 
 
 def enforces_idle_only_under_activity(version: Version) -> bool | None:

@@ -20,7 +20,7 @@ from ldapdiag.servers.paste import replacing, unit_drop_in, unit_drop_in_undone
 from ldapdiag.servers.personal_limits import PersonalLimit, limited
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.ds389.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"

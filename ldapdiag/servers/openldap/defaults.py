@@ -5,17 +5,16 @@ Most have been the same in every version, so they hold for an unknown one, too.
 
 from __future__ import annotations
 
-Version = tuple[int, ...]
+from typing import TYPE_CHECKING
 
-PORTS: tuple[int, ...] = (389, 636)
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Version
+
 RESERVED_DESCRIPTORS: int = 0
 """slapd keeps no descriptors back: it accepts until the process limit."""
 
-EXEMPT_IDENTITIES: tuple[str, ...] = ()
-"""connections_timeout_idle() in connection.c asks nobody's name; measured with 2.5.13: the rootdn is closed too."""
-
 EXEMPTION: str = "Only connections with an operation under way (a syncrepl consumer's persistent search) are spared."
-PERSONAL_LIMIT: str = "there is none: olcIdleTimeout holds for every connection"
+"""connections_timeout_idle() in connection.c asks nobody's name; measured with 2.5.13: the rootdn is closed too."""
 
 
 def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
@@ -48,17 +47,6 @@ def max_descriptors(version: Version) -> int | None:  # noqa: ARG001  the same q
 def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return None: no ceiling is built in."""
     return None
-
-
-def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return how many descriptors one client takes."""
-    return 1
-
-
-def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return the default of olcThreads."""
-    # slapd-config(5): "The default is 16; the minimum value is 2."
-    return 16
 
 
 def listen_backlog(version: Version) -> int | None:

@@ -11,7 +11,7 @@ from ldapdiag.servers.openldap.defaults import listen_backlog
 from ldapdiag.servers.paste import here_document, replacing, unit_drop_in, unit_drop_in_undone
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.openldap.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 UNIT = "slapd.service"
 RESTART = "systemctl restart slapd"

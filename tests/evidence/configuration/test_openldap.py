@@ -62,3 +62,9 @@ class TestEntries:
 )
 def test_the_account_of_a_syncrepl_specification(specification: str, account: str) -> None:
     assert syncrepl_account(specification) == account
+
+
+def test_a_global_entry_where_nothing_is_set_is_a_configuration() -> None:
+    (found,) = facts_of(b"dn: cn=config\nobjectClass: olcGlobal\ncn: config\n\n", path="ldap/config.ldif")
+    assert isinstance(found, Configuration)
+    assert (found.identity.family, found.complete, found.idle_timeout_seconds) == (Family.OPENLDAP, True, None)
