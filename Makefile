@@ -34,7 +34,7 @@ test: .venv/developing .venv/servers
 	$(BIN)/pytest
 
 bench: .venv/installed
-	$(BIN)/python bench/run.py
+	PYTHONPATH=tests $(BIN)/python bench/run.py
 
 clean:
 	rm -rf .venv dist .*_cache .hypothesis

@@ -5,14 +5,13 @@ Run as a script it pairs once and prints the peak memory of its process: `python
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from measure import Figure, best
+from measure import Figure, best, peak_memory
 
 from ldapdiag.analysis.direction import Direction, Ends
 from ldapdiag.analysis.hosts import Host
@@ -120,4 +119,4 @@ def figures() -> Iterator[Figure]:
 
 if __name__ == "__main__":
     pair_all(*evidence())
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    print(peak_memory())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import every_table
 import pairing
 import socket_tables
 import starting
@@ -20,9 +21,18 @@ def main() -> None:
     """Print every figure."""
     print(HEADER, flush=True)
     with TemporaryDirectory(prefix="ldapdiag-bench-") as folder:
-        for figures in (socket_tables.figures(Path(folder)), pairing.figures(), starting.figures()):
+        tables = Path(folder)
+        for figures in (
+            socket_tables.figures(tables),
+            every_table.figures(tables),
+            pairing.figures(),
+            starting.figures(),
+        ):
             for figure in figures:
                 print(figure, flush=True)
+        print(every_table.HEADER, flush=True)
+        for growth in every_table.growths(tables):
+            print(growth, flush=True)
 
 
 if __name__ == "__main__":

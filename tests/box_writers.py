@@ -135,4 +135,8 @@ def as_show_sess_all(flows: Iterable[Flow]) -> str:
             "  scf=0x55eed02cec30 flags=0x00000000 state=EST endp=CONN,0x55eed031ace0,0x028c0001 sub=1",
             "  scb=0x55eed0254970 flags=0x00000001 state=EST endp=CONN,0x55eed031b160,0x028c0001 sub=1",
         ]
+    lines += [
+        "0x55eed02fffff: [20/Nov/2026:12:01:29.490900] id=59 proto=unix_stream source=unix:1",
+        "  frontend=GLOBAL (id=0 mode=tcp), listener=? (id=1) addr=unix:1",
+    ]
     return "\n".join([*lines, "", ""])

@@ -78,20 +78,13 @@ def sockets_of(host: str, spelled: Mapping[str, str] | None = None) -> list[writ
     """Return the sockets of a host of the incident, as its ss told them; addresses may be spelled anew."""
     spelled = spelled or {}
     (table,) = facts_of((INCIDENTS / GHOSTS / host / "ss-tan.txt").read_bytes())
-    columns = (table.state, table.receive_queue, table.send_queue)
     return [
-        writers.Socket(
-            local_address=spelled.get(local, local),
-            local_port=local_port,
-            remote_address=spelled.get(remote, remote),
-            remote_port=remote_port,
-            state=state,
-            receive_queue=receive_queue,
-            send_queue=send_queue,
+        dataclasses.replace(
+            one,
+            local_address=spelled.get(one.local_address, one.local_address),
+            remote_address=spelled.get(one.remote_address, one.remote_address),
         )
-        for (local, local_port, remote, remote_port), state, receive_queue, send_queue in zip(
-            table.keys(), *columns, strict=True
-        )
+        for one in writers.sockets_in(table)
     ]
 
 

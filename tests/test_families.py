@@ -17,6 +17,7 @@ import pytest
 from command import diagnose
 from incidents import FOO, GHOSTS, INCIDENTS, SHIZZLE, XYZ, diagnosed, finding, ghost_ports
 from ldapdiag.evidence.family import Family
+from ldapdiag.remedy import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,3 +175,27 @@ def test_a_limit_that_opendj_ignores_counts_again_once_every_account_has_it(tmp_
     (ldap / "virtual.txt").write_text(f"Property : Value(s)\n---------:---------\n{rows}")
     found = finding(diagnosed(ldap, *(CASE / host for host in ("app1", "app2", "fw"))), "idle-timeout")
     assert found.observed["current_seconds"] == 300
+
+
+def test_of_a_product_whose_commands_are_not_known_the_remedies_are_advice(tmp_path: Path) -> None:
+    rows = "".join(
+        f"connection: {number} : {client} : 2026-11-20 08:52:31 GMT: 0 : 3 : {account} : :\n"
+        for number, (client, _, account) in enumerate(held(), 1600)
+    )
+    root = "version: IBM Security Directory (SSL), Version 6.4\ncurrentconnections: 310\nlivethreads: 15\n"
+    ibm = Site(
+        family=Family.IBM,
+        name="IBM Security Directory Server 6.4.0",
+        monitor=f"dn: cn=monitor\n{root}\ndn: cn=connections,cn=monitor\n{rows}\n",
+        configuration="ds01: no configuration of this product is read\n",
+        remedy="Set the directory's idle timeout to 300 s (the commands of IBM Security Directory Server 6.4.0",
+        knows_ports=False,
+    )
+    diagnosis = ibm.diagnosed(tmp_path)
+    ghosts, idle = finding(diagnosis, "ghost-connections"), finding(diagnosis, "idle-timeout")
+    assert ghosts.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
+    assert idle.observed["current_seconds"] is None
+    assert ibm.remedy in idle.remedies[0].text
+    assert (idle.remedies[0].kind, idle.remedies[0].family) == (Kind.ADVICE, None)
+    hosts = [CASE / host for host in ("app1", "app2", "fw")]
+    assert f"{ibm.name} · 310 connections" in diagnose(tmp_path / "ldap", *hosts).text

@@ -11,6 +11,8 @@ from ldapdiag.evidence.sockets import TcpState, Timer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ldapdiag.evidence.sockets import SocketTable
+
 NETSTAT_STATES = {
     TcpState.ESTABLISHED: "ESTABLISHED",
     TcpState.SYN_SENT: "SYN_SENT",
@@ -104,6 +106,25 @@ class Socket:
     @property
     def family(self) -> int:
         return 6 if self.mapped or ":" in self.local_address + self.remote_address else 4
+
+
+def sockets_in(table: SocketTable) -> list[Socket]:
+    """Return what a reader made of a table, to be written again."""
+    columns = (table.state, table.receive_queue, table.send_queue)
+    return [
+        Socket(
+            local_address=local,
+            local_port=local_port,
+            remote_address=remote,
+            remote_port=remote_port,
+            state=state,
+            receive_queue=receive_queue,
+            send_queue=send_queue,
+        )
+        for (local, local_port, remote, remote_port), state, receive_queue, send_queue in zip(
+            table.keys(), *columns, strict=True
+        )
+    ]
 
 
 def as_netstat(sockets: Iterable[Socket], *, wide: bool = True) -> str:

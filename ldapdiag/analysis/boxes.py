@@ -37,6 +37,12 @@ class Box:
     """Whether a flow that is not here is unknown to the box; a text that was cut says so itself."""
     flows: Mapping[Key, Flow]
     """By the key the server's host writes: server ip, port, peer it sees, port."""
+    by_way: Mapping[Way, tuple[Key, ...]]
+    """The keys of the flows, by the server's endpoint and the peer it sees."""
+    clients: frozenset[Key]
+    """The flows as their clients' hosts write them."""
+    hidden: frozenset[tuple[str, str, int]]
+    """Whose address it changes, and the endpoint dialled."""
     translated: frozenset[str]
     """Peer addresses that the box puts in place of the clients' own."""
     unjoined: tuple[Flow, ...]
@@ -51,7 +57,7 @@ class Box:
 
     def serves(self, way: Way) -> bool:
         """Tell whether the box holds any flow between a server's endpoint and the peer it sees."""
-        return any(server[:3] == way for server in self.flows)
+        return way in self.by_way
 
 
 def boxes_of(tables: Iterable[FlowTable]) -> tuple[Box, ...]:
@@ -74,13 +80,20 @@ def _box(host: str, relay: Relay, tables: list[FlowTable]) -> Box:
                 unjoined.append(Flow(client, state))
             elif state == CARRIED or server not in flows:
                 flows[server] = Flow(client, state)
+    by_way: dict[Way, list[Key]] = defaultdict(list)
+    for server in flows:
+        by_way[server[:3]].append(server)
+    changed = [(server, flow.client) for server, flow in flows.items() if flow.client[0] != server[2]]
     joined = [table for table in tables if any(table.server)]
     return Box(
         host=host,
         relay=relay,
         whole=any(table.whole for table in joined or tables),
         flows=flows,
-        translated=frozenset(server[2] for server, flow in flows.items() if flow.client[0] != server[2]),
+        by_way={way: tuple(keys) for way, keys in by_way.items()},
+        clients=frozenset(flow.client for flow in flows.values()),
+        hidden=frozenset((client[0], *client[2:]) for _, client in changed),
+        translated=frozenset(server[2] for server, _ in changed),
         unjoined=tuple(unjoined),
         taken=(joined or tables)[0].origin.taken,
         origins=tuple(sorted(table.origin.path for table in tables)),

@@ -9,6 +9,8 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.host_facts import DescriptorCount
 
+MOST_CONNECTIONS = "the most connections it is set to take"
+"""A limit's name that is no limit on descriptors; Windows has none."""
 SHORTEST_TREND = 60.0
 """Seconds; looks closer together say nothing of growth."""
 
@@ -34,6 +36,11 @@ class Descriptors:
     recovered: bool
     """Every log's last word is that the server listens again."""
     origins: tuple[str, ...]
+
+    @property
+    def are_connections(self) -> bool:
+        """Tell whether nothing but connections was counted and limited."""
+        return self.limit_source == MOST_CONNECTIONS and not self.exact
 
     @property
     def share(self) -> float | None:
@@ -89,7 +96,7 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
     elif configuration and configuration.complete and defaults and (own := defaults.max_descriptors(server.version)):
         limits.append((own, f"the default of {server.identity}"))
     if configuration and configuration.max_connections:
-        limits.append((configuration.max_connections, "the most connections it is set to take"))
+        limits.append((configuration.max_connections, MOST_CONNECTIONS))
     if server.monitor and server.monitor.descriptor_limit is not None:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
     if not limits and server.monitor and defaults and (size := server.monitor.connection_table_size):

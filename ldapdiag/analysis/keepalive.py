@@ -145,7 +145,7 @@ def _keepalive(server: DirectoryServer) -> tuple[int | None, str]:
     if configuration is not None and configuration.keepalive_seconds is not None:
         return configuration.keepalive_seconds, configuration.origin.path
     if product is None:
-        return None, "the server's family is unknown"
+        return None, f"the defaults of {server.identity or 'a server of unknown family'} are not known"
     own = product.defaults.keepalive_seconds(server.version)
     if own is not None:
         return own, f"the default of {server.identity}"

@@ -186,8 +186,7 @@ def strays(ends: Ends, owner: Client, clients: Clients) -> frozenset[int]:
 def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing | None:
     """Return why a client that the server does not show at all may still be there, behind another address."""
     for box in boxes:
-        changed = (flow for server, flow in box.flows.items() if server[2] != flow.client[0])
-        if any(flow.client[:1] + flow.client[2:] == _dialling(ends) for flow in changed):
+        if _dialling(ends) in box.hidden:
             reason = f"{box.host} translates its address: see the connections from {', '.join(sorted(box.translated))}"
             return Missing(reason=reason)
     table = ends.look.sockets

@@ -12,7 +12,6 @@ from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
 from ldapdiag.analysis.sorting import CUT_OR_NAMED
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,30 +129,25 @@ def _blind(ends: Ends, box: Box) -> str | None:
 
 def _strays(ends: Ends, box: Box, clients: Sequence[Client]) -> set[int]:
     """Return the ports of clients' connections to the server that the box lacks: its table is a selection."""
-    explained = {flow.client for flow in box.flows.values()}
     endpoint = ends.server_address, ends.server_port
     return {
         port
         for client in clients
         for way in client.ways_to(*endpoint)
         for port in client.latest.established(way)
-        if (way[2], port, *endpoint) not in explained
+        if (way[2], port, *endpoint) not in box.clients
     }
 
 
 def _new(ends: Ends, box: Box) -> int:
     """Return how many connections of the direction the box carries that the server does not have (yet)."""
     known = set(ends.keys())
-    return sum(key[:3] == ends.way and key not in known for key in box.flows if box.carries(key))
+    return sum(key not in known and box.carries(key) for key in box.by_way.get(ends.way, ()))
 
 
 def _closed(ends: Ends, box: Box) -> int | None:
     """Return how many connections of the direction closed lately, by the server's TIME-WAIT and by the box's."""
-    table = ends.look.sockets
-    if not table.shows_time_wait:
+    if not ends.look.sockets.shows_time_wait:
         return None
-    end = (ends.server_address, ends.server_port, ends.client)
-    at_server = sum(
-        state is TcpState.TIME_WAIT and key[:3] == end for state, key in zip(table.state, table.keys(), strict=True)
-    )
-    return at_server + sum(key[:3] == end and not box.carries(key) for key in box.flows)
+    at_box = sum(not box.carries(key) for key in box.by_way.get(ends.way, ()))
+    return ends.shown.closed.get(ends.way, 0) + at_box

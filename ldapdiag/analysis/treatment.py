@@ -54,7 +54,7 @@ def _drain(
         yield _named("drain", limit_rest(server.host, seconds))
         return
     if server.product is None:
-        yield _named("drain", advise_idle_timeout(server.host, seconds))
+        yield _named("drain", advise_idle_timeout(server.host, seconds, str(server.identity or "")))
         return
     yield _named("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
     if (

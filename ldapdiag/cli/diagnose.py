@@ -71,10 +71,12 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
 ) -> None:
     """Judge captured evidence of both ends.
 
-    Put what you captured on the directory server, on the application hosts and on the firewall between into one
-    folder, one sub-folder per host, and name the folder. Files are known by their content: netstat, ss, /proc/net/tcp,
-    lsof, conntrack, sysctl, nstat, /proc/PID/limits, /proc/PID/fd listed or counted, cn=monitor and cn=config as LDIF,
-    slapd.conf, the errors log of 389-ds, the log of slapd. Only bare numbers (fd) and times (captured-at) need a name.
+    Put what you captured on the directory server, on the application hosts and on the firewall or proxy between into
+    one folder, one sub-folder per host, and name the folder. Files are known by their content: netstat of any system,
+    Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show sess and
+    haproxy.cfg, F5's show sys connection and profiles, sysctl, nstat, /proc/PID/limits, /proc/PID/fd listed or counted,
+    cn=monitor and cn=config as LDIF, slapd.conf, what dsconf and dsconfig show, Active Directory's LDAP policies, the
+    errors log of 389-ds, the log of slapd. Only bare numbers (fd) and times (captured-at) need a name.
 
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """

@@ -23,6 +23,7 @@ class Family(StrEnum):
     DSEE = "dsee"
     OPENDJ = "opendj"
     PING = "ping"
+    IBM = "ibm"
 
     @property
     def product(self) -> str:
@@ -34,6 +35,7 @@ class Family(StrEnum):
             "dsee": "Directory Server Enterprise Edition",
             "opendj": "OpenDJ",
             "ping": "PingDirectory",
+            "ibm": "IBM Directory Server",
         }[self.value]
 
 
@@ -56,6 +58,11 @@ BRANDS: tuple[tuple[str, Family, str], ...] = (
     ("pingdirectory", Family.PING, ""),
     ("ping identity directory", Family.PING, ""),
     ("unboundid", Family.PING, "UnboundID Directory Server"),
+    ("ibm tivoli directory", Family.IBM, "IBM Tivoli Directory Server"),
+    ("ibm security directory", Family.IBM, "IBM Security Directory Server"),
+    ("ibm security verify directory", Family.IBM, "IBM Security Verify Directory"),
+    ("ibm verify directory", Family.IBM, "IBM Verify Directory"),
+    ("ibm directory", Family.IBM, ""),
 )
 """What a version text says (in lower case), the family, and the product's own name where that is not the family's.
 

@@ -20,6 +20,7 @@ from ldapdiag.evidence.ldif import Collector, entries
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.monitor import ds389 as ds389_monitor
 from ldapdiag.evidence.monitor import dsee as dsee_monitor
+from ldapdiag.evidence.monitor import ibm as ibm_monitor
 from ldapdiag.evidence.monitor import opendj as opendj_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor
 from ldapdiag.evidence.monitor import ping as ping_monitor
@@ -37,6 +38,7 @@ COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
     dsee_monitor.DseeMonitor,
     opendj_monitor.OpendjMonitor,
     ping_monitor.PingMonitor,
+    ibm_monitor.IbmMonitor,
     ds389_configuration.Ds389Configuration,
     openldap_configuration.OpenldapConfiguration,
     opendj_configuration.OpendjConfiguration,

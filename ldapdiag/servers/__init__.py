@@ -113,6 +113,6 @@ PRODUCTS = {
 }
 
 
-def product_of(family: Family) -> Product:
-    """Return the product of a family."""
-    return PRODUCTS[family]
+def product_of(family: Family) -> Product | None:
+    """Return the product of a family; None of one whose monitor is all we know (IBM): its remedies are advice."""
+    return PRODUCTS.get(family)

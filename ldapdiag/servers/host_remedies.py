@@ -134,14 +134,15 @@ def release_unused(client_host: str, server_address: str) -> Remedy:
     )
 
 
-def advise_idle_timeout(server: str, seconds: int) -> Remedy:
-    """Say which idle timeout to set where nobody knows the product."""
+def advise_idle_timeout(server: str, seconds: int, product: str = "") -> Remedy:
+    """Say which idle timeout to set where nobody knows the product, or its commands."""
+    why = f"the commands of {product} are not known here" if product else "the evidence does not name the product"
     return Remedy(
         title=f"Set the server's idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
         kind=Kind.ADVICE,
-        text=f"Set the directory's idle timeout to {seconds} s (the evidence does not name the product).",
+        text=f"Set the directory's idle timeout to {seconds} s ({why}).",
         changes="Connections that rest longer are closed, dead ones among them.",
         risk="A pool that rests longer must open a new connection.",
         undo="Restore the former value.",

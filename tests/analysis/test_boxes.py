@@ -56,3 +56,12 @@ def test_a_box_that_changes_addresses_says_which_it_puts_in_place() -> None:
     table = facts.flows(at_server(1, "10.77.1.1"))
     (box,) = boxes_of([replace(table, client=[(APP1, 40000, LDAP, 389)]), facts.flows(ROWS)])
     assert box.translated == {"10.77.1.1"}
+    assert box.hidden == {(APP1, LDAP, 389)}
+    assert box.clients == {(APP1, 40000, LDAP, 389), *((key[2], key[3], *key[:2]) for key in facts.flows(ROWS).server)}
+
+
+def test_a_box_serves_the_ways_of_its_flows() -> None:
+    (box,) = boxes_of([facts.flows(ROWS)])
+    assert box.serves((LDAP, 389, APP1))
+    assert not box.serves((LDAP, 389, "10.77.9.9"))
+    assert box.by_way == {(LDAP, 389, APP1): tuple(row.key for row in ROWS)}

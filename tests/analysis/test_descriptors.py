@@ -60,3 +60,4 @@ def counted(limit: int, **settings: Any) -> Descriptors:
 def test_a_limit_on_connections_counts_where_it_is_the_lower_one_and_0_is_none(most, limit, source) -> None:
     found = counted(20000, max_connections=most)
     assert (found.limit, found.limit_source) == (limit, source)
+    assert found.are_connections == (source == "the most connections it is set to take")

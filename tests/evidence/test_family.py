@@ -40,6 +40,9 @@ def test_a_banner_tells_family_and_version(banner: str, family: Family, version:
         ("Ping Identity Directory Server 9.3.0.0", Family.PING, "PingDirectory 9.3.0"),
         ("PingDirectory Server 10.1.0.0", Family.PING, "PingDirectory 10.1.0"),
         ("UnboundID Directory Server 5.2.0.0", Family.PING, "UnboundID Directory Server 5.2.0"),
+        ("IBM Tivoli Directory (SSL), Version 6.3", Family.IBM, "IBM Tivoli Directory Server 6.3.0"),
+        ("IBM Security Directory (SSL), Version 6.4", Family.IBM, "IBM Security Directory Server 6.4.0"),
+        ("IBM Security Verify Directory (SSL), 10.0.1", Family.IBM, "IBM Security Verify Directory 10.0.1"),
     ],
 )
 def test_the_descendants_of_sun_s_servers_keep_the_name_they_are_sold_under(
@@ -50,7 +53,7 @@ def test_the_descendants_of_sun_s_servers_keep_the_name_they_are_sold_under(
     assert (found.family, str(found)) == (family, name)
 
 
-@pytest.mark.parametrize("banner", ["", "IBM Tivoli Directory (SSL), Version 6.3", "9" * 5000 + ".1"])
+@pytest.mark.parametrize("banner", ["", "NetIQ eDirectory 9.2.5", "9" * 5000 + ".1"])
 def test_other_banners_tell_nothing(banner: str) -> None:
     assert identify(banner) is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers import product_of
+from ldapdiag.servers import PRODUCTS, product_of
 from ldapdiag.servers.openldap.defaults import listen_backlog
 
 DS389 = product_of(Family.DS389).defaults
@@ -29,12 +29,17 @@ QUESTIONS = (
 EVERY_VERSION = [(major, minor, patch) for major in range(4) for minor in range(12) for patch in range(60)]
 
 
-@pytest.mark.parametrize("family", Family)
-def test_every_family_has_a_product(family):
+@pytest.mark.parametrize("family", PRODUCTS)
+def test_a_family_has_its_own_product(family):
     assert product_of(family).family is family
 
 
-@pytest.mark.parametrize("family", Family)
+def test_of_ibm_only_the_monitor_is_known():
+    assert set(Family) - set(PRODUCTS) == {Family.IBM}
+    assert product_of(Family.IBM) is None
+
+
+@pytest.mark.parametrize("family", PRODUCTS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_unknown_version_gets_only_what_holds_for_every_version(family, question):
     answer = getattr(product_of(family).defaults, question)
@@ -139,4 +144,3 @@ def test_opendj_4_ignores_its_global_idle_limit(version, ignored):
 def test_who_spares_an_identity():
     assert DS389.EXEMPT_IDENTITIES == DSEE.EXEMPT_IDENTITIES == ("cn=Directory Manager",)
     assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.EXEMPT_IDENTITIES
-    assert OPENLDAP.EXEMPT_IDENTITIES == ()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.client_address import client_address
+from ldapdiag.evidence.monitor.ibm import is_ibm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ def identity_of(entry: Entry) -> ServerIdentity | None:
     if banner := entry.first("version"):
         identity = identify(banner)
         return identity if identity and identity.family in {Family.DS389, Family.DSEE} else None
-    if any(name.lower().startswith(OPENDS_CLASSES) for name in entry.values("objectClass")):
+    if is_ibm(entry) or any(name.lower().startswith(OPENDS_CLASSES) for name in entry.values("objectClass")):
         return None
     return ServerIdentity(family=Family.DSEE if any(name in entry for name in DSEE_NAMES) else Family.DS389)
 

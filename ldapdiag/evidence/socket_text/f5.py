@@ -15,7 +15,8 @@
 Client, virtual server, the box's own address towards the server, pool member, protocol, seconds idle. One or two
 columns of acceleration follow, by version. No state is shown: a flow that is listed is one the box carries. Whether it
 translates packets (fastL4) or ends connections (a standard virtual server) is not told either; one entry holds both
-sides, so it is read as translation, which claims less. Where the trailer counts more than the rows, the text was cut.
+sides, so it is read as translation, which claims less. Where the trailer counts more than the rows, or is missing, the
+text was cut.
 all-properties tells the idle timeout of each flow: that is the box's own setting. Source: F5 tmsh reference,
 sys connection; the columns from public samples.
 """
@@ -62,8 +63,8 @@ def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
     listing.end()
     if not listing.whole:
         document.note(
-            f"{document.path} holds fewer connections than it counts itself, so what it lacks proves nothing: "
-            "take it whole (tmsh show sys connection cs-server-port 389)."
+            f"{document.path} holds fewer connections than it counts itself, or lacks its last line, so what it lacks "
+            "proves nothing: take it whole (tmsh show sys connection cs-server-port 389)."
         )
     if listing.begun:
         yield listing.rows.table(document, telling="f5", relay=Relay.NAT, whole=listing.whole)
@@ -82,10 +83,15 @@ class Listing:
         self.rows = FlowRows()
         self.timeouts: dict[int, set[tuple[str, int]]] = {}
         self.begun = False
-        self.whole = True
+        self._whole = True
         self._counted = 0
         self._record: tuple[str, ...] | None = None
         self._properties: dict[str, str] = {}
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether every trailer counts no more than stands above it, and nothing stands below the last one."""
+        return self._whole and not self._counted
 
     def take(self, line: str) -> bool:
         """Take a line; tell whether it was understood."""
@@ -101,7 +107,7 @@ class Listing:
         elif trailer := TRAILER.match(line):
             self.end()
             self.begun = True
-            self.whole = self.whole and int(trailer[1]) <= self._counted
+            self._whole = self._whole and int(trailer[1]) <= self._counted
             self._counted = 0
         elif line.startswith(HEADING):
             self.begun = True

@@ -16,7 +16,8 @@ Versions differ in what they print and where, so words are known by their keys, 
 until the next address of a session, for mail wraps lines. The plain form names neither what the client dialled nor
 the leg to the server; nor does `show sess all` of 1.4 and before. A session's server leg is established when its code
 is that of its client leg, whatever the number: it was 7, and is 8 since 2.1. Sessions of the control socket itself
-(over a unix socket, or of the frontend GLOBAL) carry nothing. `exp=` is the time left. An address may be IPv6 without
+(over a unix socket, or of the frontend GLOBAL) carry nothing; but the one that asked is in every whole list, mostly as
+the last, so that a list without one was cut or filtered. `exp=` is the time left. An address may be IPv6 without
 brackets. Source: HAProxy src/stream.c (stats_dump_full_strm_to_buffer, cli_io_handler_dump_sess).
 """
 
@@ -59,24 +60,29 @@ def read(document: Document) -> Iterator[FlowTable]:
     """Read the sessions of clients; those of the control socket are passed over."""
     rows = FlowRows()
     session: Session | None = None
-    begun = False
+    begun = whole = False
     for line in document.lines:
         found = SESSION.match(line)
         if found is not None:
-            _end(document, rows, session)
+            whole = _end(document, rows, session) or whole
             session, begun = Session(line, found[1]), True
         if session is not None:
             session.hear(line)
         elif line.strip():
             document.misread(line)
-    _end(document, rows, session)
+    whole = _end(document, rows, session) or whole
     if not begun:
         return
+    if not whole:
+        document.note(
+            f"{document.path} lacks the session that asked for it, so it was cut, and what it lacks proves nothing: "
+            f"{SHOW_SESS_ALL}"
+        )
     if rows.server and not any(rows.server):
         document.note(
             f"{document.path} does not tell HAProxy's ports towards the servers, so it joins nothing: {SHOW_SESS_ALL}"
         )
-    yield rows.table(document, telling="haproxy", relay=Relay.PROXY)
+    yield rows.table(document, telling="haproxy", relay=Relay.PROXY, whole=whole)
 
 
 def seconds_of(text: str) -> float | None:
@@ -129,9 +135,14 @@ class Session:
         if code := CODE.match(word):
             self._codes.append(code[1])
 
+    @property
+    def controls(self) -> bool:
+        """Tell whether it is of the control socket."""
+        return not self.counts or self._frontend == "GLOBAL"
+
     def add_to(self, rows: FlowRows) -> bool:
         """Add the session if it is a client's; tell whether it was understood."""
-        if not self.counts or self._frontend == "GLOBAL":
+        if self.controls:
             return True
         address, _, port = self._source.rpartition(":")
         if not address:
@@ -158,9 +169,13 @@ class Session:
         return "ESTABLISHED" if "backend" in self._ends else ""
 
 
-def _end(document: Document, rows: FlowRows, session: Session | None) -> None:
-    if session is not None and not session.add_to(rows):
+def _end(document: Document, rows: FlowRows, session: Session | None) -> bool:
+    """Add a session that has come to its end; tell whether it is the control socket's."""
+    if session is None:
+        return False
+    if not session.add_to(rows):
         document.misread(session.line)
+    return session.controls
 
 
 FORMAT = Format(name="haproxy-sessions", title="the sessions of HAProxy", recognises=recognises, read=read)

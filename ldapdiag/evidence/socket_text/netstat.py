@@ -61,8 +61,10 @@ PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 
 
 def recognises(head: Head) -> bool:
-    """Tell Linux netstat by its header, or by rows with a colon before the port; BSD rows have a dot there."""
-    return any(_is_row(line) or HEADER.match(line) for line in head.lines)
+    """Tell Linux netstat by rows with a colon before the port, or by its header alone; BSD rows have a dot there."""
+    if any(map(_is_row, head.lines)):
+        return True
+    return any(map(HEADER.match, head.lines)) and not any(map(_has_dotted_ports, head.lines))
 
 
 def _is_row(line: str) -> bool:
@@ -71,6 +73,12 @@ def _is_row(line: str) -> bool:
         return False
     ports = (fields[3].rpartition(":"), fields[4].rpartition(":"))
     return fields[1].isdigit() and all(colon and "." not in port for _, colon, port in ports)
+
+
+def _has_dotted_ports(line: str) -> bool:
+    """Tell a row of NetBSD, whose header is Linux's."""
+    fields = line[:300].split(None, 5)
+    return len(fields) > 4 and fields[0] in TCP and all("." in end.rpartition(":")[2] for end in fields[3:5])
 
 
 def read(document: Document) -> Iterator[SocketTable]:

@@ -1,4 +1,4 @@
-"""The table of BSD's netstat: FreeBSD, macOS, AIX and HP-UX.
+"""The table of BSD's netstat: FreeBSD, macOS, NetBSD, OpenBSD, AIX and HP-UX.
 
     Active Internet connections (including servers)
     Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)
@@ -11,11 +11,15 @@
     Proto Rexmit OOORcv 0-win  Local Address          Foreign Address                                    FreeBSD -T
     tcp4       3      0      0 10.77.1.2.389          10.77.2.2.58862
 
+    Proto   Recv-Q Send-Q  Local Address          Foreign Address        TCP-State              OpenBSD; NetBSD: State
+    tcp          0      0  10.77.1.2.389          10.77.2.2.58862        ESTABLISHED
+
 The last dot joins address and port. An address is cut to 16 characters, to 12 where its port may be a name and -A is
 given; both with the port are cut to 22, with -A to 18. So without -A a port is always whole, and IPv4 too; with -A the
 last digits of a port vanish (the row above is .389 to .58862), and a whole IPv4 address can be another's beginning.
 What is longer than a cut shows that nothing was cut (-W; on macOS -l for IPv6). macOS adds a Flowhash to the PCB, and
 after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R show no states.
+OpenBSD writes the heading again for each protocol, NetBSD for IPv6: a tcp6 section that follows is the same table's.
 HP-UX: no captured table is public; its rows are as netstat(1) of HP-UX 11i describes them.
 Source: FreeBSD usr.bin/netstat/inet.c, Apple network_cmds netstat.tproj/inet.c (protopr, inetprint, inet6print).
 """
@@ -52,21 +56,21 @@ HEADER = re.compile(
     r"Local Address {1,48}Foreign Address(?P<columns>.*)"
 )
 STATELESS = ("R-MBUF", "flowid")
+OWN_WORDS = ("(state)", "TCP-State", *STATELESS)
+"""Column words that tell BSD; NetBSD's State is Linux's, too, so only its rows tell it."""
+STATE_WORDS = frozenset({"(state)", "TCP-State", "State"})
 MOST_WORDS = 5
 WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
 
 
 def recognises(head: Head) -> bool:
     """Tell BSD by its header, or by rows with a dot before the port; Linux has a colon there."""
-    return any(_is_header(line) or _is_row(line) for line in head.lines)
+    return any(_is_own_header(line) or _is_row(line) for line in head.lines)
 
 
-def _is_header(line: str) -> bool:
+def _is_own_header(line: str) -> bool:
     header = HEADER.match(line[:400])
-    if header is None:
-        return False
-    columns = header["columns"]
-    return "(state)" in columns or "0-win" in line[:60] or any(word in columns for word in STATELESS)
+    return header is not None and ("0-win" in line[:60] or any(word in header["columns"] for word in OWN_WORDS))
 
 
 def _is_row(line: str) -> bool:
@@ -87,22 +91,21 @@ def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
     look = Look(Addresses(), Ports())
     for line in document.lines:
-        fields = line.split(None, 6 + look.pcb)
-        if look.pcb or (fields and fields[0] not in TCP):
-            fields = look.behind_pcb(fields, line)
+        fields = look.fields_of(line)
         if not fields:
             continue
         if fields[0] in TCP:
+            look, over = look.begun_by(fields[0])
+            if over is not None:
+                yield over.table(document)
             if not look.take(fields):
                 document.misread(line)
         elif fields[0] in HEADINGS:
-            line = line.lstrip()  # noqa: PLW2901  a table pasted into a report is indented
-            if look.is_ended_by(line):
-                yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            look.take_heading(line)
+            look = look.headed_by(line.lstrip())  # a table pasted into a report is indented
         elif not (look.take_other(fields) or line.startswith(NOISE)):
             document.misread(line)
+    if look.above is not None:
+        yield look.above.table(document)
     if look.rows or (look.has_header and not look.others and not document.missed):
         yield look.table(document)
 
@@ -124,11 +127,17 @@ class Look:
         self.elsewhere = False
         """In a section of other sockets: UNIX, kernel control."""
         self.others = False
+        self.protocols: set[str] = set()
+        self.above: Look | None = None
+        """The look above a heading, until the first row below tells whether it goes on."""
         self.words: set[str] = set()
         """States nobody here knows."""
 
-    def behind_pcb(self, fields: list[str], line: str) -> list[str]:
-        """Return the fields of a TCP row that begins with its PCB from its protocol on; those of any other as given."""
+    def fields_of(self, line: str) -> list[str]:
+        """Return the fields of a line; those of a TCP row that begins with its PCB from its protocol on."""
+        fields = line.split(None, 6 + self.pcb)
+        if not self.pcb and (not fields or fields[0] in TCP):
+            return fields
         at = self.pcb
         if len(fields) <= at or fields[at] not in TCP:
             at = _protocol_at(fields)
@@ -138,9 +147,21 @@ class Look:
             fields = line.split(None, 6 + at)
         return fields[at:]
 
-    def is_ended_by(self, line: str) -> bool:
-        """Tell whether this heading begins another table."""
-        return bool(self.rows) and (line.startswith("Active Internet connections") or _is_header(line))
+    def begun_by(self, protocol: str) -> tuple[Look, Look | None]:
+        """Return the look that a row belongs to, and the one above if that is over: IPv6 below IPv4 is its rest."""
+        above, self.above = self.above, None
+        if above is not None and protocol == "tcp6" and above.protocols == {"tcp"}:
+            return above, None
+        return self, above
+
+    def headed_by(self, line: str) -> Look:
+        """Return the look that a heading is of: below rows it may begin another, as the next row will tell."""
+        look = self
+        if self.rows and (line.startswith("Active Internet connections") or HEADER.match(line[:400])):
+            look = Look(self.addresses, self.ports)
+            look.above = self
+        look.take_heading(line)
+        return look
 
     def take_heading(self, line: str) -> None:
         """Keep which section begins, and its columns."""
@@ -149,10 +170,10 @@ class Look:
             self.has_header = self.has_header or not self.elsewhere
         elif line.startswith("Registered "):
             self.elsewhere = True
-        elif _is_header(line) and (header := HEADER.match(line[:400])) is not None:
+        elif (header := HEADER.match(line[:400])) is not None:
             self.has_header = True
             self.elsewhere = False
-            self.stateless = "(state)" not in header["columns"]
+            self.stateless = STATE_WORDS.isdisjoint(header["columns"].split())
             self.has_queues = "0-win" not in line[:60]
             self.extras = Extras(header["columns"].split()[1:])
 
@@ -171,6 +192,8 @@ class Look:
             added = self._take_without_state(fields)
         else:
             added = self._add(fields[3], fields[4], state, fields[1], fields[2])
+        if added:
+            self.protocols.add(fields[0])
         if added and len(fields) > 6 and self.extras.columns:
             self.extras.take(fields[6], self.rows)
         return added
@@ -230,7 +253,7 @@ class Look:
 
 FORMAT = Format(
     name="netstat-bsd",
-    title="a socket table of netstat on FreeBSD, macOS, AIX or HP-UX",
+    title="a socket table of netstat on a BSD, macOS, AIX or HP-UX",
     recognises=recognises,
     read=read,
 )

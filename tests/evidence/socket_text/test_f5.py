@@ -53,6 +53,13 @@ def test_a_listing_that_counts_more_than_it_holds_is_not_whole():
     assert "fewer connections than it counts" in table.origin.notes[0]
 
 
+@pytest.mark.parametrize("write", [as_f5, as_f5_properties])
+def test_a_listing_without_its_last_line_was_cut(write):
+    text = write([FLOW, FLOW]).replace("Total records returned: 2\n", "")
+    assert not read(text)[0].whole
+    assert not read(as_f5([FLOW]) + text)[0].whole
+
+
 @pytest.mark.parametrize(
     ("name", "tcp", "joined", "port_kept", "whole"),
     [

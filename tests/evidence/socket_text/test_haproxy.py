@@ -112,6 +112,15 @@ def test_any_bytes_are_read_or_counted(data):
         assert 0 <= table.origin.not_understood <= table.origin.lines
 
 
+@pytest.mark.parametrize("write", [as_show_sess, as_show_sess_all])
+def test_a_list_without_the_session_that_asked_for_it_was_cut(write):
+    text = write([FLOW, FLOW])
+    assert (read(text).whole, read(text).origin.notes[1:]) == (True, ())
+    cut = read(text[: text.index("0x55eed02fffff")])
+    assert (len(cut), cut.whole) == (2, False)
+    assert "it was cut" in cut.origin.notes[0]
+
+
 @given(st.data())
 def test_a_cut_listing_loses_sessions_and_nothing_else(data):
     flows = [Flow(client=("10.77.3.2", 40000 + n, "10.77.2.1", 389), server=FLOW.server) for n in range(4)]

@@ -14,6 +14,7 @@ from reading import facts_of
 HEADING = "Active Internet connections (including servers)\n"
 COLUMNS = "Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)\n"
 PCB = "PCB/ADDR         Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)\n"
+HEADING_6 = "Active Internet6 connections (including servers)\n"
 ADDRESS = "f1000e0004c3e222 "
 ROW = "tcp4       0      0  10.77.1.2.389          10.77.2.2.40001        ESTABLISHED\n"
 
@@ -170,6 +171,35 @@ def test_hp_ux_names_no_family(captures):
         (("10.77.1.2", 389, "10.77.200.201", 40002), TcpState.FIN_WAIT_2),
         ((ANY, ANY_PORT, ANY, ANY_PORT), TcpState.CLOSED),
     ]
+
+
+UDP = "udp        0      0  10.77.1.2.123          *.*\n"
+OPENBSD = HEADING + "Proto   Recv-Q Send-Q  Local Address          Foreign Address        TCP-State\n"
+OPENBSD_UDP = HEADING + "Proto   Recv-Q Send-Q  Local Address          Foreign Address\n"
+NETBSD = HEADING + "Proto Recv-Q Send-Q  Local Address          Foreign Address        State\n"
+SECTIONS = {"OpenBSD": (OPENBSD, OPENBSD_UDP + UDP, OPENBSD), "NetBSD": (NETBSD, UDP, HEADING_6 + COLUMNS)}
+FOUR = "tcp        0      0  10.77.1.2.389          10.77.2.2.40001        ESTABLISHED\n"
+SIX = "tcp6       0      0  2001:db8::2.389        2001:db8::3.40002      TIME_WAIT\n"
+
+
+@pytest.mark.parametrize("system", SECTIONS)
+def test_the_sections_of_netbsd_and_openbsd_are_one_table(system):
+    first, between, last = SECTIONS[system]
+    table = read(first + FOUR + between + last + SIX)
+    assert list(zip(table.keys(), table.state, strict=True)) == [
+        (("10.77.1.2", 389, "10.77.2.2", 40001), TcpState.ESTABLISHED),
+        (("2001:db8::2", 389, "2001:db8::3", 40002), TcpState.TIME_WAIT),
+    ]
+    assert (table.has_header, table.shows_time_wait) == (True, True)
+    assert (table.origin.not_understood, table.origin.notes) == (0, ())
+
+
+@pytest.mark.parametrize("system", SECTIONS)
+def test_a_loop_on_netbsd_and_openbsd_has_a_table_for_each_turn(system):
+    first, between, last = SECTIONS[system]
+    turn = first + FOUR + between + last + SIX
+    assert [len(table) for table in facts_of(turn * 3)] == [2, 2, 2]
+    assert [len(table) for table in facts_of((first + FOUR + between) * 2)] == [1, 1]
 
 
 def test_rows_without_a_heading_may_be_a_selection():
