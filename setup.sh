@@ -35,8 +35,8 @@ all_there() {
 }
 
 if [ "${1:-}" = servers ]; then
-    packages="389-ds-base python3-lib389 slapd ldap-utils iproute2 openssl procps"
-    if all_there ns-slapd dscreate slapd ldapmodify ip sysctl; then
+    packages="389-ds-base python3-lib389 slapd ldap-utils haproxy iproute2 openssl procps"
+    if all_there ns-slapd dscreate slapd ldapmodify haproxy ip sysctl; then
         exit 0
     elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
         exit 0
