@@ -18,11 +18,8 @@ another connection" (KB 315071): nobody is refused, somebody else is cut off."""
 POOL_THREADS = 4
 """MaxPoolThreads, for each processor."""
 
-EXEMPT_IDENTITIES: tuple[str, ...] = ()
-"""KB 315071 names nobody."""
 
 EXEMPTION: str = "MaxConnIdleTime is no account's own: it holds for every connection to the domain controller."
-PERSONAL_LIMIT: str = "there is none: MaxConnIdleTime holds for every connection"
 
 
 def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product

@@ -15,7 +15,6 @@ EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager",)
 """Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user"."""
 
 EXEMPTION: str = "Connections bound as Directory Manager are never closed for being idle."
-PERSONAL_LIMIT: str = "nsIdleTimeout on the entry an account binds as (-1: never)"
 
 
 def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product

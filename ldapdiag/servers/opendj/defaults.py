@@ -16,7 +16,6 @@ EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager", "cn=Directory Mana
 """Its entry has ds-rlim-idle-time-limit: 0 in the config.ldif that setup writes; measured: never closed."""
 
 EXEMPTION: str = "Connections bound as Directory Manager are never closed for being idle."
-PERSONAL_LIMIT: str = "ds-rlim-idle-time-limit on the entry an account binds as, in seconds (0: never)"
 
 IGNORES_IDLE_TIMEOUT = "this version ignores idle-time-limit (OpenDJ issue 697)"
 LAST_KNOWN_TO_IGNORE: Version = (4, 10, 1)

@@ -15,7 +15,6 @@ EXEMPT_IDENTITIES: tuple[str, ...] = ()
 EXEMPTION: str = (
     "A client connection policy with a lower limit holds for everybody it is for, root accounts among them."
 )
-PERSONAL_LIMIT: str = "ds-rlim-idle-time-limit on the entry an account binds as, in seconds (0: never)"
 
 
 def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
