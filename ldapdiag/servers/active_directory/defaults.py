@@ -52,18 +52,8 @@ def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same qu
     return None
 
 
-def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: there are no descriptors."""
-    return None
-
-
 def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return None: it follows the number of processors (MaxPoolThreads is four for each)."""
-    return None
-
-
-def listen_backlog(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: it is no setting, and not documented."""
     return None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 Version = tuple[int, ...]
 
-PORTS: tuple[int, ...] = (389, 636)
 RESERVED_DESCRIPTORS: int = 64
 """nsslapd-reservedescriptors, as in 389-ds, which has it from the same forerunner."""
 
@@ -47,11 +46,6 @@ def max_descriptors(version: Version) -> int | None:  # noqa: ARG001  the same q
 def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return None: no ceiling is documented."""
     return None
-
-
-def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return how many descriptors one client takes."""
-    return 1
 
 
 def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 Version = tuple[int, ...]
 
-PORTS: tuple[int, ...] = (389, 636, 1389, 1636)
-"""Set up by root, or by anybody else."""
 RESERVED_DESCRIPTORS: int = 0
 
 EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager", "cn=Directory Manager,cn=Root DNs,cn=config")
@@ -60,20 +58,9 @@ def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same qu
     return None
 
 
-def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return how many descriptors one client takes."""
-    return 1
-
-
 def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return None: num-worker-threads follows the number of processors."""
     return None
-
-
-def listen_backlog(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return the default of accept-backlog."""
-    # Oracle 821-0507 (OpenDS), PingDS 8; measured with 4.10.1.
-    return 128
 
 
 def enforces_idle_only_under_activity(version: Version) -> bool | None:

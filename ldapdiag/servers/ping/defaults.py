@@ -8,7 +8,6 @@ from __future__ import annotations
 
 Version = tuple[int, ...]
 
-PORTS: tuple[int, ...] = (389, 636, 1389, 1636)
 RESERVED_DESCRIPTORS: int = 0
 
 EXEMPT_IDENTITIES: tuple[str, ...] = ()
@@ -50,18 +49,8 @@ def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same qu
     return None
 
 
-def descriptors_per_connection(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return how many descriptors one client takes."""
-    return 1
-
-
 def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
     """Return None: num-worker-threads follows the number of processors."""
-    return None
-
-
-def listen_backlog(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: the default of accept-backlog was not looked up."""
     return None
 
 
