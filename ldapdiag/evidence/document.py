@@ -6,7 +6,7 @@ import codecs
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.origin import Origin
+from ldapdiag.evidence.origin import Origin, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,6 +62,10 @@ class Document:
     path: str
     source: Iterable[str]
     folder: str = ""
+    raw: Iterable[bytes] = ()
+    """The bytes that `source` makes lines of, for the one format that has none; read one of the two."""
+    taken: Span | None = None
+    """When it was captured, where whoever captured it kept that."""
     notes: list[str] = field(default_factory=list)
     seen: int = 0
     missed: int = 0
@@ -94,6 +98,7 @@ class Document:
         return Origin(
             path=self.path,
             folder=self.folder,
+            taken=self.taken,
             lines=self.seen,
             understood=self.seen - self.missed,
             not_understood=self.missed,

@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
+from functools import partial
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +15,10 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap, PassedOver
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
+
+    from ldapdiag.evidence.origin import Span
 
 CHUNK = 1 << 20
 MOST_FILES = 5000
@@ -36,24 +40,22 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One file to read. `path` is what the report shows, `folder` tells apart folders of one name."""
+    """One piece of raw evidence: a file, a member of an archive, or what a host answered just now."""
 
-    location: str
     path: str
+    """What the report shows: folder/file."""
     folder: str
-    named: bool
+    """Tells apart folders of one name; the last part of it is the host's name."""
+    told: str
+    """Where it is, for a person who looks for it."""
+    open: Callable[[], BinaryIO]
+    """Opens it for reading; closed by whoever reads it."""
+    named: bool = False
     """True when the operator named this very file."""
-
-    @property
-    def told(self) -> str:
-        """Return where it is, for a person who looks for it."""
-        return self.path if self.location == STANDARD_INPUT else legible(self.location)
-
-    def open(self) -> BinaryIO:
-        """Open it for reading."""
-        if self.location == STANDARD_INPUT:
-            return open(0, "rb", buffering=0, closefd=False)
-        return open(self.location, "rb", buffering=0)  # noqa: PTH123  closed by whoever reads it
+    taken: Span | None = None
+    """When it was captured, by the clock of whoever captured it; None where nobody kept that."""
+    asked: str = ""
+    """What answered with these bytes, for the manifest: `ss -tanoiep on app1`."""
 
 
 def legible(path: str | Path) -> str:
@@ -64,7 +66,8 @@ def legible(path: str | Path) -> str:
 def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     """Yield the files of what the operator named: itself, or a folder's files and those of its sub-folders."""
     if named == STANDARD_INPUT:
-        yield Piece(location=named, path="standard input", folder="standard input", named=True)
+        where = "standard input"
+        yield Piece(path=where, folder=where, told=where, open=_standard_input, named=True)
         return
     path = Path(named)
     try:
@@ -99,11 +102,16 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
 
 def _piece(location: str, folder: Path, *, named: bool) -> Piece:
     return Piece(
-        location=location,
         path=legible(f"{folder.name}/{Path(location).name}"),
         folder=legible(folder),
+        told=legible(location),
+        open=partial(FileIO, location),
         named=named,
     )
+
+
+def _standard_input() -> BinaryIO:
+    return open(0, "rb", buffering=0, closefd=False)
 
 
 def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from io import UnsupportedOperation
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
@@ -79,7 +80,10 @@ def _read(piece: Piece, basket: Basket) -> None:
 
 def _seen(stream: BinaryIO, basket: Basket) -> bool:
     """Tell whether this very file was read before, under another name."""
-    status = os.fstat(stream.fileno())
+    try:
+        status = os.fstat(stream.fileno())
+    except UnsupportedOperation:  # it is in memory
+        return False
     identity = (status.st_dev, status.st_ino)
     if identity in basket.read:
         return True
@@ -103,7 +107,8 @@ def _read_stream(piece: Piece, stream: BinaryIO, basket: Basket) -> None:
     if form.read is None:
         basket.passed_over.append(PassedOver(target=piece.told, reason=form.title))
         return
-    document = Document(path=piece.path, folder=piece.folder, source=lines_of(_chunks(start, stream)))
+    chunks = _chunks(start, stream)
+    document = Document(path=piece.path, folder=piece.folder, source=lines_of(chunks), raw=chunks, taken=piece.taken)
     facts = list(form.read(document))
     basket.facts.extend(facts)
     if not facts:
