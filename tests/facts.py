@@ -21,7 +21,7 @@ from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.flows import FlowTable, Relay
-from ldapdiag.evidence.host_facts import KernelSettings, TcpCounters
+from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -117,7 +117,7 @@ def table(
     )
 
 
-def host(name: str = "ldap", *tables: SocketTable) -> Host:
+def host(name: str = "ldap", *tables: SocketTable, **traits: Any) -> Host:
     """Return a host with these tables; those taken at different times are different looks."""
     addresses = {address for one in tables for address in one.local_address if identifies_a_host(address)}
     return Host(
@@ -125,7 +125,14 @@ def host(name: str = "ldap", *tables: SocketTable) -> Host:
         addresses=frozenset(addresses),
         looks=looks_of(tables),
         origins=tuple(one.origin.path for one in tables),
+        **traits,
     )
+
+
+def description(host: str = "app1", *, up: float = 1e6, **traits: Any) -> HostDescription:
+    """Return what a host tells of itself at the start of the story, so many seconds after it booted."""
+    told = {"machine": "machine-1", "clock": START, "booted": START - timedelta(seconds=up)} | traits
+    return HostDescription(origin=origin(host, "host.txt", taken=0), name=host, **told)
 
 
 def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> DirectoryServer:

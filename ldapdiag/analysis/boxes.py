@@ -47,13 +47,21 @@ class Box:
     """Peer addresses that the box puts in place of the clients' own."""
     unjoined: tuple[Flow, ...]
     """Flows of which the table tells the client's end only."""
-    taken: Span | None
+    looks: tuple[Span | None, ...]
+    """When each telling of its table was taken."""
     origins: tuple[str, ...]
 
     def carries(self, key: Key) -> bool:
         """Tell whether the box holds this connection as established."""
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
+
+    def nearest(self, moment: Span | None) -> Span | None:
+        """Return when the telling nearest to a moment was taken; None when either is unknown."""
+        known = [span for span in self.looks if span is not None]
+        if moment is None or len(known) < len(self.looks):
+            return None
+        return min(known, key=moment.seconds_apart)
 
     def serves(self, way: Way) -> bool:
         """Tell whether the box holds any flow between a server's endpoint and the peer it sees."""
@@ -95,6 +103,6 @@ def _box(host: str, relay: Relay, tables: list[FlowTable]) -> Box:
         hidden=frozenset((client[0], *client[2:]) for _, client in changed),
         translated=frozenset(server[2] for server, _ in changed),
         unjoined=tuple(unjoined),
-        taken=(joined or tables)[0].origin.taken,
+        looks=tuple(table.origin.taken for table in joined or tables),
         origins=tuple(sorted(table.origin.path for table in tables)),
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ldapdiag.analysis.looks import Look
+from ldapdiag.analysis.style import NOTHING_TOLD, ClientHost, Style, style_of
 from ldapdiag.analysis.views import Shown, Way
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
@@ -32,13 +33,6 @@ class Join(StrEnum):
             "client-endpoint": "the client's address and port",
             "box-table": "the table of what stands between",
         }[self.value]
-
-
-class Style(StrEnum):
-    """How what stands between ends a connection, as far as the evidence tells."""
-
-    SILENT_DROP = "silent-drop"
-    UNKNOWN = "unknown"
 
 
 class PathKind(StrEnum):
@@ -116,6 +110,12 @@ class Direction:
     """Ghosts whose keepalive probes go unanswered."""
     leftovers: int = 0
     """Ghosts whose client has closed and still retransmits: its packets are dropped on the way."""
+    outlived: int = 0
+    """Ghosts that were last heard of before their client's host booted."""
+    client_host: ClientHost = NOTHING_TOLD
+    """What the client's host tells of its past; of several hosts nothing."""
+    namespaces_read: bool = False
+    """Every network namespace of the client's host was read."""
     rests: tuple[float, ...] = ()
     """Seconds that each matched connection has rested so far; empty when no table tells ages."""
     retransmitting_for: tuple[float, ...] = ()
@@ -139,12 +139,8 @@ class Direction:
 
     @property
     def style(self) -> Style:
-        """Return how the path ends connections.
-
-        Unanswered probes and a client that retransmits into nothing are both packets that somebody swallows: a reset
-        would have ended either socket. Without them a reset and a crash of the client look the same from here.
-        """
-        return Style.SILENT_DROP if self.probing or self.leftovers else Style.UNKNOWN
+        """Return what parted the ends."""
+        return style_of(self)
 
     @property
     def unread(self) -> int:

@@ -179,7 +179,8 @@ def _lost(ends: Ends, server: Host, box: Box, table: Table, heard: Heard, absent
         for way in ways
         for port, row in table.sockets[way].items()
     )
-    since_box = look.taken.seconds_apart(box.taken) if look.taken and box.taken else None
+    at_box = box.nearest(look.taken)
+    since_box = look.taken.seconds_apart(at_box) if look.taken and at_box else None
     apart = [seconds for seconds in (seconds_apart(ends.look, look), since_box) if seconds is not None]
     return survivors(
         absent,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.grouping import Group, groups_of, short
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
+from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
-from ldapdiag.evidence.host_facts import CaptureTimes, KernelSettings, TcpCounters
+from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Span
 
-NAMES_ITS_HOST = (FlowTable, BoxTimeouts, KernelSettings, TcpCounters)
+NAMES_ITS_HOST = (HostDescription, FlowTable, BoxTimeouts, KernelSettings, TcpCounters)
 """Facts of a host that need not be a directory server: alone in a folder they make that folder a host."""
 
 
@@ -39,6 +40,10 @@ class Host:
     looks: tuple[Look, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
     """Ports the operator named."""
+    description: HostDescription | None = None
+    counters: TcpCounters | None = None
+    """The latest telling of its TCP counters."""
+    kernel: KernelSettings | None = None
     origins: tuple[str, ...] = ()
     merged_because: str | None = None
 
@@ -164,7 +169,7 @@ def _host_for(
         return lone[folder]
     if isinstance(fact, CaptureTimes):
         return ""
-    if isinstance(fact, KernelSettings | TcpCounters):
+    if isinstance(fact, HostDescription | KernelSettings | TcpCounters):
         return None
     if len(servers) == 1:
         return next(iter(servers))
@@ -185,19 +190,39 @@ def _hosts(groups: list[Group], facts: list[Any], ldap_ports: frozenset[int]) ->
     known = {group.name for group in groups}
     tables: dict[str, list[SocketTable]] = defaultdict(list)
     origins: dict[str, list[str]] = defaultdict(list)
-    for fact in facts:
+    descriptions: dict[str, HostDescription] = {}
+    counters: dict[str, TcpCounters] = {}
+    kernels: dict[str, KernelSettings] = {}
+    for fact in sorted(facts, key=lambda fact: fact.origin.path):
+        name = fact.origin.host
         if isinstance(fact, SocketTable):
-            tables[fact.origin.host].append(fact)
-        if fact.origin.host:
-            origins[fact.origin.host].append(fact.origin.path)
+            tables[name].append(fact)
+        elif isinstance(fact, HostDescription):
+            descriptions[name] = fact
+        elif isinstance(fact, TcpCounters):
+            counters[name] = fact
+        elif isinstance(fact, KernelSettings):
+            kernels[name] = fact
+        if name:
+            origins[name].append(fact.origin.path)
     by_name = {group.name: group for group in groups}
     for name in sorted(known | set(origins)):
         group = by_name.get(name)
+        description = descriptions.get(name)
         yield Host(
             host=name,
-            addresses=frozenset(group.addresses) if group else frozenset(),
+            addresses=frozenset(group.addresses if group else ())
+            | (own_addresses(description) if description else set()),
             looks=looks_of(tables[name]),
             ldap_ports=ldap_ports,
+            description=description,
+            counters=counters.get(name),
+            kernel=kernels.get(name),
             origins=tuple(sorted(origins[name])),
             merged_because=group.because if group else None,
         )
+
+
+def own_addresses(description: HostDescription) -> set[str]:
+    """Return the addresses of a host's interfaces that no other host has as well."""
+    return {address for address in description.addresses if identifies_a_host(address)}

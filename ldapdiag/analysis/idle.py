@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.box_settings import Setting, box_settings
@@ -18,9 +18,11 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.direction import Direction
+    from ldapdiag.analysis.looks import Look
+    from ldapdiag.evidence.sockets import Key
 
 AGREEMENT = 0.1
 """Two measurements agree when they differ by at most this share, or by a second."""
@@ -148,14 +150,21 @@ def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
         if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
             continue
         apart = (second.taken.start - first.taken.end).total_seconds()
-        before = dict(zip(first.sockets.keys(), first.sockets.last_received, strict=True))
-        now = zip(second.sockets.keys(), second.sockets.last_received, second.sockets.state, strict=True)
-        for key, age, state in now:
-            rested = before.get(key)
+        before = dict(zip(_identities(first), first.sockets.last_received, strict=True))
+        now = zip(_identities(second), second.sockets.last_received, second.sockets.state, strict=True)
+        for identity, age, state in now:
+            rested = before.get(identity)
             if state is TcpState.ESTABLISHED and rested is not None and age is not None and age < apart * 1000:
                 gap = min(rested / 1000, lifetime.keepalive_seconds or rested / 1000)
-                longest[key[2]] = max(longest.get(key[2], 0.0), gap)
+                client = identity[0][2]
+                longest[client] = max(longest.get(client, 0.0), gap)
     return longest
+
+
+def _identities(look: Look) -> Iterator[tuple[Key, int | None]]:
+    """Yield what tells each socket from all others: its key, and the kernel's cookie, for a port may be used again."""
+    table = look.sockets
+    return zip(table.keys(), table.cookie or repeat(None, len(table)), strict=True)
 
 
 def agreed(measured: Sequence[float]) -> float | None:

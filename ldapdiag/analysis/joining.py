@@ -10,6 +10,7 @@ from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, sort_out
+from ldapdiag.analysis.style import outlived, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import Key, TcpState
@@ -30,18 +31,22 @@ def join(
     boxes: Sequence[Box],
     strays: Collection[int] = (),
     shared: Collection[int] = (),
+    inner: Collection[int] = (),
 ) -> Direction:
     """Join one direction, and claim only what neither skew nor blindness can explain.
 
-    `shared` are the client's ports that another server of the same address has.
+    `shared` are the client's ports that another server of the same address has; `inner` those that other network
+    namespaces of the client's machine have open to this server, which does not show them.
     """
     look, table = ends.look, ends.look.sockets
     views = nearest(client, look)
     near = views[0]
-    rows = sort_out(ends, views, boxes, client.host.host, strays)
+    rows = sort_out(ends, views, boxes, client.host, strays)
     living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
     lost, stranded = _lost_and_stranded(ends, server, views, rows, living)
+    lost = _without_inner(lost, client.host.host, sum(port not in rows.spared for port in inner))
     ghosts = _with(lost, [row for row, _ in rows.leftover])
+    past = told_by(client.host)
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
@@ -65,6 +70,9 @@ def join(
         box_lacks=_lacked(ends, ghosts, rows),
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
         leftovers=len(rows.leftover),
+        outlived=outlived(look, lost.rows or (), past.booted),
+        client_host=past,
+        namespaces_read=shows_all_namespaces(client.host),
         rests=_rests(ends, near, rows),
         retransmitting_for=_first_unanswered(near, rows),
         selected=look.selected or near.look.selected,
@@ -72,6 +80,25 @@ def join(
         unreadable=near.look.unreadable,
         origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in rows.on_path for o in box.origins)})),
     )
+
+
+def _without_inner(lost: Survivors, client: str, inner: int) -> Survivors:
+    """Return the lost ones without as many as other namespaces of the client's machine have, under ports of their own.
+
+    Their address was translated there, and to which ports only that machine's connection tracking tells.
+    """
+    if not (inner and lost.count):
+        return lost
+    spared = min(inner, lost.count)
+    reason = f"{client} has {inner} connections in other network namespaces, whose ports it translates (conntrack -L)"
+    unproven = lost.unproven | {reason: spared}
+    left = lost.count - spared
+    return Survivors(count=left, rows=None if left else (), unproven=unproven, because=lost.because if left else ())
+
+
+def shows_all_namespaces(host: Host) -> bool:
+    """Tell whether every network namespace of a host's machine was read."""
+    return host.description is not None and host.description.namespaces_unread == 0
 
 
 def _path(rows: Sorted) -> PathKind:

@@ -114,6 +114,21 @@ class Clients:
             )
         return self._unseen[endpoint]
 
+    def inner(self, ends: Ends, owner: Client) -> set[int]:
+        """Return the ports of connections that other network namespaces of an owner's machine have to this endpoint.
+
+        Only of those that the server does not show as theirs.
+        """
+        machine = owner.host.description.machine if owner.host.description else ""
+        siblings = {
+            client.host.host
+            for client in self.all
+            if client is not owner and client.host.description and client.host.description.machine == machine
+        }
+        if not (machine and siblings):
+            return set()
+        return {port for port, hosts in self.astray(ends).items() if hosts & siblings}
+
     def owners(self, address: str) -> int:
         """Return how many hosts own an address; more than one is a virtual address."""
         return len(self._owners.get(address, []))
@@ -156,7 +171,8 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         joined = join_through(ends, translator, clients.all, client)
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, None)) if proxy else joined
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
-        joined = join(ends, server, client, boxes, strays(ends, client, clients), clients.shared(ends, server))
+        stray, shared = strays(ends, client, clients), clients.shared(ends, server)
+        joined = join(ends, server, client, boxes, stray, shared, clients.inner(ends, client))
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, client)) if proxy else joined
     return Direction(
         client=ends.client,

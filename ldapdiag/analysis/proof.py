@@ -30,13 +30,17 @@ def proof_of(direction: Direction) -> Proof:
         return Proof(
             "certain", f"{boxes} carries the living ones and has no entry for any of these {direction.ghosts}."
         )
+    where = " or ".join(direction.client_hosts)
+    if direction.outlived >= direction.ghosts > 0:
+        return Proof("certain", f"{where} has booted since they were last heard of: nothing on it can still have them.")
     unanswered = direction.probing + direction.leftovers
     if unanswered >= direction.ghosts:
         return Proof("certain", "Nobody answers the keepalive probes or the last packets of any of them.")
     proven = f" {unanswered} of them are proven: nobody answers their probes." if unanswered else ""
     if direction.selected:
         return Proof("possible", f"A table without its header may be a selection of rows.{proven}")
-    where = " or ".join(direction.client_hosts)
+    if direction.namespaces_read and not (direction.partial or direction.unreadable):
+        return Proof("certain", f"Every network namespace of {where} was read, and none has them.{proven}")
     return Proof(
         "likely",
         f"Not certain: a table shows one network namespace, and a container or zone on {where} would not be in it."

@@ -151,12 +151,20 @@ def opened_meanwhile(monitor: Monitor | None, client: str, here: Span | None, th
         monitor is None
         or monitor.connections is None
         or monitor.taken_at is None
-        or monitor.taken_at + SECOND < here.start
+        or monitor.taken_at - server_ahead(monitor) + SECOND < here.start
     ):
         return None
-    since = there.start - SECOND
+    since = there.start - SECOND + server_ahead(monitor)
     times = [connection.opened for connection in monitor.connections if connection.client == client]
     return None if None in times else sum(time is not None and time >= since for time in times)
+
+
+def server_ahead(monitor: Monitor) -> timedelta:
+    """Return how far the server's clock is ahead of the one that timed its answer, as far as that is certain."""
+    told, taken = monitor.taken_at, monitor.origin.taken
+    if told is None or taken is None or taken.start - SECOND <= told <= taken.end:
+        return timedelta(0)
+    return told - (taken.end if told > taken.end else taken.start)
 
 
 def neighbours(looks: Sequence[Look], at: Look) -> list[Look]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.boxes import Box
@@ -13,8 +14,13 @@ from ldapdiag.analysis.views import View, Way
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
+if TYPE_CHECKING:
+    from ldapdiag.analysis.hosts import Host
+
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
+
+IP_FORWARD = "net.ipv4.ip_forward"
 
 HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 
@@ -59,11 +65,13 @@ class Sorted:
     virtual: Virtual | None = None
     on_path: tuple[Box, ...] = ()
     """The boxes whose tables hold connections of this direction."""
+    spared: frozenset[int] = frozenset()
+    """Ports of rows that another host has open from the same port."""
     proven: set[int] = field(default_factory=set)
     """Absent rows that a box or unanswered probes prove dead, although an earlier look at the client has them."""
 
 
-def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: str, strays: Collection[int]) -> Sorted:
+def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: Host, strays: Collection[int]) -> Sorted:
     """Sort the rows, the nearest view first, and spare every absent one that something else explains."""
     boxes = tuple(boxes)
     rows = sort_rows(ends, views)
@@ -71,9 +79,10 @@ def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: st
     rows.virtual = match_by_endpoint(ends, rows, views[0])
     rows.on_path = tuple(box for box in boxes if box.whole and any(map(box.carries, ends.keys())))
     rows.proven = _judge_lately(ends, rows)
-    _spare_carried(ends, rows, boxes, client)
+    _spare_carried(ends, rows, boxes, client.host)
     _spare_wavering(ends, rows)
     _spare_strays(ends, rows, strays)
+    _spare_hidden(ends, rows, client)
     _spare_stateless(rows, views[0])
     _spare_half(ends, rows, views[0])
     _spare_unreadable(rows, views[0])
@@ -225,7 +234,41 @@ def _spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
     kept = [row for row in rows.absent if ports[row] not in strays]
     if spared := len(rows.absent) - len(kept):
         rows.unproven[f"another host has them open from the same ports, so {ends.client} may stand in for it"] += spared
+        rows.spared = frozenset(ports[row] for row in rows.absent) & frozenset(strays)
     rows.absent = kept
+
+
+def _spare_hidden(ends: Ends, rows: Sorted, client: Host) -> None:
+    """Spare absent rows that may live in a network namespace of the client's machine that could not be read.
+
+    Not those that a box, or unanswered probes, prove dead.
+    """
+    hidden = hidden_namespaces(client)
+    if not (hidden and rows.absent):
+        return
+    keys = dict(zip(ends.rows, ends.keys(), strict=True))
+    dead = [
+        row
+        for row in rows.absent
+        if probes_unanswered(ends.look.sockets, row) or any(keys[row] not in box.flows for box in rows.on_path)
+    ]
+    if spared := len(rows.absent) - len(dead):
+        rows.unproven[f"{hidden}: they may live there (read it as root, or with --sudo)"] += spared
+    rows.absent = dead
+
+
+def hidden_namespaces(client: Host) -> str | None:
+    """Return which network namespaces of a client's machine were not read; None when there is no sign of any."""
+    description = client.description
+    if description is None or description.namespaces_unread == 0:
+        return None
+    if description.namespaces_unread:
+        return f"{description.namespaces_unread} other network namespaces of {client.host} could not be read"
+    if client.kernel is not None and client.kernel.number(IP_FORWARD):
+        return (
+            f"{client.host} forwards packets, as a host of containers does, and its other network namespaces are unread"
+        )
+    return None
 
 
 def _spare_stateless(rows: Sorted, near: View) -> None:

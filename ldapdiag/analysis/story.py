@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.direction import Direction, Join, Style
+from ldapdiag.analysis.direction import Direction, Join
 from ldapdiag.analysis.proof import proof_of
+from ldapdiag.analysis.style import Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,14 +31,7 @@ def of_ghosts(
     direction: Direction, server: str, bounds: IdleBounds | None, owners: Mapping[str, int] | None
 ) -> Iterator[str]:
     """Yield what became of a direction's connections, whose they are, and how that is known."""
-    clients = clients_of(direction)
-    if direction.style is Style.SILENT_DROP:
-        yield (
-            f"Something between {clients} and {server} forgets idle connections and tells nobody (silent drop: "
-            f"{' and '.join(_signs(direction))})."
-        )
-    else:
-        yield f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
+    yield _of_style(direction, server)
     path = bounds.of(direction.client) if bounds else None
     if path is not None and path.upper_seconds is not None:
         yield f"{'Its proxy closes both ends' if path.tells else 'The path forgets'} after {path.words}: {path.source}."
@@ -54,6 +48,31 @@ def of_ghosts(
         yield f"Not churn: {'; '.join(direction.skew_excluded)}."
     if direction.unproven:
         yield f"Not counted: {reasons(direction.unproven)}."
+
+
+def _of_style(direction: Direction, server: str) -> str:
+    """Return what parted the ends, and how that is known."""
+    clients = clients_of(direction)
+    match direction.style:
+        case Style.SILENT_DROP:
+            return (
+                f"Something between {clients} and {server} forgets idle connections and tells nobody (silent drop: "
+                f"{' and '.join(_signs(direction))})."
+            )
+        case Style.RESET_TO_CLIENT:
+            return (
+                f"Something between {clients} and {server} ends connections with a reset to the client and tells the "
+                f"server nothing: {clients} has received {direction.client_host.resets} resets since it booted, and "
+                f"ended {direction.client_host.given_up} connections alone."
+            )
+        case Style.CLIENT_GONE:
+            booted = direction.client_host.booted
+            return (
+                f"{clients} crashed, or lost its network, and booted at {booted:%F %T} UTC: it took its connections "
+                f"with it, and {server} was never told."
+            )
+        case Style.UNKNOWN:
+            return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
 
 
 def of_idling(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
@@ -93,3 +112,6 @@ def _signs(direction: Direction) -> Iterator[str]:
         yield f"{direction.probing} have keepalive probes that nobody answers"
     if direction.leftovers:
         yield f"{direction.leftovers} clients still retransmit their last packet"
+    if not (direction.probing or direction.leftovers):
+        alone = direction.client_host.given_up
+        yield f"{clients_of(direction)} has ended {alone} connections alone, and had few resets"

@@ -10,6 +10,7 @@ from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
 from ldapdiag.analysis.sorting import CUT_OR_NAMED
+from ldapdiag.analysis.style import NOTHING_TOLD, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 
@@ -66,6 +67,7 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client 
         skew_excluded=lost.because,
         boxes=(box.host,),
         box_lacks=lost.count,
+        client_host=told_by(owner.host) if owner is not None else NOTHING_TOLD,
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
         rests=tuple(idle_seconds(table, rows.matched)),
         selected=ends.look.selected,
@@ -109,7 +111,8 @@ def _follow_flow(rows: Followed, row: int, flow: Flow, box: Box, client: Client 
 
 
 def _turnover(ends: Ends, box: Box) -> Turnover:
-    look, taken = ends.look, box.taken
+    look = ends.look
+    taken = box.nearest(look.taken)
     return Turnover(
         reverse=_new(ends, box),
         time_wait=_closed(ends, box),

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.origin import Origin, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostDescription:
+    """Which machine and network namespace a host is, as it told ldapdiag itself. None: it did not tell."""
+
+    kind: ClassVar[str] = "host-description"
+    how: ClassVar[str] = "ldapdiag collect ssh://HOST, or the script that ldapdiag collect --print-script prints"
+
+    origin: Origin
+    name: str
+    system: str = ""
+    """What uname -srm prints."""
+    clock: datetime | None = None
+    """The host's own clock when it answered."""
+    booted: datetime | None = None
+    """When it booted, by the same clock."""
+    machine: str = ""
+    """Linux' boot_id: the same in all namespaces and containers of one machine, until it boots."""
+    namespace: str = ""
+    """The network namespace, as in net:[4026531840]."""
+    namespaces_read: int | None = None
+    """Network namespaces of the machine whose sockets were read, this one included."""
+    namespaces_unread: int | None = None
+    """Others that could not be read; None: whoever asked may not see whether there are any."""
+    addresses: frozenset[str] = frozenset()
+    """Of its interfaces, normalised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
