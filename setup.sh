@@ -1,7 +1,8 @@
 #!/bin/sh
 # The Makefile calls it.
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
-#   setup.sh servers    install the directory servers that the live tests start; without them those tests are skipped
+#   setup.sh servers    install what the live tests need: directory servers, and what makes a laboratory of hosts; without it they
+#                       are skipped, or fail where LDAPDIAG_REQUIRE_LAB is set, as in CI
 set -eu
 
 python=${PYTHON:-python3}
@@ -35,13 +36,14 @@ all_there() {
 }
 
 if [ "${1:-}" = servers ]; then
-    packages="389-ds-base python3-lib389 slapd ldap-utils haproxy iproute2 openssl procps"
-    if all_there ns-slapd dscreate slapd ldapmodify haproxy ip sysctl; then
+    packages="389-ds-base python3-lib389 libnss3-tools slapd ldap-utils haproxy iproute2 openssl procps"
+    packages="$packages openssh-server openssh-client sudo nftables conntrack util-linux socat"
+    if all_there ns-slapd dscreate pk12util slapd ldapmodify haproxy ip openssl sysctl sshd ssh sudo nft conntrack nsenter socat; then
         exit 0
     elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
         exit 0
     fi
-    echo "setup: no directory servers here, so the live tests will be skipped; on Debian: apt-get install $packages" >&2
+    echo "setup: no directory servers or no laboratory here, so live tests will be skipped; on Debian: apt-get install $packages" >&2
     exit 0
 fi
 

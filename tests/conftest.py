@@ -1,11 +1,15 @@
-"""Where the captures are: our own under tests/captures, and the shared corpus where it lies beside the checkout."""
+"""What tests ask for: our captures, the shared corpus where it lies beside the checkout, and the laboratory."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from lab.laboratory import Laboratory, need
+from lab.topology import Topology
 
 settings.register_profile("ldapdiag", deadline=None, print_blob=True)
 settings.load_profile("ldapdiag")
@@ -27,3 +31,17 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip("the shared corpus is not beside this checkout (it is in CI)")
     return CORPUS
+
+
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+    """Return what the laboratory makes once in a run; a test that asks for it is skipped where it cannot be had."""
+    need()
+    return Laboratory(tmp_path_factory.mktemp("laboratory"))
+
+
+@pytest.fixture
+def topology(laboratory: Laboratory) -> Iterator[Topology]:  # noqa: ARG001  it says whether there can be one
+    """Return a running network of its own: ldap, app1 and app2 behind fw, and desk."""
+    with Topology() as running:
+        yield running

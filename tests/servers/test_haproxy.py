@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 
 import pytest
 
+from lab.laboratory import need
 from ldapdiag.remedy import Kind, Where
 from ldapdiag.servers.haproxy import limit_rest, probe_clients
 
@@ -17,13 +17,12 @@ LISTEN = "defaults\n  mode tcp\n  timeout connect 3s\nlisten ldap\n  bind 127.0.
 @pytest.mark.parametrize("remedy", [probe_clients("proxy"), limit_rest("proxy", 300)])
 def test_a_remedy_is_a_configuration_that_haproxy_takes(remedy, tmp_path) -> None:
     assert (remedy.target, remedy.where, remedy.kind) == ("proxy", Where.BOX, Kind.CONFIG)
-    if (haproxy := shutil.which("haproxy")) is None:
-        pytest.skip("haproxy is not installed")
+    need("haproxy")
     configuration = tmp_path / "haproxy.cfg"
     lines = "\n".join(f"  {line}" for line in remedy.text.splitlines())
     rest = "" if "timeout" in remedy.text else "  timeout client 1h\n  timeout server 1h\n"
     configuration.write_text(f"{LISTEN}{lines}\n{rest}")
-    checked = subprocess.run([haproxy, "-c", "-f", configuration], capture_output=True, text=True, check=False)
+    checked = subprocess.run(["haproxy", "-c", "-f", configuration], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     assert not re.search(r"unknown|ignored|missing timeouts", checked.stderr), checked.stderr
 

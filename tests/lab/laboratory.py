@@ -1,0 +1,87 @@
+"""The laboratory as tests get it: what is made once in a run, and the question whether this machine can have it at all.
+
+Where it cannot, a test is skipped with the reason; with LDAPDIAG_REQUIRE_LAB set, as in CI, it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lab.certificates import Authority
+from lab.directory_servers import Server, ds389, make_389, slapd
+from lab.host import Host
+from lab.ssh import Keys
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOLS = (
+    "conntrack", "haproxy", "ip", "ldapmodify", "nft", "nsenter", "openssl", "socat", "ss", "ssh", "sshd", "sudo",
+    "sysctl", "unshare",
+)  # fmt: skip
+
+
+def need(*tools: str) -> None:
+    """Skip the test, or fail it where the laboratory is required, unless this machine has one and these tools."""
+    reason = _lacking(tuple(sorted({*TOOLS, *tools})))
+    if reason and os.environ.get("LDAPDIAG_REQUIRE_LAB"):
+        pytest.fail(f"no laboratory, and LDAPDIAG_REQUIRE_LAB is set: {reason}", pytrace=False)
+    elif reason:
+        pytest.skip(f"no laboratory: {reason}")
+
+
+@cache
+def _lacking(tools: tuple[str, ...]) -> str:
+    if os.geteuid() != 0:
+        return "only root can make hosts of namespaces"
+    if missing := [tool for tool in tools if shutil.which(tool) is None]:
+        return f"{', '.join(missing)} not installed (as root, `sh setup.sh servers` does it)"
+    try:
+        with Topology(apps=0) as topology:
+            topology.fw.run(
+                "nft add table ip tried && nft add chain ip tried c && nft add rule ip tried c ct state new accept"
+            )
+    except (AssertionError, OSError) as error:
+        return f"no namespaces, overlays or packet filter here: {' '.join(str(error).split())[:200]}"
+    return ""
+
+
+class Laboratory:
+    """What the tests of one run share; it keeps its files in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def authority(self) -> Authority:
+        return Authority(self.folder)
+
+    @cached_property
+    def keys(self) -> Keys:
+        folder = self.folder / "keys"
+        folder.mkdir()
+        return Keys(folder)
+
+    @cached_property
+    def made_389(self) -> Path:
+        need("ns-slapd", "dscreate", "pk12util")
+        return make_389(self.folder)
+
+    def ds389(self, host: Host, **options: object) -> Server:
+        """Start a 389 Directory Server in a host; see `directory_servers.ds389`."""
+        return ds389(host, self.made_389, **options)
+
+    def slapd(self, host: Host, **options: object) -> Server:
+        """Start a slapd in a host; see `directory_servers.slapd`."""
+        need("slapd", "slapadd")
+        return slapd(host, self.folder, **options)
+
+    def server(self, family: str, host: Host) -> Server:
+        """Start a server of the family `389-ds` or `openldap`."""
+        return self.ds389(host) if family == "389-ds" else self.slapd(host)
