@@ -66,6 +66,8 @@ class Document:
     """The bytes that `source` makes lines of, for the one format that has none; read one of the two."""
     taken: Span | None = None
     """When it was captured, where whoever captured it kept that."""
+    asked_by: str = ""
+    """Who asked for what follows, where a comment of our own collector says so (monitor/own_connection.py)."""
     notes: list[str] = field(default_factory=list)
     seen: int = 0
     missed: int = 0

@@ -58,6 +58,9 @@ SECRETS = frozenset(
 )
 """Attributes whose values are dropped as they are read."""
 
+ASKED_BY = "# asked by "
+"""Begins the comment in which our collector says which connection is its own."""
+
 BETWEEN = frozenset({"control", "include", "matcheddn", "pagedresults", "ref", "search", "text", "time", "version"})
 """What may stand outside an entry: LDIF's own header, ldapsearch's trailer, 389-ds' audit log, Debian's include."""
 RESULT = "result"
@@ -188,7 +191,7 @@ class _Record:
 
 
 def _unfolded(document: Document) -> Iterator[str]:
-    """Yield whole lines: folds joined, comments dropped; an empty one is a blank line."""
+    """Yield whole lines: folds joined, comments dropped but for our own; an empty one is a blank line."""
     parts: list[str] = []
     room = 0
     dropping = False
@@ -208,6 +211,7 @@ def _unfolded(document: Document) -> Iterator[str]:
             yield "".join(parts)
             parts = []
         dropping = line.startswith("#")
+        _keep_asker(line, document)
         if not line:
             yield ""
         elif not dropping:
@@ -215,6 +219,12 @@ def _unfolded(document: Document) -> Iterator[str]:
             room = LONGEST_VALUE - len(line)
     if parts:
         yield "".join(parts)
+
+
+def _keep_asker(line: str, document: Document) -> None:
+    """Keep what our own comment says; of all others nothing is kept."""
+    if line.startswith(ASKED_BY):
+        document.asked_by = line.removeprefix(ASKED_BY)
 
 
 def _attribute(line: str) -> tuple[str, str] | None:

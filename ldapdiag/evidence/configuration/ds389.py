@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY, Configuration
+from ldapdiag.evidence.configuration.dsee import OWN_NAMES as DSEE_NAMES
 from ldapdiag.evidence.configuration.dsee import identity_of
 from ldapdiag.evidence.family import Family, ServerIdentity
 
@@ -28,6 +29,24 @@ if TYPE_CHECKING:
 OWN_NAMES = "nsslapd-"
 BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")
 """389-ds', and DSEE's by its spelling from 7 on and in 6."""
+ATTRIBUTES = (
+    *WHOLE_ENTRY,
+    "nsslapd-idletimeout",
+    "nsslapd-tcp-keepalive-time",
+    "nsslapd-maxdescriptors",
+    "nsslapd-reservedescriptors",
+    "nsslapd-conntablesize",
+    "nsslapd-threadnumber",
+    "nsslapd-maxthreadsperconn",
+    *BACKLOGS,
+    "nsslapd-port",
+    "nsslapd-securePort",
+    "nsslapd-security",
+    "nsslapd-versionstring",
+    *DSEE_NAMES,
+)
+"""What is read of cn=config. An entry asked for all of these is as good as whole: what is absent is not set."""
+REPLICATION = ("nsDS5ReplicaBindDN", "nsDS5ReplicaBindDNGroup")
 
 
 class Ds389Configuration:
@@ -49,8 +68,8 @@ class Ds389Configuration:
         seconds = entry.number("nsIdleTimeout")
         if seconds is not None:
             self.idle_exemptions[entry.dn] = seconds
-        self.replication_accounts.update(dict.fromkeys(filter(None, entry.values("nsDS5ReplicaBindDN"))))
-        for group in filter(None, entry.values("nsDS5ReplicaBindDNGroup")):
+        self.replication_accounts.update(dict.fromkeys(filter(None, entry.values(REPLICATION[0]))))
+        for group in filter(None, entry.values(REPLICATION[1])):
             self.document.note(f"The members of {group[:200]!r} replicate, too; an idle timeout must spare them.")
 
     def facts(self) -> Iterator[Configuration]:

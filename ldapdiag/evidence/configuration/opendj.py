@@ -34,6 +34,8 @@ OWN_NAMES = "ds-cfg-"
 WHOLE_ENTRY = ("objectClass", "cn")
 """Present when nobody asked for single attributes."""
 LDAP_HANDLER = "ds-cfg-ldap-connection-handler"
+ATTRIBUTES = (*WHOLE_ENTRY, *sorted(f"{OWN_NAMES}{name}" for name in WANTED))
+"""What is read of the configuration, with the prefix LDIF gives it."""
 MOST_ACCOUNTS = 10_000
 """Entries with an idle limit of their own; what is beyond is not kept, with a note."""
 

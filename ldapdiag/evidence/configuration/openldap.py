@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 BELOW_CONFIG = ",cn=config"
 OWN_NAMES = "olc"
 
+ATTRIBUTES = (*WHOLE_ENTRY, "olcIdleTimeout", "olcThreads")
+"""What is read of cn=config itself."""
+UPDATE_DN, SYNCREPL = "olcUpdateDN", "olcSyncrepl"
+
 SYNCREPL_ACCOUNT = re.compile(r'\bbinddn=(?:"([^"]*)"|(\S+))', re.IGNORECASE)
 """In a syncrepl specification, which also holds the password: only the DN is taken out of it."""
 
@@ -52,7 +56,7 @@ class OpenldapConfiguration:
                 threads=entry.number("olcThreads"),
             )
         elif entry.key.endswith(BELOW_CONFIG) and len(self.replication_accounts) < MOST_ACCOUNTS:
-            accounts = [*entry.values("olcUpdateDN"), *map(syncrepl_account, entry.values("olcSyncrepl"))]
+            accounts = [*entry.values(UPDATE_DN), *map(syncrepl_account, entry.values(SYNCREPL))]
             self.replication_accounts.update(dict.fromkeys(filter(None, accounts)))
 
     def facts(self) -> Iterator[Configuration]:

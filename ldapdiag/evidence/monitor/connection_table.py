@@ -20,6 +20,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.client_address import client_address
 from ldapdiag.evidence.monitor.ibm import is_ibm
+from ldapdiag.evidence.monitor.own_connection import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,22 @@ OPENDS_CLASSES = "ds-"
 """OpenDJ's cn=monitor has counters of the same names."""
 DSEE_NAMES = ("connectionPeak", "request-que-backlog", "currentpsearches")
 """Counters that only DSEE has."""
+LIST = "connection"
+ATTRIBUTES = (
+    "objectClass",
+    "version",
+    "currenttime",
+    "starttime",
+    "currentconnections",
+    "totalconnections",
+    "dtablesize",
+    "threads",
+    "currentbusyworkers",
+    "currentworkqueue",
+    "currentconnectionsatmaxthreads",
+    *DSEE_NAMES,
+)
+"""What is read here but for the list of connections: small, whatever the number of connections."""
 BEGINNING = re.compile(r"\d{1,18}:([^:]{1,40}):(\d{1,18}):(\d{1,18}):([r-]?):(.*)", re.ASCII | re.DOTALL)
 THREADS = re.compile(r"(.*(?<!:[01])):[01]:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
 THREADS_AND_ID = re.compile(r"(.*):[01]:\d{1,18}:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
@@ -58,18 +75,20 @@ def identity_of(entry: Entry) -> ServerIdentity | None:
 def look(entry: Entry, identity: ServerIdentity, document: Document, *, queue: str) -> Monitor | None:
     """Return what a cn=monitor entry says; None when that is nothing. `queue` counts the operations that wait."""
     current = entry.number("currentconnections")
-    values = entry.values("connection")
+    values = entry.values(LIST)
     threads = entry.number("threads")
     if current is None and threads is None and not values:
         return None
     if current and not values:
         document.note("cn=monitor lists its connections to Directory Manager only: bind as that to see them.")
+    listed = tuple(_connections(values, document)) if values or current == 0 else None
+    connections, current = left_out(listed, current, document.asked_by)
     return Monitor(
         origin=document.origin(),
         identity=identity,
         taken_at=generalized_time.parse(entry.first("currenttime")),
         started_at=generalized_time.parse(entry.first("starttime")),
-        connections=tuple(_connections(values, document)) if values or current == 0 else None,
+        connections=connections,
         current_connections=current,
         total_connections=entry.number("totalconnections"),
         connection_table_size=entry.number("dtablesize"),

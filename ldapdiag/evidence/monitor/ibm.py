@@ -41,6 +41,16 @@ OWN_NAMES = (
     "total_tls_connections",
 )
 """Counters that only this server has."""
+ATTRIBUTES = (
+    "objectClass",
+    "version",
+    "currenttime",
+    "starttime",
+    "currentconnections",
+    "totalconnections",
+    *OWN_NAMES,
+)
+"""What is read of cn=monitor itself."""
 
 MOST_CONNECTIONS = 1 << 18
 """More than a process has descriptors; what is beyond is not kept, with a note."""

@@ -14,6 +14,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, generalized_time
 from ldapdiag.evidence.monitor.client_address import java_endpoint
 from ldapdiag.evidence.monitor.connection_summary import parse_summary
+from ldapdiag.evidence.monitor.own_connection import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,15 @@ NUMBERS = {
     "busy": ("num-busy-worker-threads",),
 }
 MOMENTS = {"now": ("currentTime", "ds-mon-current-time"), "start": ("startTime", "ds-mon-start-time")}
+ATTRIBUTES = (
+    "objectClass",
+    "ds-connectionhandler-protocol",
+    "ds-mon-protocol",
+    *BANNERS,
+    *LISTENERS,
+    *(name for names in (*NUMBERS.values(), *MOMENTS.values()) for name in names),
+)
+"""What is read here but for the lists of connections: small, whatever the number of connections."""
 MOST_CONNECTIONS = 1 << 18
 """More than a process has descriptors; what is beyond is not kept, with a note."""
 
@@ -63,7 +73,7 @@ class OpendsMonitor:
         if self.speaking is not self.family:
             return
         if not self.looks or entry.key in self.looks[-1].seen:
-            self.looks.append(_Look(self.family))
+            self.looks.append(_Look(self.family, self.document.asked_by))
         self.looks[-1].take(entry, self.document)
 
     def facts(self) -> Iterator[Monitor]:
@@ -76,7 +86,8 @@ class OpendsMonitor:
 class _Look:
     """What one search answered."""
 
-    def __init__(self, family: Family) -> None:
+    def __init__(self, family: Family, asked_by: str) -> None:
+        self.asked_by = asked_by
         self.seen: set[str] = set()
         self.identity = ServerIdentity(family=family)
         self.numbers: dict[str, int] = {}
@@ -113,12 +124,14 @@ class _Look:
     def monitor(self, document: Document) -> Monitor:
         """Return the fact."""
         current = self.numbers.get("current")
+        listed = tuple(self.connections.values()) if self.listed or current == 0 else None
+        connections, current = left_out(listed, current, self.asked_by)
         return Monitor(
             origin=document.origin(),
             identity=self.identity,
             taken_at=self.moments.get("now"),
             started_at=self.moments.get("start"),
-            connections=tuple(self.connections.values()) if self.listed or current == 0 else None,
+            connections=connections,
             current_connections=current,
             total_connections=self.numbers.get("total"),
             threads=self.numbers.get("threads"),

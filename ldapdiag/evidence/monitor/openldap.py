@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
+from ldapdiag.evidence.monitor.own_connection import left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ class OpenldapMonitor:
         if (entry.key != ROOT and not entry.key.endswith(SUFFIX)) or not _is_openldap(entry):
             return
         if not self.looks or entry.key in self.looks[-1].seen:
-            self.looks.append(_Look())
+            self.looks.append(_Look(self.document.asked_by))
         self.looks[-1].take(entry, self.document)
 
     def facts(self) -> Iterator[Monitor]:
@@ -71,7 +72,8 @@ class OpenldapMonitor:
 class _Look:
     """What one search of cn=Monitor answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked_by: str) -> None:
+        self.asked_by = asked_by
         self.seen: set[str] = set()
         self.numbers: dict[str, int | None] = {}
         self.moments: dict[str, datetime | None] = {}
@@ -107,6 +109,8 @@ class _Look:
         """Return the fact."""
         identity = identify(self.banner) or ServerIdentity(family=Family.OPENLDAP)
         current = self.numbers.get("cn=current,cn=connections")
+        listed = tuple(self.connections) if self.connections or current == 0 else None
+        connections, current = left_out(listed, current, self.asked_by)
         activities = (connection.active for connection in self.connections if connection.active)
         return Monitor(
             origin=document.origin(),
@@ -114,7 +118,7 @@ class _Look:
             # The search that answered is itself the newest activity, where cn=Time was not asked for.
             taken_at=self.moments.get("cn=current,cn=time") or max(activities, default=None),
             started_at=self.moments.get("cn=start,cn=time"),
-            connections=tuple(self.connections) if self.connections or current == 0 else None,
+            connections=connections,
             current_connections=current,
             total_connections=self.numbers.get("cn=total,cn=connections"),
             descriptor_limit=self.numbers.get("cn=max file descriptors,cn=connections"),

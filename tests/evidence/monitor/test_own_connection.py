@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from ldapdiag.evidence.monitor import MonitoredConnection
+from ldapdiag.evidence.monitor.own_connection import asker_of, left_out
+from reading import facts_of
+
+MANAGER = "cn=Directory Manager"
+EARLY = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+LATE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+TOLD = f"10.0.0.1:40001 as {MANAGER}"
+RESTING = MonitoredConnection(
+    account=MANAGER, client="10.0.0.1", opened=LATE, operations_started=3, operations_completed=3
+)
+OLDER = replace(RESTING, operations_started=4, opened=EARLY)
+OURS = replace(OLDER, account="cn=directory manager", opened=LATE)
+
+
+class TestTheComment:
+    @pytest.mark.parametrize(
+        ("told", "client", "port", "account"),
+        [
+            (TOLD, "10.0.0.1", 40001, MANAGER),
+            ("10.0.0.1:40001 as ", "10.0.0.1", 40001, ""),
+            ("10.0.0.1:40001 as", "10.0.0.1", 40001, ""),
+            ("[2001:db8::1]:389 as uid=a as b", "2001:db8::1", 389, "uid=a as b"),
+            ("ldapi as cn=root", "ldapi", None, "cn=root"),
+        ],
+    )
+    def test_names_our_end_and_account(self, told, client, port, account):
+        asker = asker_of(told)
+        assert (asker.client, asker.port, asker.account) == (client, port, account)
+
+    @pytest.mark.parametrize("told", ["", "somebody", "10.0.0.1 as x", "10.0.0.1:x as y", " as "])
+    def test_that_names_nobody_takes_nobody_away(self, told):
+        assert asker_of(told) is None
+        assert left_out((OURS,), 1, told) == ((OURS,), 1)
+
+
+class TestWithoutPorts:
+    def test_ours_is_the_newest_of_our_account_that_waits(self):
+        assert left_out((RESTING, OURS, OLDER), 3, TOLD) == ((RESTING, OLDER), 2)
+
+    @pytest.mark.parametrize(
+        "other",
+        [RESTING, replace(OURS, account="uid=a"), replace(OURS, client="10.0.0.2"), replace(OURS, client="ldapi")],
+        ids=["resting", "account", "address", "socket"],
+    )
+    def test_another_connection_stays_and_is_counted(self, other):
+        assert left_out((other,), 1, TOLD) == ((other,), 1)
+
+    def test_a_server_that_names_no_client_is_asked_for_the_account(self):
+        assert left_out((replace(OURS, client=""),), 1, TOLD) == ((), 0)
+
+
+class TestWithPorts:
+    def test_ours_is_the_one_at_our_port(self):
+        other, ours = replace(OURS, client_port=40000), replace(RESTING, client_port=40001)
+        assert left_out((other, ours), 2, TOLD) == ((other,), 1)
+
+    def test_nobody_goes_when_a_box_has_changed_our_address(self):
+        other = replace(OURS, client_port=40000)
+        assert left_out((other,), 1, TOLD) == ((other,), 1)
+
+
+class TestHidden:
+    def test_the_counter_alone_is_lowered(self):
+        assert left_out(None, 7, TOLD) == (None, 6)
+        assert left_out(None, None, TOLD) == (None, None)
+        assert left_out(None, 0, TOLD) == (None, 0)
+
+
+class TestCaptures:
+    """What is left out of a capture is one connection, and nothing without the comment."""
+
+    @pytest.mark.parametrize(
+        ("file", "told"),
+        [
+            ("389ds/held-43/cn-monitor-base.ldif", "127.0.0.1:40001 as cn=Directory Manager"),
+            ("openldap/held-42/cn-Monitor-subtree.ldif", None),
+            ("opendj/held-39/cn-monitor-subtree.ldif", None),
+        ],
+    )
+    def test_of_each_family(self, captures, file, told):
+        content = (captures / file).read_bytes()
+        (whole,) = facts_of(content)
+        some = whole.connections[-1]
+        told = told or f"{some.client}:{some.client_port} as {some.account}"
+        (without,) = facts_of(f"# asked by {told}\n".encode() + content)
+        assert len(without.connections) == len(whole.connections) - 1
+        assert without.current_connections == whole.current_connections - 1
+        assert without.total_connections == whole.total_connections
+        assert without.origin.not_understood == whole.origin.not_understood
+
+    def test_any_other_comment_says_nothing(self, captures):
+        content = (captures / "389ds/held-43/cn-monitor-base.ldif").read_bytes()
+        assert facts_of(b"# asked for by ldapi as x\n#\n" + content)[0].connections == facts_of(content)[0].connections
