@@ -1,0 +1,93 @@
+"""What a host told ldapdiag's own script (sources/collect.sh) of itself.
+
+    ldapdiag-host 1
+    name: app1
+    system: Linux 6.1.0-18-amd64 x86_64
+    clock: 2026-11-20T13:00:01.123456789Z                              (or without a fraction)
+    booted: 1795160000                                                 (Linux, Solaris)
+    booted: { sec = 1795160000, usec = 512 } Tue Nov 17 …              (kern.boottime; the words of who -b are not read)
+    machine: 0f9c8e0a-…
+    namespace: net:[4026531840]
+    namespaces-read: 3
+    namespaces-unread: 0                                               (unknown, where whoever asked may not see them)
+    address: 10.77.2.2
+
+An address comes as often as there are some; other keys are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import normalise_address
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.host_facts import HostDescription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+FIRST = "ldapdiag-host 1"
+LINE = re.compile(r"([a-z][a-z-]{0,30}): ?(.{0,300})", re.ASCII)
+BOOTED = re.compile(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
+CLOCK = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
+ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
+MOST_ADDRESSES = 10_000
+
+
+def recognises(head: Head) -> bool:
+    """Tell it by its first line."""
+    return head.lines[:1] == (FIRST,)
+
+
+def read(document: Document) -> Iterator[HostDescription]:
+    """Read the one description; where a key comes twice, the first holds."""
+    told: dict[str, str] = {}
+    addresses: set[str] = set()
+    for line in document.lines:
+        found = LINE.fullmatch(line)
+        if found is None:
+            if line != FIRST and line.strip():
+                document.misread(line)
+        elif found[1] != "address":
+            told.setdefault(found[1], found[2].strip())
+        elif not ADDRESS.fullmatch(found[2]):
+            document.misread(line)
+        elif len(addresses) < MOST_ADDRESSES:
+            addresses.add(normalise_address(found[2]))
+    if told or addresses:
+        yield HostDescription(
+            origin=document.origin(),
+            name=told.get("name", ""),
+            system=told.get("system", ""),
+            clock=_clock(told.get("clock", "")),
+            booted=_booted(told.get("booted", "")),
+            machine=told.get("machine", ""),
+            namespace=told.get("namespace", ""),
+            namespaces_read=_number(told.get("namespaces-read", "")),
+            namespaces_unread=_number(told.get("namespaces-unread", "")),
+            addresses=frozenset(addresses),
+        )
+
+
+def _clock(text: str) -> datetime | None:
+    found = CLOCK.fullmatch(text)
+    try:
+        return datetime.fromisoformat(f"{found[1]}{found[2] or ''}+00:00") if found else None
+    except ValueError:
+        return None
+
+
+def _booted(text: str) -> datetime | None:
+    found = BOOTED.fullmatch(text)
+    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+FORMAT = Format(name="host", title="a host's description of itself", recognises=recognises, read=read)

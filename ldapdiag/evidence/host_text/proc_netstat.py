@@ -1,0 +1,55 @@
+"""Counters of the TCP stack as the kernel prints them: /proc/net/netstat, /proc/net/snmp, or both in one file.
+
+    TcpExt: SyncookiesSent SyncookiesRecv ListenOverflows
+    TcpExt: 0 0 5
+
+A line of names, then a line of as many numbers; nstat joins both names, and so does this: TcpExtListenOverflows.
+Source: Linux net/ipv4/proc.c (snmp_seq_show, netstat_seq_show).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.host_facts import TcpCounters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+GROUPS = "Ip|IpExt|Icmp|IcmpMsg|Tcp|TcpExt|Udp|UdpLite|MPTcpExt"
+NAMES = re.compile(rf"({GROUPS}):((?: [A-Za-z][A-Za-z0-9]{{0,60}}){{1,400}}) ?", re.ASCII)
+NUMBERS = re.compile(rf"({GROUPS}):((?: -?\d{{1,20}}){{1,400}}) ?", re.ASCII)
+EMPTY = re.compile(rf"(?:{GROUPS}): ?", re.ASCII)
+"""IcmpMsg of a host that has seen none."""
+MOST_COUNTERS = 10_000
+
+
+def recognises(head: Head) -> bool:
+    """Tell it by a line of names of counters."""
+    return any(NAMES.fullmatch(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[TcpCounters]:
+    """Read each pair of lines."""
+    values: dict[str, int] = {}
+    group, names = "", ""
+    for line in document.lines:
+        if found := NAMES.fullmatch(line):
+            group, names = found[1], found[2]
+        elif (found := NUMBERS.fullmatch(line)) and found[1] == group and len(found[2].split()) == len(names.split()):
+            if len(values) < MOST_COUNTERS:
+                values.update(zip((group + name for name in names.split()), map(int, found[2].split()), strict=True))
+            group = names = ""
+        elif line.strip() and not EMPTY.fullmatch(line):
+            document.misread(line)
+    if values:
+        yield TcpCounters(origin=document.origin(), values=values)
+
+
+FORMAT = Format(
+    name="proc-net-netstat", title="counters of the kernel, from /proc/net", recognises=recognises, read=read
+)
