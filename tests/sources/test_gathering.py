@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, diagnose
-from ldapdiag.sources import gathering
+from ldapdiag.sources import gathering, reading
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"
 TROUBLES = ("nowhere", "empty folder", "empty file", "photo.jpg", "loop")
@@ -94,14 +94,14 @@ def test_a_file_under_two_names_counts_once(tmp_path: Path) -> None:
 def test_a_crash_of_a_reader_costs_one_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("a stumbling block")
     (tmp_path / "b.txt").write_bytes(TABLE.read_bytes())
-    recognise = gathering.recognise
+    recognise = reading.recognise
 
     def stumble(head: gathering.Head) -> object:
         if "stumbling" in head.lines[0]:
             raise RuntimeError("stumbled")
         return recognise(head)
 
-    monkeypatch.setattr(gathering, "recognise", stumble)
+    monkeypatch.setattr(reading, "recognise", stumble)
     bundle = gathering.gather([str(tmp_path)])
     assert len(bundle.facts) == 1
     assert [gap.reason for gap in bundle.gaps] == [

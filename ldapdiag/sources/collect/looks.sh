@@ -1,0 +1,127 @@
+# ---- A look: sockets first, for their moment matters.
+
+look() {
+    test "$LOOKS" = 1 && look_at . . "$1"
+    for look_one in `living_others`; do
+        other "$look_one"
+        test "$1" = 1 && section "ns:$OTHER_NAME" host.txt "uname, ip addr" describe "$OTHER_FILE" "$OTHER_NUMBER"
+        test "$LOOKS" = 1 && look_at "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
+        counters "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
+    done
+    counters . . "$1"
+}
+
+# look_at FOLDER NAMESPACE NUMBER: the best table there is.
+look_at() {
+    test -n "$TABLE" || choose_table
+    if test "$TABLE" = none; then
+        gap "$1" "no table of its sockets could be had" "install iproute2 (ss) or net-tools (netstat) there"
+    else
+        # With root's rights it names the owners, too.
+        # shellcheck disable=SC2086  # a command of several words
+        section "$1" "sockets-$3.txt" "$TABLE" as_root_within "$2" $TABLE
+    fi
+}
+
+# choose_table: the command for it, once; on Linux the first that works, by a small question.
+choose_table() {
+    case $SYSTEM in
+        Linux) choose_table_of_linux ;;
+        SunOS) TABLE="netstat -an -P tcp" ;;
+        FreeBSD | DragonFly) TABLE="netstat -anW -p tcp" ;;
+        Darwin) TABLE="netstat -anl -p tcp" ;;
+        *BSD) TABLE="netstat -an -p tcp" ;;
+        *) TABLE="netstat -an" ;;
+    esac
+}
+
+choose_table_of_linux() {
+    if has ss && try_within . ss -ltn; then
+        TABLE="ss -tanoiep"
+    elif has netstat && try_within . netstat -tlnoepW; then
+        TABLE="netstat -tanoepW"
+    elif has netstat && try_within . netstat -tlnW; then
+        TABLE="netstat -tanW"
+    elif has netstat && try_within . netstat -tln; then
+        TABLE="netstat -tan"
+    elif test -r /proc/net/tcp6; then
+        TABLE="cat /proc/net/tcp /proc/net/tcp6"
+    elif test -r /proc/net/tcp; then
+        TABLE="cat /proc/net/tcp"
+    else
+        TABLE=none
+    fi
+}
+
+# counters FOLDER NAMESPACE NUMBER
+counters() {
+    test -r /proc/net/netstat || return 0
+    section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
+}
+
+# ---- The rest, asked for once: settings, a box's table, the servers.
+
+rest() {
+    SERVERS=`find_servers`
+    rest_in . . "$OWN_NAMESPACE"
+    for rest_one in `living_others`; do
+        other "$rest_one"
+        rest_in "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]"
+    done
+}
+
+# rest_in FOLDER NAMESPACE NETWORK
+rest_in() {
+    settings "$1" "$2"
+    flows "$1" "$2"
+    servers "$1" "$3"
+}
+
+SETTINGS="tcp_keepalive_time tcp_keepalive_intvl tcp_keepalive_probes tcp_retries2 tcp_orphan_retries tcp_fin_timeout
+    tcp_max_syn_backlog tcp_syncookies ip_forward"
+
+settings() {
+    if test -d /proc/sys/net; then
+        section "$1" sysctl.txt "sysctl net.ipv4.tcp_keepalive_time ..." linux_settings "$2"
+    elif has sysctl; then
+        section "$1" sysctl.txt "sysctl net.inet.tcp" bsd_settings
+    fi
+}
+
+linux_settings() {
+    settings_files=/proc/sys/net/core/somaxconn
+    for settings_name in $SETTINGS; do settings_files="$settings_files /proc/sys/net/ipv4/$settings_name"; done
+    for settings_name in /proc/sys/net/netfilter/nf_conntrack_*; do
+        if test -f "$settings_name"; then settings_files="$settings_files $settings_name"; fi
+    done
+    # shellcheck disable=SC2086  # a list of files
+    within "$1" grep '' $settings_files /dev/null | awk '
+        { at = index($0, ":"); name = substr($0, 11, at - 11); gsub("/", ".", name); print name " = " substr($0, at + 1); n++ }
+        END { exit n == 0 }'
+}
+
+bsd_settings() {
+    limited sysctl net.inet.tcp | grep -E '^net\.inet\.tcp\.(keep|always_keepalive|maxtcptw|msl|syncookies|tcp_keep)'
+    limited sysctl kern.ipc.somaxconn kern.ipc.soacceptqueue kern.somaxconn 2>/dev/null
+    return 0
+}
+
+# flows FOLDER NAMESPACE: what a filter on this host keeps in mind. Of an empty one, nf_conntrack_count tells in sysctl.txt.
+flows() {
+    test -r /proc/sys/net/netfilter/nf_conntrack_count || return 0
+    flows_count=`within "$2" cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null </dev/null`
+    case $flows_count in '' | 0) return 0 ;; esac
+    if test $ROOT = 0; then
+        gap "$1" "its connection tracking ($flows_count flows) is shown to root only" "ask with --sudo"
+    elif test -f /proc/net/nf_conntrack; then
+        section "$1" conntrack.txt "cat /proc/net/nf_conntrack" flows_of_kernel "$2"
+    elif has conntrack; then
+        section "$1" conntrack.txt "conntrack -L -p tcp" as_root_within "$2" conntrack -L -p tcp
+    else
+        gap "$1" "its connection tracking ($flows_count flows) cannot be read: conntrack is not installed" "install conntrack"
+    fi
+}
+
+flows_of_kernel() {
+    as_root_within "$1" cat /proc/net/nf_conntrack | awk '$3 == "tcp" { print }'
+}

@@ -1,0 +1,148 @@
+# ---- Servers: directories and proxies.
+
+# servers FOLDER NETWORK
+servers() {
+    servers_folder=$1
+    servers_told=' '
+    servers_count=0
+    for servers_one in $SERVERS; do
+        servers_pid=`expr "$servers_one" : '\([0-9]*\):'`
+        servers_name=`expr "$servers_one" : '[0-9]*:\([^:]*\)'`
+        servers_its=`expr "$servers_one" : '[0-9]*:[^:]*:\(.*\)'`
+        # Whose namespace cannot be seen is taken for one of this host's own.
+        test -n "$servers_its" || servers_its=$OWN_NAMESPACE
+        test "$servers_its" = "$2" || continue
+        test $servers_count -lt $MOST_PROCESSES || break
+        server "$servers_pid" "$servers_name"
+    done
+}
+
+# find_servers: PID:PROGRAM:NAMESPACE of each, in one pass over all processes.
+find_servers() {
+    if test -r /proc/self/comm; then
+        grep -lxE 'ns-slapd|slapd|haproxy|java' /proc/[0-9]*/comm 2>/dev/null </dev/null | while read find_file; do
+            find_pid=`expr "$find_file" : '/proc/\([0-9]*\)/'`
+            find_network=`network_of "/proc/$find_pid/ns/net"`
+            # One that has ended by now has no namespace either.
+            test -r "$find_file" && echo "$find_pid:`cat "$find_file" 2>/dev/null`:$find_network"
+        done
+    else
+        limited ps -A -o pid= -o comm= 2>/dev/null </dev/null | awk '
+            { program = $2; sub(".*/", "", program) }
+            program ~ /^(ns-slapd|slapd|haproxy|java)$/ { print $1 ":" program ":" }'
+    fi
+}
+
+# server PID PROGRAM: its settings, and of a directory its limits, its log and its monitor.
+server() {
+    server_root=
+    privileged test -d "/proc/$1/root/." 2>/dev/null </dev/null && server_root=/proc/$1/root
+    case $2 in
+        haproxy) haproxy_of "$1"; return ;;
+        java)
+            server_instance=`java_instance "$1"`
+            test -n "$server_instance" || return 0 ;;
+    esac
+    # Another of the same host gets files of its own: proc-limits-2.txt.
+    servers_count=`expr $servers_count + 1`
+    server_nth=
+    test $servers_count = 1 || server_nth=-$servers_count
+    process_of "$1"
+    case $2 in
+        ns-slapd) ns_slapd "$1" ;;
+        slapd) openldap "$1" ;;
+        java) java_directory "$1" "$server_instance" ;;
+    esac
+}
+
+process_of() {
+    if test -r "/proc/$1/limits"; then
+        section "$servers_folder" "proc-limits$server_nth.txt" "cat /proc/$1/limits" cat "/proc/$1/limits"
+    fi
+    test -d "/proc/$1/fd" || return 0
+    if privileged ls "/proc/$1/fd" </dev/null >/dev/null 2>&1; then
+        section "$servers_folder" "proc-fd-count$server_nth.txt" "ls /proc/$1/fd | wc -l" count_descriptors "$1"
+    else
+        gap "$servers_folder" "the descriptors of process $1 are shown to its user and to root only" "ask with --sudo"
+    fi
+}
+
+count_descriptors() {
+    privileged ls "/proc/$1/fd" | wc -l | tr -d ' '
+}
+
+# arguments PID: its command line, a word on each line. Never printed: passwords may stand there.
+arguments() {
+    if test -r "/proc/$1/cmdline"; then
+        tr '\000' '\n' <"/proc/$1/cmdline"
+    else
+        limited ps -p "$1" -o args= 2>/dev/null </dev/null | tr ' ' '\n'
+    fi
+}
+
+# argument PID OPTION: the word after an option, each time it stands there.
+argument() {
+    arguments "$1" | awk -v option="$2" '
+        after { print; after = 0; next }
+        $0 == option { after = 1; next }
+        index($0, option) == 1 { print substr($0, length(option) + 1) }' | grep '^[/A-Za-z0-9._-]*$'
+}
+
+readable() {
+    privileged test -r "$1" 2>/dev/null </dev/null
+}
+
+# settings_section STEM ENDING PATH FUNCTION: the settings on connections of a configuration.
+settings_section() {
+    section "$servers_folder" "$1$server_nth$2" "the settings of connections in $3" "$4" "$3"
+}
+
+unreadable() {
+    gap "$servers_folder" "cannot read $1" "ask with --sudo, or as a user who may read it"
+}
+
+# ldif_settings "NAMES" [PARENT]: of LDIF on stdin, the entries that have one of these attributes, with nothing else but
+# DN, class and name; PARENT is added to a DN that is relative.
+# Folded lines are joined before they are judged, and a description is compared without its options and its case.
+ldif_settings() {
+    # shellcheck disable=SC2116,SC2086  # on one line: the awk of the BSDs takes no other
+    awk -v names="`echo $1`" -v parent="$2" '
+        BEGIN { n = split(tolower(names), list, " "); for (i = 1; i <= n; i++) keep[list[i]] = 1 }
+        function ended() {
+            if (wanted != "" || main) {
+                if (limited != "" && value_of != "") wanted = wanted value_of
+                print head wanted
+                told = 1
+            }
+            head = wanted = value_of = limited = main = ""
+        }
+        function judge(line,    at, name, rest) {
+            if (line == "") { ended(); return }
+            if (line ~ /^#/) return
+            at = index(line, ":")
+            if (at < 2) return
+            name = tolower(substr(line, 1, at - 1))
+            sub(/;.*/, "", name)
+            rest = substr(line, at + 1)
+            if (name == "dn") {
+                ended()
+                if (parent != "" && rest !~ /^:/ && tolower(line) !~ /cn=config *$/) line = line "," parent
+                head = line "\n"
+                # What it does not have is at its default, and that, too, is worth knowing.
+                if (tolower(line) ~ /^dn: *cn=config *$/) main = 1
+            } else if (name == "objectclass" || name == "cn") head = head line "\n"
+            else if (name == "ds-cfg-value") { if (rest !~ /^:/) value_of = line "\n" }
+            else if (name == "olcsyncrepl") {
+                # Its password stands in the same value: only whom it binds as is taken out.
+                if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/))
+                    wanted = wanted "olcSyncrepl: " substr(rest, RSTART, RLENGTH) "\n"
+            } else if (name in keep) {
+                if (name == "ds-cfg-attribute-type" && tolower(rest) ~ /ds-rlim-idle-time-limit/) limited = 1
+                wanted = wanted line "\n"
+            }
+        }
+        { sub(/\r$/, "") }
+        /^[ \t]/ { if (length(whole) < 65536) whole = whole substr($0, 2); next }
+        { if (NR > 1) judge(whole); whole = $0 }
+        END { judge(whole); ended(); exit !told }'
+}

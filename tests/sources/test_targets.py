@@ -1,0 +1,100 @@
+"""What an operator may name: each target as it is meant, and what is none said in one line."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.errors import UsageError
+from ldapdiag.sources.targets import Directory, Local, Namespace, Remote, sorted_out, target_of
+
+
+@pytest.mark.parametrize(
+    ("named", "url", "name"),
+    [
+        ("ldap://ds1", "ldap://ds1:389", "ds1"),
+        ("ldaps://ds1", "ldaps://ds1:636", "ds1"),
+        ("ldap://ds1.example.com:1389/", "ldap://ds1.example.com:1389", "ds1.example.com"),
+        ("ldap://[2001:db8::1]", "ldap://[2001:db8::1]:389", "2001:db8::1"),
+        ("ldap://[fe80::1%eth0]:1389", "ldap://[fe80::1%eth0]:1389", "fe80::1%eth0"),
+    ],
+)
+def test_a_directory(named: str, url: str, name: str) -> None:
+    assert target_of(named) == Directory(named, url, name)
+
+
+def test_a_local_socket() -> None:
+    assert target_of("ldapi://%2Frun%2Fslapd.socket") == Directory(
+        "ldapi://%2Frun%2Fslapd.socket", "ldapi://%2Frun%2Fslapd.socket", "local"
+    )
+
+
+@pytest.mark.parametrize(
+    ("named", "remote"),
+    [
+        ("ssh://app1", Remote("ssh://app1", "app1")),
+        ("ssh://admin@app1:2222", Remote("ssh://admin@app1:2222", "app1", "admin", 2222)),
+        ("ssh://app1/var/log/access", Remote("ssh://app1/var/log/access", "app1", path="/var/log/access")),
+        ("ssh://[::1]:22", Remote("ssh://[::1]:22", "[::1]", port=22)),
+    ],
+)
+def test_a_host(named: str, remote: Remote) -> None:
+    assert target_of(named) == remote
+
+
+def test_this_host_and_its_namespaces() -> None:
+    assert target_of("local:") == Local()
+    assert target_of("netns:blue") == Namespace("netns:blue", "blue")
+
+
+@pytest.mark.parametrize("named", ["incident", "./ldap", "a:b", "/x/ldap://y", "-", "C:\\incident", "http://x"])
+def test_anything_else_is_a_path(named: str) -> None:
+    assert target_of(named) is None
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "ssh://-oProxyCommand=x",
+        "ssh://",
+        "ssh://a b",
+        "ssh://-x@host",
+        "ssh://host:99999",
+        "ssh://host\nother",
+        "ldap://user@host",
+        "ldap://host/dc=example",
+        "ldap://host:port",
+        "ldap://",
+        "ldapi://",
+        "ldapi://relative",
+        "netns:../proc",
+        "netns:",
+        "netns:-x",
+    ],
+)
+def test_what_is_meant_as_a_target_and_is_none_is_said(named: str) -> None:
+    with pytest.raises(UsageError, match=r".") as raised:
+        target_of(named)
+    assert named.splitlines()[0].split("://")[0] in str(raised.value)
+
+
+@given(st.text(max_size=40))
+def test_a_host_name_is_never_an_option_of_ssh(text: str) -> None:
+    try:
+        target = target_of(f"ssh://{text}")
+    except UsageError:
+        return
+    assert isinstance(target, Remote)
+    assert not target.host.startswith("-")
+    assert not (target.user or "").startswith("-")
+    assert not any(character.isspace() or not character.isprintable() for character in target.host)
+
+
+def test_nothing_named_is_this_host() -> None:
+    assert sorted_out([]) == ([Local()], [])
+    assert sorted_out(["incident"]) == ([], ["incident"])
+
+
+def test_what_is_named_twice_is_asked_once() -> None:
+    assert sorted_out(["ssh://app1", "incident", "ssh://app1"]) == ([Remote("ssh://app1", "app1")], ["incident"])
