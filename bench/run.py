@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import every_table
+import live_sockets
 import pairing
 import socket_tables
 import starting
@@ -25,6 +26,7 @@ def main() -> None:
         for figures in (
             socket_tables.figures(tables),
             every_table.figures(tables),
+            live_sockets.figures(),
             pairing.figures(),
             starting.figures(),
         ):

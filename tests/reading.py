@@ -18,4 +18,5 @@ def facts_of(content: bytes | str, *, form: Format | None = None, path: str = "h
         form = recognise(head_of(path.rpartition("/")[2], data[:HEAD_BYTES], whole=len(data) <= HEAD_BYTES))
         assert form is not None, f"nothing recognises {data[:60]!r}"
     assert form.read is not None, f"{form.name} is known but never read"
-    return list(form.read(Document(path=path, source=lines_of([data]), folder=path.rpartition("/")[0])))
+    document = Document(path=path, source=lines_of([data]), raw=[data], folder=path.rpartition("/")[0])
+    return list(form.read(document))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import writers
+from diag_writer import as_inet_diag
 from incidents import APP1, APP2, GHOSTS, INCIDENTS, diagnosed_facts, finding, findings, ghost_ports, judged, not_judged
 from ldapdiag.evidence.addresses import ANY
 from ldapdiag.evidence.sockets import TcpState
@@ -54,6 +55,8 @@ WRITERS: list[tuple[str, Writer]] = [
     ("Windows, German, CP850", encoded(writers.as_netstat_windows, "cp850", german=True)),
     ("PowerShell", encoded(writers.as_powershell_csv, "utf-16")),
     ("PowerShell, semicolons", functools.partial(writers.as_powershell_csv, delimiter=";")),
+    ("inet_diag", functools.partial(as_inet_diag, info=False)),
+    ("inet_diag of s390x", functools.partial(as_inet_diag, info=False, order=">")),
     ("lsof -F", writers.as_lsof_fields),
     ("lsof -F0", functools.partial(writers.as_lsof_fields, nul=True)),
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.direction import Held
 from ldapdiag.analysis.joining import nearest, persistent
-from ldapdiag.analysis.skew import Turnover, opened_meanwhile, seconds_apart, survivors
+from ldapdiag.analysis.skew import Turnover, at_least, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.views import Shown
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
@@ -192,4 +192,5 @@ def _lost(ends: Ends, server: Host, box: Box, table: Table, heard: Heard, absent
             apart=max(apart) if len(apart) == 2 else None,
             opened=opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, look.taken),
         ),
+        least=at_least(ends.look.taken, look.taken, ()),
     )

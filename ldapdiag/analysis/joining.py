@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
-from ldapdiag.analysis.skew import Survivors, Turnover, neighbours, opened_meanwhile, seconds_apart, survivors
+from ldapdiag.analysis.skew import Survivors, Turnover, at_least, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, sort_out
 from ldapdiag.analysis.style import outlived, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
     from ldapdiag.analysis.views import Client, View
+
+
+ONE_VISIT = 120.0
+"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
 
 
 def join(
@@ -125,10 +130,15 @@ def _lost_and_stranded(
     here, there = ends.shown.unnamed.get(ends.way, 0), near.unnamed.get(ends.way, 0)
     new, turned = client_only(ends, living)
     lasting = [living[port] for port in new if all(view.holds((*ends.way, port)) for view in views[1:])]
+    earlier = [view for view in views if is_before(view.look, look)]
+    later = [view for view in views if view not in earlier]
+    rests = _rests(ends, near, rows)
     lost = survivors(
         rows.absent,
         look.sockets.last_received,
-        persistent(ends, server, [view.look for view in views]) - rows.proven if rows.absent else (),
+        (persistent(ends, server, [view.look for view in views]) | preceding(ends, earlier)) - rows.proven
+        if rows.absent
+        else (),
         Turnover(
             reverse=len(new) + turned + elsewhere,
             time_wait=time_wait,
@@ -136,11 +146,13 @@ def _lost_and_stranded(
             opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, near.look.taken),
             unnamed=max(0, there - here),
         ),
+        least=at_least(look.taken, near.look.taken, rests),
+        bracketed=bool(later and look.sockets.last_received) and any(_is_close(view, look) for view in earlier),
     )
     stranded = survivors(
         lasting,
         near.table.last_received,
-        (),
+        lasting if earlier and later else (),
         Turnover(
             reverse=len(rows.absent) + rows.closing,
             time_wait=time_wait,
@@ -148,6 +160,7 @@ def _lost_and_stranded(
             opened=opened_meanwhile(None, ends.client, near.look.taken, look.taken),
             unnamed=max(0, here - there),
         ),
+        least=at_least(near.look.taken, look.taken, rests),
     )
     if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
         reason = "the server's table shows some of its ports cut, or names for them: they may be there"
@@ -184,6 +197,31 @@ def closed_lately(ends: Ends, near: View, virtual: Virtual | None = None) -> int
         return None
     ways = (ends.way, *(virtual.ways if virtual else ()))
     return ends.shown.closed.get(ends.way, 0) + sum(near.closed.get(way, 0) for way in ways)
+
+
+def _is_close(view: View, look: Look) -> bool:
+    """Tell whether two looks are of one visit."""
+    return (seconds_apart(view.look, look) or inf) <= ONE_VISIT
+
+
+def is_before(one: Look, other: Look) -> bool:
+    """Tell whether a look is known to have been taken before another."""
+    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
+
+
+def preceding(ends: Ends, earlier: Sequence[View]) -> set[int]:
+    """Return rows that were there, by their age, when the client was looked at before, and that it did not have."""
+    look, ports, ages = ends.look, ends.look.sockets.remote_port, ends.look.sockets.last_received
+    found: set[int] = set()
+    if ages is None:
+        return found
+    for view in earlier:
+        apart = (seconds_apart(view.look, look) or 0.0) * 1000
+        known = view.sockets.get(ends.way, {})
+        found |= {
+            row for row in ends.rows if (age := ages[row]) is not None and age > apart and ports[row] not in known
+        }
+    return found
 
 
 def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:

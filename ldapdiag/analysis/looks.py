@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 OPTIONAL: tuple[Column, ...] = get_args(Column)
 
-RANK = {"ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
+RANK = {"inet_diag": 0, "ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
 """Which telling's word is taken for a row's state when tellings differ: the kernel's own first, then the rest."""
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from ldapdiag.analysis import gateway
 from ldapdiag.analysis.boxes import Box, boxes_of
 from ldapdiag.analysis.direction import Direction, Ends
 from ldapdiag.analysis.held import held_legs
@@ -13,7 +14,7 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.joining import join
 from ldapdiag.analysis.listeners import unfit_because
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.through_box import join_through
+from ldapdiag.analysis.through_box import join_through, machine_of
 from ldapdiag.analysis.views import Client, Shown
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
@@ -119,12 +120,8 @@ class Clients:
 
         Only of those that the server does not show as theirs.
         """
-        machine = owner.host.description.machine if owner.host.description else ""
-        siblings = {
-            client.host.host
-            for client in self.all
-            if client is not owner and client.host.description and client.host.description.machine == machine
-        }
+        machine = machine_of(owner)
+        siblings = {one.host.host for one in self.all if one is not owner and machine_of(one) == machine}
         if not (machine and siblings):
             return set()
         return {port for port, hosts in self.astray(ends).items() if hosts & siblings}
@@ -167,12 +164,14 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
     translator = next((box for box in boxes if ends.client in box.translated), None)
     client = clients.owner(ends.client, server)
     proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
+    if translator is not None and client is not None and gateway.is_end_too(ends, translator, client):
+        return _of_gateway(ends, server, client, clients, boxes, translator)
     if translator is not None and not (proxy and client and _dials(client, ends)):
         joined = join_through(ends, translator, clients.all, client)
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, None)) if proxy else joined
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
         stray, shared = strays(ends, client, clients), clients.shared(ends, server)
-        joined = join(ends, server, client, boxes, stray, shared, clients.inner(ends, client))
+        joined = join(ends, server, client, _others(boxes, client), stray, shared, clients.inner(ends, client))
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, client)) if proxy else joined
     return Direction(
         client=ends.client,
@@ -183,6 +182,22 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         origins=ends.look.origins,
         missing=_unread(ends, client, clients, boxes),
     )
+
+
+def _of_gateway(
+    ends: Ends, server: Host, client: Client, clients: Clients, boxes: tuple[Box, ...], box: Box
+) -> Direction:
+    """Join the connections of a host that translates for its containers: its own by its table, theirs by its flows."""
+    own, inner = gateway.taken_apart(ends, box, clients.all)
+    followed = inner.hosts | {client.host.host}
+    stray = frozenset(port for port, hosts in clients.astray(ends).items() if not hosts <= followed)
+    joined = join(own, server, client, _others(boxes, client), stray, clients.shared(own, server))
+    return gateway.together(joined, inner, box)
+
+
+def _others(boxes: tuple[Box, ...], client: Client) -> tuple[Box, ...]:
+    """Return the boxes but the client's own host as a filter: of its own connections its socket table knows better."""
+    return tuple(box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host)
 
 
 def _dials(client: Client, ends: Ends) -> bool:

@@ -6,7 +6,7 @@ longer than the time between the tables, or if so few connections come and go th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil, inf
@@ -23,6 +23,9 @@ SAFETY = 3
 
 SECOND = timedelta(seconds=1)
 """Servers tell times in whole seconds, cut."""
+
+SHORTEST_REST = 5.0
+"""Seconds; applications that close what they have just used rest for less."""
 
 SMALL = 10
 """Up to this many absences, a lack of turnover at the other end proves nothing."""
@@ -65,24 +68,35 @@ class Survivors:
 
 
 def survivors(
-    absent: Sequence[int], ages: Sequence[int | None] | None, persistent: Collection[int], turnover: Turnover
+    absent: Sequence[int],
+    ages: Sequence[int | None] | None,
+    persistent: Collection[int],
+    turnover: Turnover,
+    *,
+    least: float = 0.0,
+    bracketed: bool = False,
 ) -> Survivors:
-    """Return the absent rows that coming and going cannot explain; `ages` are milliseconds, by row."""
+    """Return the absent rows that coming and going cannot explain; `ages` are milliseconds, by row.
+
+    A row older than the time between the tables was there when the other table was taken, if that was taken first. If
+    it was taken later, the row may have closed meanwhile, and counts by its age from `least` seconds on (at_least).
+    With `bracketed` looks and ages all that can be proven is proven by them, and of the rest nothing is claimed.
+    """
     apart = turnover.apart
-    old = {
-        row
-        for row in absent
-        if apart is not None and ages is not None and (age := ages[row]) is not None and age > apart * 1000
-    }
+    limit = inf if apart is None else max(apart, least) * 1000
+    old = {row for row in absent if ages is not None and (age := ages[row]) is not None and age > limit}
     proven = [row for row in absent if row in old or row in persistent]
     rest = [row for row in absent if row not in old and row not in persistent]
     because = []
     if old and apart is not None:
-        because.append(f"{len(old)} had been idle for longer than the {apart:.1f} s between the tables")
+        because.append(f"{len(old)} had been idle for longer than the {apart:.1f} s between the tables{_beyond(least)}")
     if lasting := sum(row in persistent for row in absent):
         because.append(f"{lasting} stand in looks before and after the other end's table")
-    if not rest:
-        return Survivors(count=len(proven), rows=tuple(proven), unproven={}, because=tuple(because))
+    if not rest or bracketed:
+        unproven = {"not at the other end in looks before and after, and too young to have been missed": len(rest)}
+        return Survivors(
+            count=len(proven), rows=tuple(proven), unproven=unproven if rest else {}, because=tuple(because)
+        )
     churn = churn_of(len(rest), turnover)
     if len(rest) <= churn.budget:
         return Survivors(
@@ -176,6 +190,21 @@ def neighbours(looks: Sequence[Look], at: Look) -> list[Look]:
     before = [look for look, span in timed if span.start <= moment.start]
     after = [look for look, span in timed if span.start > moment.start]
     return before[-1:] + after[:1]
+
+
+def _beyond(least: float) -> str:
+    return f", and than twice what living ones rest ({least:.0f} s)" if least else ""
+
+
+def at_least(here: Span | None, there: Span | None, living: Iterable[float]) -> float:
+    """Return from which age on, in seconds, a row is old enough not to have closed between the table here and there.
+
+    Any age, if the other table was taken first. Else one that no living connection reaches: those that are closed for
+    having rested are hardly older than the oldest that are not yet.
+    """
+    if here is None or there is None or there.start <= here.end:
+        return 0.0
+    return 2 * max((SHORTEST_REST, *living))
 
 
 def seconds_apart(one: Look, other: Look) -> float | None:

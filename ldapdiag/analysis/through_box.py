@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
-from ldapdiag.analysis.skew import Turnover, opened_meanwhile, survivors
+from ldapdiag.analysis.skew import Turnover, at_least, opened_meanwhile, survivors
 from ldapdiag.analysis.sorting import CUT_OR_NAMED
 from ldapdiag.analysis.style import NOTHING_TOLD, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
@@ -31,6 +31,11 @@ class Followed:
     hosts: set[str] = field(default_factory=set)
     closing: int = 0
 
+    @property
+    def count(self) -> int:
+        """Return how many rows were followed."""
+        return len(self.matched) + len(self.absent) + self.unproven.total() + self.closing
+
     def match(self, row: int, client: Client | None) -> None:
         """Take a row whose other end lives, at this host if it is known."""
         self.matched.append(row)
@@ -48,7 +53,9 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client 
     if rows.absent and (blind := _blind(ends, box)):
         rows.unproven[blind] += len(rows.absent)
         rows.absent = []
-    lost = survivors(rows.absent, table.last_received, (), _turnover(ends, box))
+    rests = tuple(idle_seconds(table, rows.matched))
+    least = at_least(ends.look.taken, box.nearest(ends.look.taken), rests)
+    lost = survivors(rows.absent, table.last_received, (), _turnover(ends, box), least=least)
     return Direction(
         client=ends.client,
         server_address=ends.server_address,
@@ -69,7 +76,7 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client 
         box_lacks=lost.count,
         client_host=told_by(owner.host) if owner is not None else NOTHING_TOLD,
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
-        rests=tuple(idle_seconds(table, rows.matched)),
+        rests=rests,
         selected=ends.look.selected,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
     )
@@ -77,7 +84,7 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client 
 
 def follow(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None) -> Followed:
     """Follow every row of the server through the box to its client."""
-    owners = {address: client for client in clients for address in client.host.addresses}
+    owners = owners_behind(box, clients)
     strays = _strays(ends, box, clients)
     rows = Followed()
     for row, key in zip(ends.rows, ends.keys(), strict=True):
@@ -93,6 +100,21 @@ def follow(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None
         else:
             rows.absent.append(row)
     return rows
+
+
+def owners_behind(box: Box, clients: Sequence[Client]) -> dict[str, Client]:
+    """Return the hosts by their addresses; a container's, which any machine may have, counts on the box's own."""
+    machine = next((machine_of(client) for client in clients if client.host.host == box.host), "")
+    owners = {address: client for client in clients for address in client.host.addresses}
+    for client in clients:
+        if machine and machine_of(client) == machine and client.host.description:
+            owners |= dict.fromkeys(client.host.description.addresses - owners.keys(), client)
+    return owners
+
+
+def machine_of(client: Client) -> str:
+    """Return the machine a host runs on; empty where that is not known."""
+    return client.host.description.machine if client.host.description else ""
 
 
 def _follow_flow(rows: Followed, row: int, flow: Flow, box: Box, client: Client | None, *, carried: bool) -> None:

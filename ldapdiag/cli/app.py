@@ -8,6 +8,7 @@ import typer
 
 from ldapdiag import __version__
 from ldapdiag.cli.checks import checks
+from ldapdiag.cli.collect import collect
 from ldapdiag.cli.diagnose import diagnose
 
 app = typer.Typer(
@@ -36,4 +37,5 @@ def options(
 
 
 app.command()(diagnose)
+app.command()(collect)
 app.command()(checks)

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from ldapdiag.cli import INTERRUPTED, options
+from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
-from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.cli.terms import terms_of
+from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
-    from ldapdiag.diagnosis import Diagnosis
+    from threading import Event
 
-TARGETS = ("ldap://", "ldaps://", "ldapi://", "ssh://", "local:", "netns:")
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.sources.live import Terms
 
 
 class Form(StrEnum):
@@ -39,7 +43,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         list[str] | None,
         typer.Argument(
             metavar="EVIDENCE",
-            help="Files and folders of captured evidence; - is standard input.",
+            help="Files, folders, captures; - is standard input. Or, live: ldap://HOST, ldaps://HOST, ldapi://%2FPATH, "
+            "ssh://HOST, netns:NAME, local: (this host, which is what no EVIDENCE means).",
             show_default=False,
         ),
     ] = None,
@@ -68,10 +73,28 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
     ] = False,
+    bind_dn: options.BindDn = None,
+    prompt: options.Prompt = False,
+    password_file: options.PasswordFile = None,
+    simple: options.Simple = False,
+    sasl: options.Sasl = None,
+    start_tls: options.StartTls = 0,
+    ca_file: options.CaFile = None,
+    insecure: options.Insecure = False,
+    sudo: options.Sudo = False,
+    timeout: options.Timeout = options.TIMEOUT,
+    apart: options.Apart = options.APART,
 ) -> None:
-    """Judge captured evidence of both ends.
+    """Judge what both ends say of their connections: live, or captured.
 
-    Put what you captured on the directory server, on the application hosts and on the firewall or proxy between into
+    Live: name the directory server and the hosts of its clients, as in
+
+        ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D "cn=Directory Manager" -W
+
+    They are asked side by side, looked at twice, and nothing is changed or left there. On the server itself, as root:
+    ldapdiag diagnose.
+
+    Captured: put what you captured on the directory server, on the application hosts and on the firewall or proxy between into
     one folder, one sub-folder per host, and name the folder. Files are known by their content: netstat of any system,
     Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show sess and
     haproxy.cfg, F5's show sys connection and profiles, sysctl, nstat, /proc/PID/limits, /proc/PID/fd listed or counted,
@@ -81,31 +104,40 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
     try:
-        diagnosis = _diagnose(evidence or [], check or [], ldap_port or [], verbose=verbose)
+        terms = terms_of(
+            bind_dn,
+            prompt=prompt,
+            password_file=password_file,
+            simple=simple,
+            sasl=sasl,
+            start_tls=start_tls,
+            ca_file=ca_file,
+            insecure=insecure,
+            sudo=sudo,
+            timeout=timeout,
+            apart=apart,
+            ldap_ports=ldap_port or [],
+        )
+        with interruptible(evidence or []) as stop:
+            diagnosis = _diagnose(evidence or [], check or [], terms, stop, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)
         _write(diagnosis, form, output, verbose=verbose)
     except LdapdiagError as error:
         complain(error)
         raise typer.Exit(2) from None
-    raise typer.Exit(exit_code(diagnosis, fail_on, strict=strict))
+    raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
 
 
-def _diagnose(evidence: list[str], ids: list[str], ldap_ports: list[int], *, verbose: bool) -> Diagnosis:
+def _diagnose(evidence: list[str], ids: list[str], terms: Terms, stop: Event, *, verbose: bool) -> Diagnosis:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
 
-    if not evidence:
-        raise UsageError(
-            "name the evidence: files, or a folder with a sub-folder per host (looking live is not built yet)"
-        )
-    if live := [one for one in evidence if one.startswith(TARGETS)]:
-        raise UsageError(f"{live[0]}: looking live is not built yet; name captured files or folders")
     checks = chosen(installed_checks(), ids)
     with reading() as progress:
-        bundle = gather(evidence, ldap_ports=ldap_ports, progress=progress)
+        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress, stop=stop)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(2)

@@ -13,8 +13,10 @@ from ldapdiag.evidence.host_text import (
     descriptors,
     f5_profiles,
     haproxy_cfg,
+    host,
     nstat,
     proc_limits,
+    proc_netstat,
     sysctl,
 )
 from ldapdiag.evidence.server_log_text import access, ds389_errors, slapd
@@ -23,6 +25,7 @@ from ldapdiag.evidence.socket_text import (
     conntrack_xml,
     f5,
     haproxy,
+    inet_diag,
     lsof,
     lsof_fields,
     netstat,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 
 FORMATS: tuple[Format, ...] = (
+    inet_diag.FORMAT,
     ss.FORMAT,
     netstat.FORMAT,
     netstat_bsd.FORMAT,
@@ -67,6 +71,8 @@ FORMATS: tuple[Format, ...] = (
     *access.FORMATS,
     sysctl.FORMAT,
     nstat.FORMAT,
+    proc_netstat.FORMAT,
+    host.FORMAT,
     proc_limits.FORMAT,
     descriptors.FORMAT,
     capture_times.FORMAT,

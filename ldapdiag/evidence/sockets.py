@@ -54,6 +54,7 @@ Column = Literal[
     "owner",
     "pid",
     "inode",
+    "cookie",
 ]
 """The columns that not every telling has."""
 
@@ -113,6 +114,8 @@ class SocketTable:
     pid: Sequence[int | None] | None = None
     inode: Sequence[int | None] | None = None
     """0: no file holds it (not accepted yet, or closed by its program)."""
+    cookie: Sequence[int | None] | None = None
+    """The kernel's number of the socket, the same in every look."""
     shows_time_wait: bool | None = None
     """Whether TIME-WAIT rows would be here if there were any; None: the text does not tell."""
     shows_all_programs: bool = True

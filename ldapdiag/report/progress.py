@@ -1,4 +1,4 @@
-"""Progress: what is being read, on stderr, and only where a person watches."""
+"""Progress: what is being read and asked, on stderr, and only where a person watches."""
 
 from __future__ import annotations
 
@@ -6,21 +6,80 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ldapdiag.report.encodable import make_encodable
 from ldapdiag.report.neutral import neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from rich.console import Console
+    from rich.status import Status
+
+    from ldapdiag.evidence.bundle import Gap
+
+WIDTH = 28
+"""Columns for a target's name, before what it said."""
+
+
+class Silent:
+    """Nobody watches."""
+
+    def __call__(self, path: str) -> None:
+        """Say nothing of a file."""
+
+    def answered(self, target: str, told: str, seconds: float) -> None:
+        """Say nothing of an answer."""
+
+    def failed(self, gap: Gap) -> None:
+        """Say nothing of a failure: the report does."""
+
+    def waiting(self, seconds: float) -> None:
+        """Say nothing of a pause."""
+
+
+class Watched:
+    """A line for each target, which stays, and one for what goes on just now."""
+
+    def __init__(self, console: Console, status: Status) -> None:
+        self.console = console
+        self.status = status
+
+    def __call__(self, path: str) -> None:
+        """Show the file that is read."""
+        self._now(f"reading {path}")
+
+    def answered(self, target: str, told: str, seconds: float) -> None:
+        """Leave a line on what a target said."""
+        self._line(target, f"✔ {told}", f"{seconds:.1f} s")
+
+    def failed(self, gap: Gap) -> None:
+        """Leave a line on what could not be had, and what to try."""
+        self._line(gap.target, f"✘ {gap.reason}{f'. {gap.how}' if gap.how else ''}", "")
+
+    def waiting(self, seconds: float) -> None:
+        """Show for how long nothing will happen."""
+        self._now(f"second look in {seconds:.0f} s")
+
+    def _now(self, text: str) -> None:
+        from rich.text import Text  # noqa: PLC0415  import late
+
+        self.status.update(Text(neutral(text), no_wrap=True, overflow="ellipsis"))
+
+    def _line(self, target: str, told: str, aside: str) -> None:
+        from rich.text import Text  # noqa: PLC0415  import late
+
+        self.console.print(Text(f"{neutral(target):{WIDTH}} {neutral(told)}  {aside}".rstrip()), soft_wrap=True)
 
 
 @contextmanager
-def reading() -> Iterator[Callable[[str], None]]:
-    """Yield a function to tell each file to; its line is gone when the reading is over."""
+def reading() -> Iterator[Silent | Watched]:
+    """Yield who is to hear of progress; the line of the moment is gone when the reading is over."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None
+        yield Silent()
         return
     from rich.console import Console  # noqa: PLC0415  import late
-    from rich.text import Text  # noqa: PLC0415
 
-    console = Console(stderr=True)
+    make_encodable(sys.stderr)
+    console = Console(stderr=True, highlight=False)
     with console.status("reading", spinner="line") as status:
-        yield lambda path: status.update(Text(f"reading {neutral(path)}", no_wrap=True, overflow="ellipsis"))
+        yield Watched(console, status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import FileIO
 from itertools import islice
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,7 +49,7 @@ class Piece:
     """Tells apart folders of one name; the last part of it is the host's name."""
     told: str
     """Where it is, for a person who looks for it."""
-    open: Callable[[], BinaryIO]
+    open: Callable[[], BinaryIO] = field(repr=False)
     """Opens it for reading; closed by whoever reads it."""
     named: bool = False
     """True when the operator named this very file."""
@@ -64,10 +65,15 @@ def legible(path: str | Path) -> str:
 
 
 def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
-    """Yield the files of what the operator named: itself, or a folder's files and those of its sub-folders."""
+    """Yield the pieces of what the operator named: a file, an archive, a folder's files and those of its sub-folders.
+
+    A piece that is yielded may be a stream that runs on: read it before asking for the next.
+    """
+    from ldapdiag.sources.unpacking import unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+
     if named == STANDARD_INPUT:
         where = "standard input"
-        yield Piece(path=where, folder=where, told=where, open=_standard_input, named=True)
+        yield from unpacked(Piece(path=where, folder=where, told=where, open=_standard_input, named=True), again=False)
         return
     path = Path(named)
     try:
@@ -78,7 +84,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
         return
     if stat.S_ISDIR(mode):
         found = _in_folder(path, deeper=True)
-        yield from islice(found, MOST_FILES)
+        yield from _with_manifest(path, islice(found, MOST_FILES))
         if next(found, None) is not None:
             yield Gap(
                 target=legible(named),
@@ -88,7 +94,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     elif stat.S_ISSOCK(mode):
         yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
     else:
-        yield _piece(named, folder, named=True)
+        yield from unpacked(_piece(named, folder, named=True), again=stat.S_ISREG(mode))
 
 
 def unreadable(path: str | Path, error: OSError) -> Gap:
@@ -114,6 +120,28 @@ def _standard_input() -> BinaryIO:
     return open(0, "rb", buffering=0, closefd=False)
 
 
+def _with_manifest(folder: Path, found: Iterator[Piece | Gap | PassedOver]) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield what was found in a folder, with the times and the gaps that its manifest keeps, if it has one."""
+    location = folder / manifest.NAME
+    try:
+        with location.open("rb") as stream:
+            kept = manifest.read(stream.read(manifest.MOST_BYTES + 1), legible(location))
+    except OSError:
+        kept = None
+    if kept is None:
+        yield from found
+        return
+    yield from (kept,) if isinstance(kept, Gap) else kept.gaps
+    expected = {} if isinstance(kept, Gap) else {entry.path: entry for entry in kept.entries}
+    for one in found:
+        if not isinstance(one, Piece):
+            yield one
+        elif one.told != legible(location):
+            entry = expected.pop(one.path, None)
+            yield replace(one, taken=entry.taken, asked=entry.asked) if entry else one
+    yield from manifest.lacking(expected.values(), legible(folder))
+
+
 def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
     """Yield what a folder holds, by name; `deeper` says that it is the folder named, whose sub-folders are read."""
     try:
@@ -137,6 +165,8 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
 
 def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
     """Yield what one entry of a folder is; `folder` has no links in it."""
+    from ldapdiag.sources.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+
     try:
         mode = entry.stat().st_mode
         leads_back = entry.is_symlink() and Path(entry.path).resolve() in (folder, *folder.parents)
@@ -144,7 +174,7 @@ def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterato
         yield unreadable(entry.path, error)
         return
     if stat.S_ISREG(mode):
-        yield _piece(entry.path, folder, named=False)
+        yield from unpacked(_piece(entry.path, folder, named=False), again=True, archives=Archives.CAPTURES)
     elif leads_back:
         yield Gap(
             target=legible(entry.path),

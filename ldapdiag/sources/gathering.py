@@ -1,20 +1,27 @@
-"""Gathering: everything the operator named, read into one bundle; a failure becomes a gap, never an abort."""
+"""Gathering: everything the operator named, read or asked, in one bundle; a failure becomes a gap, never an abort."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
 from io import UnsupportedOperation
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
-from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
-from ldapdiag.sources.capture import CHUNK, Piece, find, legible, unreadable
+from ldapdiag.evidence.sniff import FORMATS
+from ldapdiag.sources.capture import Piece, find, legible, unreadable
+from ldapdiag.sources.progress import SILENCE
+from ldapdiag.sources.reading import Read, read
+from ldapdiag.sources.targets import sorted_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Sequence
     from typing import BinaryIO
+
+    from ldapdiag.sources.live import Gathered, Terms
+    from ldapdiag.sources.progress import Progress
+    from ldapdiag.sources.targets import Target
 
 
 NAMES_SHOWN = 3
@@ -38,21 +45,25 @@ def gather(
     evidence: Iterable[str],
     *,
     ldap_ports: Iterable[int] = (),
-    progress: Callable[[str], None] = lambda _: None,
+    terms: Terms | None = None,
+    progress: Progress = SILENCE,
+    stop: Event | None = None,
 ) -> Bundle:
-    """Read files and folders into a bundle. `progress` is told each path before it is read."""
+    """Read files and folders, and look at targets, into a bundle; no evidence named means this host.
+
+    `terms` say how targets are asked, `progress` hears of each file and target, and `stop`, when set, ends the looking
+    early: what was had by then is in the bundle, with a gap.
+    """
+    targets, paths = sorted_out(evidence)
     basket = Basket()
-    for named in evidence:
-        for found in find(named):
-            match found:
-                case Gap():
-                    basket.gaps.append(found)
-                case PassedOver():
-                    basket.passed_over.append(found)
-                case Piece():
-                    progress(found.path)
-                    _read(found, basket)
-        _tell_unknown(named, basket)
+    if targets:
+        gathered = ask(targets, terms, stop=stop or Event(), progress=progress)
+        basket.gaps.extend(gathered.gaps)
+        for piece in gathered.pieces:
+            _read(piece, basket)
+        basket.unknown.clear()
+    for named in paths:
+        _read_all(named, basket, progress)
     return Bundle(
         facts=tuple(basket.facts),
         gaps=tuple(basket.gaps),
@@ -61,11 +72,33 @@ def gather(
     )
 
 
+def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress: Progress) -> Gathered:
+    """Ask the targets side by side, and return what they said."""
+    from ldapdiag.sources.live import Terms, look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
+    from ldapdiag.sources.parties import parties_of  # noqa: PLC0415
+
+    terms = terms or Terms()
+    return look_live(parties_of(targets, terms, stop), terms, stop=stop, progress=progress)
+
+
+def _read_all(named: str, basket: Basket, progress: Progress) -> None:
+    for found in find(named):
+        match found:
+            case Gap():
+                basket.gaps.append(found)
+            case PassedOver():
+                basket.passed_over.append(found)
+            case Piece():
+                progress(found.path)
+                _read(found, basket)
+    _tell_unknown(named, basket)
+
+
 def _read(piece: Piece, basket: Basket) -> None:
     try:
         with piece.open() as stream:
             if not _seen(stream, basket):
-                _read_stream(piece, stream, basket)
+                _keep(piece, read(piece, stream), basket)
     except OSError as error:
         basket.gaps.append(unreadable(piece.told, error))
     except Exception as error:  # noqa: BLE001  a reader's bug must not cost the rest of the evidence
@@ -91,36 +124,18 @@ def _seen(stream: BinaryIO, basket: Basket) -> bool:
     return False
 
 
-def _read_stream(piece: Piece, stream: BinaryIO, basket: Basket) -> None:
-    start = _start(stream)
-    if not start:
-        _pass_over(piece, "is an empty file", basket)
+def _keep(piece: Piece, said: Read, basket: Basket) -> None:
+    """Keep the facts, or why there are none: a gap when the operator named the file, a line in the list when not."""
+    basket.facts.extend(said.facts)
+    if not said.useless:
         return
-    name = piece.path.rpartition("/")[2]
-    form = recognise(head_of(name, start, whole=len(start) < HEAD_BYTES))
-    if form is None:
-        reason = f"is none of the {len(FORMATS)} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
-        _pass_over(piece, reason, basket)
-        if not piece.named:
-            basket.unknown.append(name)
+    if piece.named and not said.known:
+        how = "see 'ldapdiag diagnose --help' for what is read"
+        basket.gaps.append(Gap(target=piece.told, reason=said.useless, how=how))
         return
-    if form.read is None:
-        basket.passed_over.append(PassedOver(target=piece.told, reason=form.title))
-        return
-    chunks = _chunks(start, stream)
-    document = Document(path=piece.path, folder=piece.folder, source=lines_of(chunks), raw=chunks, taken=piece.taken)
-    facts = list(form.read(document))
-    basket.facts.extend(facts)
-    if not facts:
-        _pass_over(piece, f"looks like {form.title}, but nothing in its {document.seen} lines is of use", basket)
-
-
-def _pass_over(piece: Piece, reason: str, basket: Basket) -> None:
-    """Keep why a file is of no use: a gap when the operator named it, a line in the list when it lay in a folder."""
-    if piece.named:
-        basket.gaps.append(Gap(target=piece.told, reason=reason, how="see 'ldapdiag diagnose --help' for what is read"))
-    else:
-        basket.passed_over.append(PassedOver(target=piece.told, reason=reason))
+    basket.passed_over.append(PassedOver(target=piece.told, reason=said.useless))
+    if said.unknown:
+        basket.unknown.append(piece.path.rpartition("/")[2])
 
 
 def _tell_unknown(named: str, basket: Basket) -> None:
@@ -139,17 +154,3 @@ def _tell_unknown(named: str, basket: Basket) -> None:
             how="-v lists them",
         )
     )
-
-
-def _start(stream: BinaryIO) -> bytes:
-    """Return the first bytes; a pipe may hand them over in pieces."""
-    parts = b""
-    while len(parts) < HEAD_BYTES and (part := stream.read(HEAD_BYTES - len(parts))):
-        parts += part
-    return parts
-
-
-def _chunks(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    yield start
-    while chunk := stream.read(CHUNK):
-        yield chunk

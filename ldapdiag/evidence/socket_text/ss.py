@@ -56,10 +56,13 @@ OTHER_NETIDS = frozenset(
 """Kinds that are passed over. The subflows of an mptcp socket are in the table as tcp."""
 WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
 """Nothing ever came in: their tcp_info counts from the start of the machine (measured: lastrcv:2284292)."""
+SYN_AND_FIN = 2
+"""bytes_acked counts each as a byte: so it may be there where bytes_sent is 0, and left out."""
 NOISE = ("Failed to find cgroup2 mount", "Failed to open cgroup2", "Cannot open netlink socket", "RTNETLINK answers")
 
 HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
 TIMER = re.compile(r"timer:\((\w{1,16}),[^,)]{0,32},(\d{1,9})\)")
+COOKIE = re.compile(r" sk:([0-9a-f]{1,16})(?![0-9a-f])")
 USERS = re.compile(r'users:\(\("(.{0,64}?)",(?:pid=)?(\d{1,10})\b')
 NUMBERS = re.compile(r" (ino|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_received|rto|cwnd|mss):(\d{1,20})")
 
@@ -190,6 +193,8 @@ class Look:
         if "users:((" in text and (users := USERS.search(text)):
             self.rows.set("owner", users[1])
             self.rows.set("pid", int(users[2]))
+        if " sk:" in text and (cookie := COOKIE.search(text)):
+            self.rows.set("cookie", int(cookie[1], 16))
         self._take_numbers(dict(NUMBERS.findall(text)))
 
     def _take_numbers(self, found: dict[str, str]) -> None:
@@ -201,7 +206,8 @@ class Look:
         self.rows.set("last_received", int(found.get("lastrcv", 0)))
         self.rows.set("last_acknowledged", int(found.get("lastack", 0)))
         self.rows.set("busy", int(found.get("busy", 0)))
-        self.rows.set("bytes_sent", int(found.get("bytes_sent", found.get("bytes_acked", 0))))
+        acknowledged = int(found.get("bytes_acked", 0))
+        self.rows.set("bytes_sent", int(found.get("bytes_sent", acknowledged if acknowledged > SYN_AND_FIN else 0)))
         self.rows.set("bytes_received", int(found.get("bytes_received", 0)))
 
     def is_empty(self) -> bool:

@@ -1,0 +1,132 @@
+"""ldapdiag collect: targets in, one capture out; nothing is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldapdiag.cli import INTERRUPTED, options
+from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell
+from ldapdiag.cli.terms import terms_of
+from ldapdiag.errors import LdapdiagError, UsageError
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from ldapdiag.sources.live import Gathered, Terms
+
+
+def collect(  # noqa: PLR0913  one parameter per option of the command
+    target: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, which is what "
+            "no TARGET means).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The capture: NAME.tar.gz, NAME.tar.zst, or a new folder.", show_default=False
+        ),
+    ] = None,
+    anonymise: Annotated[
+        bool,
+        typer.Option(
+            "--anonymise",
+            help="Give DNs, addresses, host names and values other names, the same in all files; what is what is "
+            "written beside the capture, to NAME.map.json.",
+        ),
+    ] = False,
+    print_script: Annotated[
+        bool,
+        typer.Option(
+            "--print-script",
+            help="Print the same collection as a sh script, for a team that owns a host; its output is evidence.",
+        ),
+    ] = False,
+    bind_dn: options.BindDn = None,
+    prompt: options.Prompt = False,
+    password_file: options.PasswordFile = None,
+    simple: options.Simple = False,
+    sasl: options.Sasl = None,
+    start_tls: options.StartTls = 0,
+    ca_file: options.CaFile = None,
+    insecure: options.Insecure = False,
+    sudo: options.Sudo = False,
+    timeout: options.Timeout = options.TIMEOUT,
+    apart: options.Apart = options.APART,
+) -> None:
+    """Take the evidence of both ends home, to be judged elsewhere.
+
+    What `ldapdiag diagnose` would read of the same targets is saved as it came, with the times it was taken, from
+    where, and what could not be had; `ldapdiag diagnose CAPTURE` says the same anywhere. Keys, passwords and their
+    hashes are not read, so they are not in it.
+
+    Exit code: 0 saved, 2 nothing could be gathered or saved, 130 Ctrl-C (what was had by then is saved).
+    """
+    try:
+        if print_script:
+            _print_script()
+            return
+        if output is None:
+            raise UsageError("name the capture to write: --output incident.tar.gz")
+        terms = terms_of(
+            bind_dn,
+            prompt=prompt,
+            password_file=password_file,
+            simple=simple,
+            sasl=sasl,
+            start_tls=start_tls,
+            ca_file=ca_file,
+            insecure=insecure,
+            sudo=sudo,
+            timeout=timeout,
+            apart=apart,
+        )
+        with interruptible(target or []) as stop:
+            _collect(target or [], terms, stop, output, anonymised=anonymise)
+    except LdapdiagError as error:
+        complain(error)
+        raise typer.Exit(2) from None
+    raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+
+
+def _collect(named: list[str], terms: Terms, stop: Event, output: Path, *, anonymised: bool) -> None:
+    from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.sources import archive  # noqa: PLC0415
+    from ldapdiag.sources.gathering import ask  # noqa: PLC0415
+    from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415
+
+    targets, paths = sorted_out(named)
+    if paths:
+        raise UsageError(f"{paths[0]}: collect takes targets, not files: what is a file already, diagnose reads")
+    archive.ready(output)
+    with reading() as progress:
+        gathered = ask(targets, terms, stop=stop, progress=progress)
+    if not on_one_screen():
+        tell(gathered.gaps)
+    if not gathered.pieces:
+        raise UsageError(f"nothing could be gathered, so {output} was not written")
+    if anonymised:
+        gathered = _anonymised(gathered, output)
+    kept = archive.write(output, gathered.pieces, gaps=gathered.gaps, offsets=gathered.clock_offsets)
+    complain(f"{output}: {len(kept.entries)} files of {len({entry.folder for entry in kept.entries})} hosts")
+
+
+def _anonymised(gathered: Gathered, output: Path) -> Gathered:
+    """Return the same under other names, and write the names beside the capture, for its owner alone."""
+    raise NotImplementedError
+
+
+def _print_script() -> None:
+    from ldapdiag.sources.remote import script  # noqa: PLC0415  import late
+
+    with standard_output() as stream:
+        stream.write(script())

@@ -1,0 +1,36 @@
+"""Ctrl-C while hosts are asked: the first one ends the asking and keeps what was had, the second one ends the run."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@contextmanager
+def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
+    """Lend an event that Ctrl-C sets, where any of this evidence is a target; reading files just ends."""
+    from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415  import late
+
+    stop = Event()
+    targets, _ = sorted_out(evidence)
+    before = signal.getsignal(signal.SIGINT)
+    if not targets or before is signal.SIG_IGN:
+        yield stop
+        return
+
+    def first(*_: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+        sys.stderr.write("ldapdiag: stopping; Ctrl-C again to drop what was gathered\n")
+
+    signal.signal(signal.SIGINT, first)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

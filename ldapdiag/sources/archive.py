@@ -1,0 +1,266 @@
+"""A capture, written: the pieces as they came and their manifest, as a folder or archive that `diagnose` reads.
+
+    NAME/manifest.json      first, so that a reader knows the times of what follows
+    NAME/app1/sockets-1.txt
+    NAME/ldap/cn-monitor.ldif
+
+Nothing half-written is left behind: all goes to a temporary name beside the target, which takes its place at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tarfile
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import TYPE_CHECKING, Protocol, Self
+
+from ldapdiag.errors import UsageError
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.sources import manifest
+from ldapdiag.sources.capture import CHUNK, Piece, legible, unreadable
+from ldapdiag.sources.compressed import compressing
+from ldapdiag.sources.manifest import ClockOffset, Entry, Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import BinaryIO
+
+ARCHIVES = {".tar.gz": ".gz", ".tgz": ".gz", ".tar.zst": ".zst", ".tzst": ".zst"}
+"""The ends of names that ask for an archive, and how each is compressed."""
+
+OTHER_ARCHIVES = (".tar", ".zip", ".7z", ".gz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".rar", ".json", ".txt")
+"""The ends of names by which nobody means a folder."""
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+LONGEST_NAME = 100
+"""Characters of a file name, of which systems allow 255 bytes."""
+
+UNSAFE = re.compile(r"[^\w.+@=,:-]")
+
+
+def ready(path: Path) -> None:
+    """Refuse a name that no capture can be written to, before anything is gathered; UsageError says why."""
+    _suffix(path)
+    try:
+        if _taken(path):
+            raise UsageError(
+                f"{legible(path)} exists already, and evidence is not overwritten; choose another --output"
+            )
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"cannot write {legible(path)}: there is no folder {legible(path.parent)}; make it first")
+    except OSError as error:
+        raise _refused(path, error) from error
+
+
+def _taken(path: Path) -> bool:
+    """Tell whether something is there that a capture would destroy; an empty folder is nothing."""
+    if path.is_dir() and not _suffix(path):
+        return any(path.iterdir())
+    return path.exists() or path.is_symlink()
+
+
+def write(
+    path: Path,
+    pieces: Iterable[Piece],
+    *,
+    gaps: Iterable[Gap] = (),
+    offsets: Mapping[str, ClockOffset] | None = None,
+    taken_at: datetime | None = None,
+) -> Manifest:
+    """Write a capture and return its manifest; UsageError when it cannot be written.
+
+    Each piece is opened twice: once to learn its length, once to copy it. A piece that cannot be read becomes a gap.
+    `gaps` are looked at after the pieces, so that whoever gathers the pieces may still be adding to them.
+    """
+    ready(path)
+    taken_at = taken_at or datetime.now(UTC)
+    plan = _Plan()
+    for piece in pieces:
+        plan.add(piece)
+    kept = Manifest(
+        taken_at=taken_at,
+        entries=tuple(entry for _, entry in plan.planned),
+        clock_offsets=dict(offsets or {}),
+        gaps=(*gaps, *plan.gaps),
+    )
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with _target(path, partial, taken_at) as target:
+            target.file(manifest.NAME, BytesIO(manifest.as_json(kept)), None, taken_at)
+            for piece, entry in plan.planned:
+                with piece.open() as stream:
+                    target.file(entry.path, stream, entry.size_bytes, entry.taken.end if entry.taken else taken_at)
+        partial.rename(path)
+    except OSError as error:
+        raise _refused(path, error) from error
+    finally:
+        _remove(partial)
+    return kept
+
+
+def safe_name(text: str) -> str:
+    """Return a name for a file or folder that no system and no shell takes for anything else."""
+    name = UNSAFE.sub("_", text)[:LONGEST_NAME]
+    return f"_{name}" if not name or name[0] in "-." else name
+
+
+def _suffix(path: Path) -> str:
+    """Return how an archive of this name is compressed, an empty text for a folder."""
+    name = path.name.lower()
+    for end, suffix in ARCHIVES.items():
+        if name.endswith(end) and len(name) > len(end):
+            return suffix
+    if name.endswith(OTHER_ARCHIVES) or name in {"", ".."}:
+        raise UsageError(
+            f"{legible(path)}: I write no such file; end the name with one of {', '.join(ARCHIVES)}, "
+            "or name a folder that does not exist yet"
+        )
+    return ""
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    return next((name[: -len(end)] for end in ARCHIVES if name.lower().endswith(end)), name)
+
+
+def _refused(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"cannot write {legible(path)}: {(error.strerror or str(error)).lower()}; choose another --output"
+    )
+
+
+def _remove(partial: Path) -> None:
+    """Remove what is left of an unfinished capture."""
+    if partial.is_dir():
+        shutil.rmtree(partial, ignore_errors=True)
+    else:
+        partial.unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What will be written, and under which names."""
+
+    planned: list[tuple[Piece, Entry]] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    _folders: dict[str, str] = field(default_factory=dict)
+    _names: set[str] = field(default_factory=set)
+
+    def add(self, piece: Piece) -> None:
+        """Plan a piece, or keep why it cannot be read."""
+        try:
+            size = _length(piece)
+        except OSError as error:
+            self.gaps.append(unreadable(piece.told, error))
+            return
+        folder = self._folder(piece.folder)
+        path = self._unused(f"{folder}/{safe_name(piece.path.rpartition('/')[2])}")
+        entry = Entry(path=path, folder=folder, asked=piece.asked, taken=piece.taken, size_bytes=size)
+        self.planned.append((piece, entry))
+
+    def _folder(self, folder: str) -> str:
+        if folder not in self._folders:
+            self._folders[folder] = self._unused(safe_name(folder.rstrip("/").rpartition("/")[2]))
+        return self._folders[folder]
+
+    def _unused(self, name: str) -> str:
+        """Return the name, with a number where it is taken; upper and lower case are one on some systems."""
+        stem, dot, end = name.rpartition(".") if "." in name.rpartition("/")[2] else (name, "", "")
+        number = 1
+        while name.casefold() in self._names:
+            number += 1
+            name = f"{stem}-{number}{dot}{end}"
+        self._names.add(name.casefold())
+        return name
+
+
+def _length(piece: Piece) -> int:
+    length = 0
+    with piece.open() as stream:
+        while part := stream.read(CHUNK):
+            length += len(part)
+    return length
+
+
+class _Target(Protocol):
+    """What a capture is written into."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *error: object) -> None: ...
+    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
+        """Write one file; `size` None for a stream in memory."""
+
+
+def _target(path: Path, partial: Path, taken_at: datetime) -> _Target:
+    suffix = _suffix(path)
+    return _Archive(partial, _stem(path), suffix, taken_at) if suffix else _Folder(partial)
+
+
+class _Folder:
+    """A folder being written."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def __enter__(self) -> Self:
+        self._root.mkdir(mode=PRIVATE_FOLDER)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
+        """Write one file, readable by its owner alone."""
+        location = self._root / name
+        location.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        descriptor = os.open(location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "wb") as file:
+            left = size if size is not None else -1
+            while left and (part := stream.read(min(CHUNK, left) if left > 0 else CHUNK)):
+                file.write(part)
+                left -= len(part)
+        os.utime(location, (moment.timestamp(), moment.timestamp()))
+
+
+class _Archive:
+    """An archive being written: nobody's name in it, and no rights but the owner's."""
+
+    def __init__(self, location: Path, top: str, suffix: str, taken_at: datetime) -> None:
+        self._location = location
+        self._top = safe_name(top)
+        self._suffix = suffix
+        self._taken_at = taken_at
+
+    def __enter__(self) -> Self:
+        self._file = os.fdopen(os.open(self._location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
+        self._compressing = compressing(self._file, self._suffix, self._taken_at.timestamp())
+        self._tar = tarfile.open(fileobj=self._compressing, mode="w", format=tarfile.PAX_FORMAT)
+        self._folders: set[str] = set()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._file, self._compressing:
+            if error[0] is None:
+                self._tar.close()
+
+    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
+        """Add one file."""
+        header = self._header(f"{self._top}/{name}", moment)
+        header.mode = PRIVATE_FILE
+        if size is None:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
+        header.size = size
+        self._tar.addfile(header, stream)
+
+    def _header(self, name: str, moment: datetime) -> tarfile.TarInfo:
+        header = tarfile.TarInfo(name)
+        header.mtime = int(moment.timestamp())
+        return header

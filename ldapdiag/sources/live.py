@@ -1,0 +1,218 @@
+"""Live evidence: every target asked side by side, and looked at in the order that proves most.
+
+A connection that only one end shows may just have come or gone. So every host is looked at, then the servers again,
+then the others again: the server's latest look stands between two of each client, and the two looks at the server tell
+how long connections may rest and how fast they grow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.analysis.listeners import served_ports
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.sources.binding import Binding
+from ldapdiag.sources.reading import facts_of
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from ldapdiag.evidence.origin import Fact
+    from ldapdiag.sources.capture import Piece
+    from ldapdiag.sources.manifest import ClockOffset
+    from ldapdiag.sources.progress import Progress
+
+MOST_AT_ONCE = 64
+TICK = 0.05
+"""Seconds between two looks at whether the operator wants to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How targets are asked."""
+
+    binding: Binding = field(default_factory=Binding)
+    sudo: bool = False
+    seconds: int = 10
+    """The time limit of each target, for its first answer and for every later look."""
+    apart: float = 4.0
+    """Seconds between two looks at a server."""
+    ldap_ports: frozenset[int] = frozenset()
+
+
+class Party(Protocol):
+    """A target while it is asked. Its methods block, keep their time limit, and return early when all is to stop."""
+
+    target: str
+    """As the operator named it."""
+
+    def first(self) -> Iterator[Piece | Gap]:
+        """Yield all that it has to say, a look at its sockets among it."""
+
+    def look(self) -> Iterator[Piece | Gap]:
+        """Yield another look at its sockets; nothing, where it has none."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+    @property
+    def peer(self) -> str | None:
+        """Return the address that answered over LDAP; None for a host."""
+
+    @property
+    def clock_offset(self) -> ClockOffset | None:
+        """Return how far its clock is ahead of ours; None where it told no time."""
+
+
+@dataclass(slots=True)
+class Said:
+    """What one target has said so far."""
+
+    party: Party
+    pieces: list[Piece] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    """Of its first answers: they decide who is looked at when."""
+
+    def serves(self, ports: Collection[int]) -> bool:
+        """Tell whether it is a directory server's host, by its listeners."""
+        return any(served_ports(fact, ports) for fact in self.facts if isinstance(fact, SocketTable))
+
+    def folder_of(self, address: str) -> str | None:
+        """Return the folder of the host here that has this address."""
+        return next(
+            (
+                fact.origin.folder
+                for fact in self.facts
+                if isinstance(fact, HostDescription) and address in fact.addresses
+            ),
+            None,
+        )
+
+    @property
+    def told(self) -> str:
+        """Return what it said, in a few words."""
+        tables = [fact for fact in self.facts if isinstance(fact, SocketTable)]
+        monitors = [fact for fact in self.facts if isinstance(fact, Monitor)]
+        told = [f"{len(table)} sockets ({table.telling})" for table in tables[:1]]
+        told += [f"and those of {len(tables) - 1} more network namespaces"] if len(tables) > 1 else []
+        told += [f"cn=monitor, {one.current_connections} connections" for one in monitors]
+        return ", ".join(told) or f"{len(self.pieces)} answers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """Everything the targets said."""
+
+    pieces: tuple[Piece, ...]
+    gaps: tuple[Gap, ...]
+    clock_offsets: dict[str, ClockOffset]
+    """By target."""
+
+
+def look_live(parties: Sequence[Party], terms: Terms, *, stop: threading.Event, progress: Progress) -> Gathered:
+    """Ask every party, look again in turn, and close them whatever happens."""
+    everyone = [Said(party) for party in parties]
+    try:
+        with ThreadPoolExecutor(max_workers=min(MOST_AT_ONCE, len(everyone) or 1)) as pool:
+            started = time.monotonic()
+            _together(pool, everyone, lambda said: _first(said, progress), stop)
+            servers = [said for said in everyone if said.serves(terms.ldap_ports)]
+            others = [said for said in everyone if said not in servers and said.facts]
+            if servers:
+                _pause(terms.apart - (time.monotonic() - started), stop, progress)
+                _together(pool, servers, _again, stop)
+                _together(pool, others, _again, stop)
+    finally:
+        for said in everyone:
+            said.party.close()
+    gaps = [gap for said in everyone for gap in said.gaps]
+    if stop.is_set():
+        gaps.append(Gap(target="this run", reason="was interrupted", how="run it again for the rest"))
+    offsets = {said.party.target: offset for said in everyone if (offset := said.party.clock_offset) is not None}
+    pieces = _once_each(list(_placed(everyone)), everyone)
+    return Gathered(pieces=tuple(pieces), gaps=tuple(gaps), clock_offsets=offsets)
+
+
+def _together(
+    pool: ThreadPoolExecutor, some: Iterable[Said], ask: Callable[[Said], None], stop: threading.Event
+) -> None:
+    """Ask several at once, and wait for all; each keeps its own time limit."""
+    if stop.is_set():
+        return
+    asked: list[Future[None]] = [pool.submit(ask, said) for said in some]
+    while not all(one.done() for one in asked):
+        time.sleep(TICK)  # and not in wait(), which a signal would not end
+    for one in asked:
+        one.result()
+
+
+def _first(said: Said, progress: Progress) -> None:
+    started = time.monotonic()
+    _take(said, said.party.first())
+    for piece in said.pieces:
+        said.facts.extend(facts_of(piece))
+    for gap in said.gaps:
+        progress.failed(gap)
+    if said.pieces:
+        progress.answered(said.party.target, said.told, time.monotonic() - started)
+
+
+def _again(said: Said) -> None:
+    _take(said, said.party.look())
+
+
+def _take(said: Said, answers: Iterable[Piece | Gap]) -> None:
+    try:
+        for answer in answers:
+            if isinstance(answer, Gap):
+                said.gaps.append(answer)
+            else:
+                said.pieces.append(answer)
+    except Exception as error:  # noqa: BLE001  a bug in one source must not cost the others
+        reason = f"asking it crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag"
+        said.gaps.append(Gap(target=said.party.target, reason=reason, how="please report it"))
+
+
+def _pause(seconds: float, stop: threading.Event, progress: Progress) -> None:
+    if seconds > 0:
+        progress.waiting(seconds)
+        stop.wait(seconds)
+
+
+def _placed(everyone: Iterable[Said]) -> Iterator[Piece]:
+    """Yield every piece; what a directory said over LDAP goes to the host that has the address that answered."""
+    everyone = list(everyone)
+    for said in everyone:
+        address = said.party.peer
+        found = (other.folder_of(address) for other in everyone) if address else ()
+        folder = next((one for one in found if one is not None), None)
+        for piece in said.pieces:
+            if folder is None:
+                yield piece
+            else:
+                yield replace(piece, folder=folder, path=f"{folder}/{piece.path.rpartition('/')[2]}")
+
+
+def _once_each(pieces: list[Piece], everyone: Iterable[Said]) -> Iterator[Piece]:
+    """Yield the pieces of every network namespace once: ssh to a host and to its container read the same ones.
+
+    What the operator named himself counts; of what was come upon on the way, the first.
+    """
+    own = [said.facts[0].origin.folder for said in everyone if said.facts]
+    folders: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for said in everyone:
+        for fact in said.facts:
+            if isinstance(fact, HostDescription) and fact.machine and fact.namespace:
+                folders[fact.machine, fact.namespace][fact.origin.folder] = None
+    doubles = {folder for same in folders.values() for folder in sorted(same, key=lambda folder: folder not in own)[1:]}
+    return (piece for piece in pieces if piece.folder not in doubles)

@@ -1,0 +1,218 @@
+"""The manifest of a capture: what was taken, when, from where, by whose clock, and what could not be had.
+
+    {"schema": "ldapdiag.capture/1", "tool": {"version": "0.1.0"}, "taken_at": "2026-11-20T13:00:05.123456Z",
+     "pieces": [{"path": "app1/sockets-1.txt", "folder": "app1", "asked": "ss -tanoiep", "bytes": 2097,
+                 "taken": ["2026-11-20T13:00:01.000000Z", "2026-11-20T13:00:01.250000Z"]}],
+     "clock_offsets": {"app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}},
+     "gaps": [{"target": "ssh://app2", "reason": "connection refused", "how": "…"}]}
+
+`taken` is by the clock of whoever collected, or null. A manifest is read as tolerantly as any evidence: what does not
+fit is left out, what nobody knows is ignored, and the pieces are read even where nothing of it can be.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag import __version__
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.origin import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+NAME = "manifest.json"
+SCHEMA = "ldapdiag.capture/1"
+MOST_BYTES = 16 << 20
+"""A manifest longer than this is none of ours."""
+
+NAMES_SHOWN = 3
+"""Missing pieces that their gap names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One piece, as its manifest tells of it."""
+
+    path: str
+    """Within the capture: host/file."""
+    folder: str
+    """The host's name."""
+    asked: str = ""
+    taken: Span | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockOffset:
+    """How far a host's clock is ahead of the collector's, in seconds, give or take."""
+
+    seconds: float
+    uncertainty_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a capture says of itself."""
+
+    version: str = __version__
+    """Of the ldapdiag that wrote it."""
+    taken_at: datetime | None = None
+    entries: tuple[Entry, ...] = ()
+    clock_offsets: Mapping[str, ClockOffset] = field(default_factory=dict)
+    """By host; a positive offset is a clock ahead of the collector's."""
+    gaps: tuple[Gap, ...] = ()
+
+
+def as_json(manifest: Manifest) -> bytes:
+    """Return the bytes of manifest.json."""
+    told = {
+        "schema": SCHEMA,
+        "tool": {"version": manifest.version},
+        "taken_at": _iso(manifest.taken_at) if manifest.taken_at else None,
+        "pieces": [
+            {
+                "path": entry.path,
+                "folder": entry.folder,
+                "asked": entry.asked,
+                "taken": [_iso(entry.taken.start), _iso(entry.taken.end)] if entry.taken else None,
+                "bytes": entry.size_bytes,
+            }
+            for entry in manifest.entries
+        ],
+        "clock_offsets": {
+            host: {"seconds": offset.seconds, "uncertainty_seconds": offset.uncertainty_seconds}
+            for host, offset in sorted(manifest.clock_offsets.items())
+        },
+        "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in manifest.gaps],
+    }
+    return json.dumps(told, indent=1, ensure_ascii=True).encode() + b"\n"
+
+
+def read(data: bytes, told: str) -> Manifest | Gap | None:
+    """Return what a manifest.json says; a gap for one that is damaged, None for one that is not a capture's.
+
+    `told` is where it lies, for a person. `data` may be cut after MOST_BYTES + 1.
+    """
+    if len(data) > MOST_BYTES:
+        return None
+    try:
+        parsed = json.loads(data)
+    except (ValueError, RecursionError):
+        return _damaged(told) if SCHEMA.partition("/")[0].encode() in data else None
+    if not isinstance(parsed, dict) or not _text(parsed.get("schema")).startswith("ldapdiag.capture/"):
+        return None
+    if parsed["schema"] != SCHEMA:
+        newer = Gap(
+            target=told,
+            reason=f"is a manifest I know only in part: {parsed['schema'][:40]} instead of {SCHEMA}",
+            how="judge this capture with the ldapdiag that wrote it, or a newer one",
+        )
+        return _manifest(parsed, (newer,))
+    return _manifest(parsed, ())
+
+
+def lacking(entries: Iterable[Entry], told: str) -> Iterator[Gap]:
+    """Yield the gap of pieces that a manifest lists and its capture does not hold (any more)."""
+    paths = sorted(entry.path for entry in entries)
+    if not paths:
+        return
+    more = ", …" if len(paths) > NAMES_SHOWN else ""
+    pieces = "a piece that is" if len(paths) == 1 else f"{len(paths)} pieces that are"
+    yield Gap(
+        target=told,
+        reason=f"its manifest lists {pieces} not in it ({', '.join(paths[:NAMES_SHOWN])}{more})",
+        how="ask for a whole copy, or judge it as it is",
+    )
+
+
+def _damaged(told: str) -> Gap:
+    return Gap(
+        target=told,
+        reason="is damaged: the times of this capture, and what could not be had for it, are not known",
+        how="ask for another copy; the pieces are read without it",
+    )
+
+
+def _manifest(parsed: dict[str, Any], gaps: tuple[Gap, ...]) -> Manifest:
+    tool = parsed.get("tool")
+    offsets = parsed.get("clock_offsets")
+    return Manifest(
+        version=_text(tool.get("version")) if isinstance(tool, dict) else "",
+        taken_at=_moment(parsed.get("taken_at")),
+        entries=tuple(_entries(parsed.get("pieces"))),
+        clock_offsets=dict(_offsets(offsets)) if isinstance(offsets, dict) else {},
+        gaps=(*gaps, *_gaps(parsed.get("gaps"))),
+    )
+
+
+def _entries(pieces: object) -> Iterator[Entry]:
+    for piece in _objects(pieces):
+        path = _text(piece.get("path"))
+        if path:
+            size = piece.get("bytes")
+            yield Entry(
+                path=path,
+                folder=_text(piece.get("folder")),
+                asked=_text(piece.get("asked")),
+                taken=_span(piece.get("taken")),
+                size_bytes=size if type(size) is int and size >= 0 else None,
+            )
+
+
+def _offsets(offsets: dict[str, Any]) -> Iterator[tuple[str, ClockOffset]]:
+    for host, offset in offsets.items():
+        if isinstance(offset, dict):
+            seconds, uncertainty = (_number(offset.get(key)) for key in ("seconds", "uncertainty_seconds"))
+            if seconds is not None and uncertainty is not None:
+                yield host, ClockOffset(seconds=seconds, uncertainty_seconds=abs(uncertainty))
+
+
+def _gaps(gaps: object) -> Iterator[Gap]:
+    for gap in _objects(gaps):
+        target, reason = _text(gap.get("target")), _text(gap.get("reason"))
+        if target and reason:
+            yield Gap(target=target, reason=reason, how=_text(gap.get("how")) or None)
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (one for one in value if isinstance(one, dict))
+
+
+def _text(value: object) -> str:
+    r"""Return a text, or an empty one; a lone surrogate, which no file can hold, becomes \udcNN."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else ""
+
+
+def _number(value: object) -> float | None:
+    """Return a finite number; None for anything else, and for one too big to be seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e12 < value < 1e12:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _span(value: object) -> Span | None:
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    start, end = (_moment(one) for one in value)
+    return Span(start=start, end=end) if start and end and start <= end else None
+
+
+def _moment(value: object) -> datetime | None:
+    """Return an aware time; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,126 @@
+"""Processes of this host, from /proc: which one holds a socket, and which are directory servers."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldapdiag.sources.namespaces import identity, pids, program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROC = Path("/proc")
+
+NATIVE = frozenset({"ns-slapd", "slapd"})
+JAVA = "java"
+JAVA_SERVER = re.compile(
+    rb"(org\.opends\.server|com\.(unboundid|pingidentity)\.directory\.server|(org|com)\.forgerock\.opendj)\."
+)
+"""Main classes of OpenDJ, PingDirectory and their ancestors; other Java programs are clients at most."""
+
+SOCKET = re.compile(r"socket:\[(\d+)\]")
+LISTENING = "00010000"
+"""The flag of /proc/net/unix for a socket that accepts connections."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """The process that holds a socket."""
+
+    pid: int
+    program: str
+    """As the kernel calls it, on one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryProcess:
+    """A directory server that runs on this host."""
+
+    pid: int
+    program: str
+    """ns-slapd, slapd or java."""
+    namespace: str
+    """The identity of its network namespace; empty where that may not be read."""
+    ldapi: tuple[str, ...]
+    """Paths of the sockets it listens on, as it sees them."""
+    ports: tuple[int, ...]
+    """TCP ports it listens on."""
+
+
+def socket_holders() -> dict[int, Holder]:
+    """Return who holds which socket, by inode; only root sees those of others. The lowest process has a shared one."""
+    found: dict[int, Holder] = {}
+    for pid in pids():
+        holder = None
+        for inode in sockets_of(pid):
+            if inode not in found:
+                holder = holder or Holder(pid=pid, program=program_of(pid))
+                found[inode] = holder
+    return found
+
+
+def sockets_of(pid: int) -> Iterator[int]:
+    """Yield the inodes of the sockets that a process holds; none when we may not see them, or it has ended."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        descriptors = os.listdir(folder)  # noqa: PTH208  a Path for each of 20,000 descriptors costs more than reading it
+    except OSError:
+        return
+    for descriptor in descriptors:
+        with suppress(OSError):
+            if found := SOCKET.fullmatch(os.readlink(f"{folder}/{descriptor}")):  # noqa: PTH115  as above
+                yield int(found[1])
+
+
+def directory_processes() -> tuple[DirectoryProcess, ...]:
+    """Find the directory servers that run on this host, in order of their processes."""
+    return tuple(_directory(pid, program) for pid in pids() if (program := _server(pid)))
+
+
+def _server(pid: int) -> str:
+    """Return the name of a process that is a directory server; empty for any other."""
+    program = program_of(pid)
+    if program == JAVA:
+        with suppress(OSError):
+            return JAVA if JAVA_SERVER.search((PROC / str(pid) / "cmdline").read_bytes()) else ""
+    return program if program in NATIVE else ""
+
+
+def _directory(pid: int, program: str) -> DirectoryProcess:
+    held = set(sockets_of(pid))
+    return DirectoryProcess(
+        pid=pid,
+        program=program,
+        namespace=identity(pid),
+        ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in held})),
+        ports=tuple(sorted({port for inode, port in _listening_ports(pid) if inode in held})),
+    )
+
+
+def _listening_paths(pid: int) -> Iterator[tuple[int, str]]:
+    """Yield inode and path of the listening UNIX sockets of a process' namespace; abstract ones have no path."""
+    for line in _lines(pid, "unix"):
+        fields = line.split(None, 7)
+        if len(fields) == 8 and fields[3] == LISTENING and fields[7].startswith("/"):
+            yield int(fields[6]), fields[7]
+
+
+def _listening_ports(pid: int) -> Iterator[tuple[int, int]]:
+    """Yield inode and port of the listening TCP sockets of a process' namespace."""
+    for name in ("tcp", "tcp6"):
+        for line in _lines(pid, name):
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == "0A":
+                yield int(fields[9]), int(fields[1].rpartition(":")[2], 16)
+
+
+def _lines(pid: int, name: str) -> list[str]:
+    try:
+        return (PROC / str(pid) / "net" / name).read_text(encoding="utf-8", errors="backslashreplace").splitlines()
+    except OSError:
+        return []

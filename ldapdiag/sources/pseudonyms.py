@@ -1,0 +1,129 @@
+"""Pseudonyms: one for each address and each word, the same in all files, and of equal beginnings where theirs are equal.
+
+A character (of an address: a bit) is changed by a keyed function of all that stand before it. So two values agree in
+their pseudonyms exactly as far as they agree themselves: equality holds, `jo*` still begins `john`, and two addresses of
+one network are still in one. Without the secret nobody gets back, but by guessing how often and beside what a thing occurs.
+After Crypto-PAn (Xu, Fan, Ammar, Moon, 2002), with HMAC-SHA256.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import string
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import CONTAINER_BRIDGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+    IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+UNTOUCHED = (
+    *(ipaddress.ip_network(one) for one in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")),
+    *CONTAINER_BRIDGES,
+    *(ipaddress.ip_network(one) for one in ("::/16", "fe80::/10", "ff00::/8")),
+)
+"""Networks that mean the same everywhere: nothing in them changes, and nothing is mapped into them."""
+
+KEPT_BITS = {4: 8, 6: 16}
+"""Of an address: who a network belongs to is not told by its first octet, but private stays private."""
+
+CLASSES = {**dict.fromkeys(string.ascii_lowercase, "a"), **dict.fromkeys(string.ascii_uppercase, "A")}
+CLASSES |= dict.fromkeys(string.digits, "0")
+SIZES = {"a": 26, "A": 26, "0": 10}
+
+
+class Pseudonyms:
+    """The pseudonyms of one capture, and what they stand for."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self.mapping: dict[str, str] = {}
+        """Original to pseudonym, of all that was asked for and changed."""
+        self._untouched_paths = {4: _paths(UNTOUCHED, 4), 6: _paths(UNTOUCHED, 6)}
+        self._addresses: dict[IpAddress, IpAddress] = {}
+        self._words: dict[str, str] = {}
+        self._numbers: dict[bytes, int] = {}
+
+    def word(self, text: str) -> str:
+        """Return the pseudonym of a value: letters become letters of the same case, digits digits, the rest stays.
+
+        Other letters than A to Z become one of those; two values that differ in such letters alone may meet.
+        """
+        known = self._words.get(text)
+        if known is None:
+            known = self._words[text] = self._word(text)
+            if known != text:
+                self.mapping[text] = known
+        return known
+
+    def address(self, address: IpAddress) -> IpAddress:
+        """Return the pseudonym of an address; of one in UNTOUCHED, the address itself."""
+        known = self._addresses.get(address)
+        if known is None:
+            known = self._addresses[address] = self._address(address)
+            if known != address:
+                self.mapping[str(address)] = str(known)
+        return known
+
+    def _number(self, kind: bytes, beginning: bytes) -> int:
+        """Return a number that depends on the secret and on all that stands before a character or a bit."""
+        number = self._numbers.get(kind + beginning)
+        if number is None:
+            number = int.from_bytes(hmac.digest(self._secret, kind + beginning, sha256)[:8], "big")
+            self._numbers[kind + beginning] = number
+        return number
+
+    def _word(self, text: str) -> str:
+        mapped = []
+        for at, character in enumerate(text):
+            kind = CLASSES.get(character) or _class_of(character)
+            if not kind:
+                mapped.append(character)
+                continue
+            beginning = text[:at].casefold().encode(errors="surrogateescape")
+            number = self._number(b"word\0", beginning)
+            if character in CLASSES:  # never by nought: no character stays what it is
+                number = ord(character) - ord(kind) + 1 + number % (SIZES[kind] - 1)
+            mapped.append(chr(ord(kind) + number % SIZES[kind]))
+        return "".join(mapped)
+
+    def _address(self, address: IpAddress) -> IpAddress:
+        if isinstance(address, ipaddress.IPv6Address):
+            inner = address.ipv4_mapped
+            if inner is not None:
+                mapped = self.address(inner)
+                return ipaddress.IPv6Address((0xFFFF << 32) | int(mapped))
+        if any(address in network for network in UNTOUCHED if network.version == address.version):
+            return address
+        bits = f"{int(address):0{address.max_prefixlen}b}"
+        kind = b"address%d\0" % address.version
+        paths = self._untouched_paths[address.version]
+        mapped_bits = []
+        for at, bit in enumerate(bits):
+            beginning = bits[:at]
+            keep = at < KEPT_BITS[address.version] or beginning in paths
+            flip = 0 if keep else self._number(kind, beginning.encode()) & 1
+            mapped_bits.append(str(int(bit) ^ flip))
+        return type(address)(int("".join(mapped_bits), 2))
+
+
+def _paths(networks: Iterable[IpNetwork], version: int) -> frozenset[str]:
+    """Return every beginning of a network that stays: where such a path forks, no bit may change."""
+    paths = set()
+    for network in networks:
+        if network.version == version:
+            bits = f"{int(network.network_address):0{network.max_prefixlen}b}"
+            paths |= {bits[:at] for at in range(network.prefixlen)}
+    return frozenset(paths)
+
+
+def _class_of(character: str) -> str:
+    """Return the class of a character beyond ASCII; empty for what is neither letter nor digit."""
+    if character.isascii() or not character.isalnum():
+        return ""
+    return "0" if character.isdecimal() else "A" if character.isupper() else "a"

@@ -1,0 +1,181 @@
+"""The tar format, read forwards only: whatever its headers claim, it costs a bounded amount of memory and no recursion.
+
+The headers themselves are decoded by the standard library; what hostile ones can make of long names, pax records and
+sparse maps is why the walk from one to the next is our own.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from dataclasses import dataclass
+from io import RawIOBase
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+BLOCK = tarfile.BLOCKSIZE
+MAGIC = b"ustar"
+MAGIC_AT = 257
+LONGEST_HEADER = 1 << 16
+"""Bytes of a long name or of pax records; the longest path a system opens has 4096."""
+
+CHUNK = 1 << 16
+EXTENSIONS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X")
+"""Headers that say more about the member after them."""
+
+WITHOUT_CONTENT = (
+    tarfile.LNKTYPE,
+    tarfile.SYMTYPE,
+    tarfile.CHRTYPE,
+    tarfile.BLKTYPE,
+    tarfile.FIFOTYPE,
+    tarfile.DIRTYPE,
+)
+LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
+
+
+class DamagedError(Exception):
+    """The tar cannot be followed any further; its text is the end of a sentence: 'is cut off'."""
+
+
+class Content(RawIOBase):
+    """The bytes of one member, straight from the tar: to be read before the next member is asked for."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream = stream
+        self.left = size
+        """Bytes not read yet."""
+
+    def readable(self) -> bool:
+        """Say yes, as a stream must that is to be buffered."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  any writable buffer, as RawIOBase has it
+        """Fill the buffer with what comes next, or with nothing at the end."""
+        data = self._stream.read(min(len(buffer), self.left)) if self.left else b""
+        self.left -= len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def whole(self) -> bytes:
+        """Return all that has not been read; DamagedError where the tar ends before."""
+        data = bytearray()
+        while self.left:
+            part = self._stream.read(min(CHUNK, self.left))
+            if not part:
+                raise DamagedError("is cut off")
+            self.left -= len(part)
+            data += part
+        return bytes(data)
+
+    def skip(self) -> None:
+        """Go to the end; DamagedError where the tar ends before."""
+        while self.left:
+            part = self._stream.read(min(CHUNK, self.left))
+            if not part:
+                raise DamagedError("is cut off")
+            self.left -= len(part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One file of a tar, or what else lies in it."""
+
+    name: str
+    """As written; bytes that are no text are surrogates."""
+    size_bytes: int
+    content: Content | None
+    """None for what is no file."""
+    other: str = ""
+    """What it is when it is no file: 'is a link'."""
+
+
+def is_tar(head: bytes) -> bool:
+    """Tell whether a file that begins with these bytes is a tar."""
+    return head[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC
+
+
+def members(stream: BinaryIO) -> Iterator[Member]:
+    """Yield files, links and devices in order, no folders; raise DamagedError where the tar cannot be followed."""
+    records: dict[str, str] = {}
+    while (header := _header(stream)) is not None:
+        if header.type in EXTENSIONS:
+            _extend(records, header, _block_content(stream, header.size))
+            continue
+        name = records.get("path", header.name)
+        size = _size(records.get("size"), header.size)
+        other = _other(header, sparse=any(key.startswith("GNU.sparse") for key in records))
+        records = {}
+        content = Content(stream, 0 if header.type in WITHOUT_CONTENT else size)
+        if header.type != tarfile.DIRTYPE:
+            yield Member(name=name, size_bytes=size, content=None if other else content, other=other)
+        content.skip()
+        if header.type not in WITHOUT_CONTENT:
+            Content(stream, -size % BLOCK).skip()
+
+
+def _header(stream: BinaryIO) -> tarfile.TarInfo | None:
+    """Return the next header; None at the end."""
+    try:
+        block = Content(stream, BLOCK).whole()
+    except DamagedError:
+        raise DamagedError("ends without its last block: it is cut off") from None
+    if not block.strip(b"\0"):
+        return None
+    try:
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (tarfile.HeaderError, ValueError) as error:
+        raise DamagedError(f"is damaged ({error})") from error
+    if header.size < 0:
+        raise DamagedError("is damaged (a member of negative size)")
+    if header.type == tarfile.GNUTYPE_SPARSE:  # its map may go on for blocks without end
+        raise DamagedError("holds a sparse file, and what follows is not read; pack it without --sparse")
+    return header
+
+
+def _other(header: tarfile.TarInfo, *, sparse: bool) -> str:
+    if header.type in LINKS:
+        return "is a link, and links in archives are not followed"
+    if sparse:
+        return "is a sparse file; pack it without --sparse"
+    return "" if header.isreg() else "neither a file nor a folder"
+
+
+def _block_content(stream: BinaryIO, size: int) -> bytes:
+    if size > LONGEST_HEADER:
+        raise DamagedError(f"is damaged (a header of {size} bytes)")
+    data = Content(stream, size).whole()
+    Content(stream, -size % BLOCK).skip()
+    return data
+
+
+def _extend(records: dict[str, str], header: tarfile.TarInfo, data: bytes) -> None:
+    """Take in what a header says of the member after it."""
+    if header.type == tarfile.GNUTYPE_LONGNAME:
+        records["path"] = data.partition(b"\0")[0].decode(errors="surrogateescape")
+    elif header.type in {tarfile.XHDTYPE, b"X"}:
+        records.update(_pax(data))
+
+
+def _pax(data: bytes) -> dict[str, str]:
+    r"""Return pax records (`27 path=…\n`, the number being the length of all of it)."""
+    records = {}
+    while data:
+        length, _, _ = data[:20].partition(b" ")
+        if not length.isdigit() or not len(length) + 2 < int(length) <= len(data):
+            raise DamagedError("is damaged (pax records)")
+        record = data[len(length) + 1 : int(length)].removesuffix(b"\n")
+        key, _, value = record.decode(errors="surrogateescape").partition("=")
+        records[key] = value
+        data = data[int(length) :]
+    return records
+
+
+def _size(told: str | None, size: int) -> int:
+    if told is None:
+        return size
+    if not (told.isascii() and told.isdigit() and len(told) < 20):
+        raise DamagedError("is damaged (a size that is no number)")
+    return int(told)

@@ -1,0 +1,140 @@
+"""Targets: what an operator may name beside files, and which of it is asked over LDAP, over ssh or here.
+
+ldap://ds1  ldaps://ds1:1636  ldapi://%2Frun%2Fslapd-ds1.socket     a directory server
+ssh://app1  ssh://admin@app1:2222                                   that host's sockets, limits and servers
+local:      netns:blue                                              this host; one network namespace of it
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from ldapdiag.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DIRECTORY_SCHEMES = ("ldap", "ldaps", "ldapi")
+PORTS = {"ldap": 389, "ldaps": 636}
+HOST = re.compile(
+    r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]"
+)
+"""A name or an address; what begins with a dash would be an option to ssh."""
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}")
+NAMESPACE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:@-]{0,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """A directory server, asked over LDAP."""
+
+    told: str
+    url: str
+    name: str
+    """What to call its host until an address tells better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Another host, asked through the system's ssh; of `path`, a file there is read and nothing else."""
+
+    told: str
+    host: str
+    user: str | None = None
+    port: int | None = None
+    path: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what the report calls this host."""
+        return self.host.strip("[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """This host."""
+
+    told: str = "local:"
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """One network namespace of this host, by its name in /run/netns."""
+
+    told: str
+    name: str
+
+
+Target = Directory | Remote | Local | Namespace
+
+
+def sorted_out(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
+    """Return the targets among what an operator named, each once, and the paths; nothing named means this host."""
+    targets: dict[Target, None] = {}
+    paths: list[str] = []
+    for named in evidence:
+        if (target := target_of(named)) is None:
+            paths.append(named)
+        else:
+            targets[target] = None
+    if not targets and not paths:
+        targets[Local()] = None
+    return list(targets), paths
+
+
+def target_of(named: str) -> Target | None:
+    """Return the target this names; None when it is a path. UsageError: it is meant to be a target, and is none."""
+    scheme, colon, rest = named.partition(":")
+    if not colon:
+        return None
+    if scheme == "local":
+        return Local() if rest in {"", "//"} else None
+    if scheme == "netns" and not rest.startswith("//"):
+        if not NAMESPACE.fullmatch(rest):
+            raise UsageError(f"{named}: a namespace's name is expected after netns:, as 'ip netns' lists it")
+        return Namespace(named, rest)
+    if not rest.startswith("//"):
+        return None
+    if scheme == "ssh":
+        return _remote(named)
+    return _directory(named, scheme) if scheme in DIRECTORY_SCHEMES else None
+
+
+def _remote(named: str) -> Remote:
+    user, host, port, path = _parts(named)
+    if user is not None and not USER.fullmatch(user):
+        raise UsageError(f"{named}: the part before @ is no user name; write ssh://user@host")
+    return Remote(named, host, user, port, path if path not in {"", "/"} else None)
+
+
+def _directory(named: str, scheme: str) -> Directory:
+    if scheme == "ldapi":
+        path = unquote(named.removeprefix("ldapi://"))
+        if not path.startswith("/") or "\0" in path:
+            raise UsageError(f"{named}: write the path of the socket with %2F for each /, as in ldapi://%2Frun%2Fldapi")
+        return Directory(named, named, "local")
+    user, host, port, path = _parts(named)
+    if user is not None or path not in {"", "/"}:
+        raise UsageError(f"{named}: only a host and a port are expected: {scheme}://host:port; whom to bind as: -D")
+    return Directory(named, f"{scheme}://{host}:{port or PORTS[scheme]}", host.strip("[]"))
+
+
+def _parts(named: str) -> tuple[str | None, str, int | None, str]:
+    """Return user, host (IPv6 in brackets), port and path of a URL; UsageError names what is wrong with it."""
+    if not named.isprintable():  # urlsplit would leave line ends out
+        raise UsageError(f"{named!r}: a target is written in one line, without control characters")
+    try:
+        parts = urlsplit(named)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"{named}: {str(error).lower()}") from error
+    user, at, _ = parts.netloc.rpartition("@")
+    host = parts.netloc.rpartition("@")[2]
+    if port is not None or host.endswith(":"):
+        host = host.rpartition(":")[0]
+    if parts.query or parts.fragment or not HOST.fullmatch(host):
+        raise UsageError(f"{named}: no host name or address (IPv6 in brackets) after {parts.scheme}://")
+    return (user if at else None), host, port, unquote(parts.path)
