@@ -1,7 +1,8 @@
 """Settings: the idle timeouts that boxes say of themselves, and the directions they hold for (DESIGN, pairing, rule 6).
 
-A setting counts from a box whose table holds the flow, or from a host that owns neither end: on an end host a kernel's
-setting describes that host's own filter. A proxy's counts on its own legs, too: it owns the client's end of those.
+A setting counts from a box whose table holds the flow, or from a host that owns neither end and may forward: on any
+other host a kernel's setting describes that host's own filter. A proxy's counts on its own legs, too: it owns the
+client's end of those.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.host_facts import KernelSettings
 
 CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
+IP_FORWARD = "net.ipv4.ip_forward"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,8 @@ def box_settings(
     found = []
     for kernel in kernels:
         box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
-        on_path = _on_path(pairing, box, outside=box not in ends and box not in tracking)
+        outside = box not in ends and box not in tracking and kernel.number(IP_FORWARD) != 0
+        on_path = _on_path(pairing, box, outside=outside)
         if seconds is not None and on_path:
             source = f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {box}"
             subjects = frozenset(one.subject for one in on_path)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import probes_unanswered
+from ldapdiag.analysis.box_settings import IP_FORWARD
 from ldapdiag.analysis.boxes import Box
 from ldapdiag.analysis.direction import Ends
 from ldapdiag.analysis.views import View, Way
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
-
-IP_FORWARD = "net.ipv4.ip_forward"
 
 HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 

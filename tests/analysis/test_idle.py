@@ -50,6 +50,11 @@ class TestABoxesOwnSetting:
         path = only(bound(direction(), kernels=(facts.settings(end, tcp_timeout_established=30),)))
         assert (path.lower_seconds, path.upper_seconds) == (None, None)
 
+    @pytest.mark.parametrize(("forwards", "upper"), [("0", None), ("1", 30)])
+    def test_a_host_that_does_not_forward_is_no_box(self, forwards: str, upper: int | None) -> None:
+        kernel = replace(self.KERNEL, values={**self.KERNEL.values, "net.ipv4.ip_forward": forwards})
+        assert only(bound(direction(), kernels=(kernel,))).upper_seconds == upper
+
     def test_it_counts_from_an_end_whose_table_holds_the_flow(self) -> None:
         kernel = facts.settings("app1", tcp_timeout_established=30)
         path = only(bound(direction(boxes=("app1",)), kernels=(kernel,), flows=(facts.flows([], "app1"),)))

@@ -7,7 +7,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.looks import Look, looks_of
-from ldapdiag.analysis.skew import Turnover, churn_of, neighbours, opened_meanwhile, seconds_apart, survivors
+from ldapdiag.analysis.skew import Turnover, at_least, churn_of, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.evidence.monitor import MonitoredConnection
 
 
@@ -78,6 +78,30 @@ class TestWhatSurvives:
     def test_nothing_absent_needs_no_excuse(self) -> None:
         left = survivors((), None, (), turnover())
         assert (left.count, left.rows, left.unproven, left.because) == (0, (), {}, ())
+
+
+class TestRestingAndClosing:
+    """A table taken later may lack what rested at the first one's time and has closed since: age alone is no proof."""
+
+    def test_after_a_table_taken_first_any_age_counts(self) -> None:
+        assert at_least(facts.at(5), facts.at(1), (30.0,)) == 0
+        assert at_least(None, facts.at(1), (30.0,)) == 0
+
+    def test_before_one_taken_later_only_ages_beyond_all_living_ones(self) -> None:
+        assert at_least(facts.at(1), facts.at(5), (30.0, 3.0)) == 60
+        assert at_least(facts.at(1), facts.at(5), ()) == 10
+
+    def test_what_rests_like_living_ones_is_under_the_bound_on_churn(self) -> None:
+        ages: list[int | None] = [500] * 9 + [700_000] * 4
+        left = survivors(range(13), ages, (), turnover(time_wait=12_000, apart=0.1), least=10)
+        assert left.rows == (9, 10, 11, 12)
+        assert sum(left.unproven.values()) == 9
+
+    def test_between_two_looks_nothing_is_claimed_by_numbers(self) -> None:
+        ages: list[int | None] = [100] * 50
+        left = survivors(range(50), ages, (3, 4), turnover(time_wait=0, apart=0.5), bracketed=True)
+        assert left.rows == (3, 4)
+        assert sum(left.unproven.values()) == 48
 
 
 class TestLooksInTime:
