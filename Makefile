@@ -33,7 +33,7 @@ test: .venv/developing .venv/servers
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: .venv/installed
+bench: .venv/developing .venv/servers
 	PYTHONPATH=tests $(BIN)/python bench/run.py
 
 clean:

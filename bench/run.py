@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import every_table
+import live_diagnosis
 import live_sockets
 import pairing
 import socket_tables
@@ -29,6 +30,7 @@ def main() -> None:
             live_sockets.figures(),
             pairing.figures(),
             starting.figures(),
+            live_diagnosis.figures(),
         ):
             for figure in figures:
                 print(figure, flush=True)

@@ -29,7 +29,7 @@ TOOLS = (
 
 def need(*tools: str) -> None:
     """Skip the test, or fail it where the laboratory is required, unless this machine has one and these tools."""
-    reason = _lacking(tuple(sorted({*TOOLS, *tools})))
+    reason = lacking(tuple(sorted({*TOOLS, *tools})))
     if reason and os.environ.get("LDAPDIAG_REQUIRE_LAB"):
         pytest.fail(f"no laboratory, and LDAPDIAG_REQUIRE_LAB is set: {reason}", pytrace=False)
     elif reason:
@@ -37,7 +37,8 @@ def need(*tools: str) -> None:
 
 
 @cache
-def _lacking(tools: tuple[str, ...]) -> str:
+def lacking(tools: tuple[str, ...] = TOOLS) -> str:
+    """Return why this machine can have no laboratory with these tools; nothing when it can."""
     if os.geteuid() != 0:
         return "only root can make hosts of namespaces"
     if missing := [tool for tool in tools if shutil.which(tool) is None]:
