@@ -80,6 +80,8 @@ def of_idling(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | 
     yield from of_paths(bounds)
     if advice.longest_rest is not None:
         yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
+    elif advice.would_cut_living is not None:
+        yield "How long living connections rest is unknown: none is left."
     else:
         yield "How long living connections rest is unknown: no table shows ages (ss -i)."
     if advice.hurried:

@@ -14,6 +14,7 @@ from ldapdiag.cli.terms import terms_of
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from threading import Event
 
     from ldapdiag.sources.live import Gathered, Terms
@@ -107,22 +108,35 @@ def _collect(named: list[str], terms: Terms, stop: Event, output: Path, *, anony
     targets, paths = sorted_out(named)
     if paths:
         raise UsageError(f"{paths[0]}: collect takes targets, not files: what is a file already, diagnose reads")
-    archive.ready(output)
+    archive.ready(output, with_key=anonymised)
     with reading() as progress:
         gathered = ask(targets, terms, stop=stop, progress=progress)
     if not on_one_screen():
         tell(gathered.gaps)
     if not gathered.pieces:
-        raise UsageError(f"nothing could be gathered, so {output} was not written")
+        complain(f"nothing could be gathered, so {output} was not written")
+        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+    names: Mapping[str, str] = {}
     if anonymised:
-        gathered = _anonymised(gathered, output)
+        gathered, names = _anonymised(gathered)
     kept = archive.write(output, gathered.pieces, gaps=gathered.gaps, offsets=gathered.clock_offsets)
     complain(f"{output}: {len(kept.entries)} files of {len({entry.folder for entry in kept.entries})} hosts")
+    if anonymised:
+        complain(f"{archive.write_key(output, names)}: which name stands for which; it stays here")
 
 
-def _anonymised(gathered: Gathered, output: Path) -> Gathered:
-    """Return the same under other names, and write the names beside the capture, for its owner alone."""
-    raise NotImplementedError
+def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
+    """Return the same under other names, and which name stands for which."""
+    import secrets  # noqa: PLC0415  import late
+
+    from ldapdiag.sources.anonymise import anonymise  # noqa: PLC0415
+    from ldapdiag.sources.live import Gathered  # noqa: PLC0415
+
+    other = anonymise(
+        gathered.pieces, secret=secrets.token_bytes(32), gaps=gathered.gaps, offsets=gathered.clock_offsets
+    )
+    renamed = Gathered(pieces=tuple(other.pieces), gaps=tuple(other.gaps), clock_offsets=dict(other.offsets))
+    return renamed, other.mapping
 
 
 def _print_script() -> None:

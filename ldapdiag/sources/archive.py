@@ -9,6 +9,7 @@ Nothing half-written is left behind: all goes to a temporary name beside the tar
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
@@ -45,9 +46,11 @@ LONGEST_NAME = 100
 UNSAFE = re.compile(r"[^\w.+@=,:-]")
 
 
-def ready(path: Path) -> None:
+def ready(path: Path, *, with_key: bool = False) -> None:
     """Refuse a name that no capture can be written to, before anything is gathered; UsageError says why."""
     _suffix(path)
+    if with_key and _key(path).exists():
+        raise UsageError(f"{legible(_key(path))} exists already, and is not overwritten; choose another --output")
     try:
         if _taken(path):
             raise UsageError(
@@ -103,6 +106,21 @@ def write(
     finally:
         _remove(partial)
     return kept
+
+
+def write_key(path: Path, mapping: Mapping[str, str]) -> Path:
+    """Write what stands for what in an anonymised capture beside it, for its owner alone, and return where."""
+    key = _key(path)
+    try:
+        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as file:
+            json.dump(mapping, file, indent=1)
+    except OSError as error:
+        raise _refused(key, error) from error
+    return key
+
+
+def _key(path: Path) -> Path:
+    return path.with_name(f"{_stem(path)}.map.json")
 
 
 def safe_name(text: str) -> str:

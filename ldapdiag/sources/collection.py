@@ -4,7 +4,7 @@
     NONCE begin FOLDER FILE 2026-11-20T13:00:01Z WHAT WAS RUN   FOLDER: `.` the host, `ns:NAME` a namespace of it
     …bytes…
     NONCE end EXIT 2026-11-20T13:00:02Z
-    NONCE gap FOLDER TEXT                                       something that could not be had, and why
+    NONCE gap FOLDER REASON | WHAT TO DO                        something that could not be had
     NONCE waiting                                               in a dialog: the next order is awaited
     NONCE bye                                                   the last line: nothing is missing
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -43,6 +43,8 @@ HOST = "host.txt"
 NAME = re.compile(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
 HERE = "."
 NAMESPACE = "ns:"
+TIMED_OUT = frozenset({124, 137, 143})
+"""What timeout(1) ends with: by itself, and where it had to kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,7 @@ class Lack:
 
     folder: str
     reason: str
+    how: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +144,9 @@ class Script:
             status, _, moment = rest.partition(b" ")
             return self._section(int(status) if status.isdigit() and len(status) < 9 else None, moment, self._cut)
         if word == b"gap":
-            folder, _, reason = rest.partition(b" ")
-            return Lack(folder=_text(folder), reason=_text(reason))
+            folder, _, text = rest.partition(b" ")
+            reason, _, how = _text(text).partition(" | ")
+            return Lack(folder=_text(folder), reason=reason, how=how or None)
         return Bye() if word == b"bye" else Waiting()
 
     def _section(self, status: int | None, moment: bytes | None, cut: str) -> Section | None:
@@ -189,7 +193,7 @@ def pieces(piece: Piece, stream: BinaryIO) -> Iterator[Piece | Gap]:
                 host = _text(named[1]).replace("/", "_")
             yield _piece(piece, host, event)
         elif isinstance(event, Lack):
-            yield Gap(target=folder_name(host, event.folder), reason=event.reason)
+            yield Gap(target=folder_name(host, event.folder), reason=event.reason, how=event.how)
         whole = isinstance(event, Bye)
     if not whole:
         yield Gap(
@@ -204,16 +208,28 @@ def folder_name(host: str, folder: str) -> str:
     return f"{host}-{folder.removeprefix(NAMESPACE)}" if folder.startswith(NAMESPACE) else host
 
 
+def unusable(section: Section, target: str) -> Gap | None:
+    """Return why a section is no evidence; None for one that is. A table that ends early would show too few."""
+    ran = section.asked or section.file
+    if section.cut:
+        how = "have the whole output saved there (ldapdiag collect --print-script)"
+        return Gap(target=target, reason=f"what `{ran}` printed {section.cut}", how=how)
+    if section.status in TIMED_OUT:
+        return Gap(target=target, reason=f"`{ran}` did not end in time", how="run it there, and see")
+    if section.status != 0:
+        outcome = "failed" if section.status is None else f"failed (exit {section.status})"
+        return Gap(target=target, reason=f"`{ran}` {outcome}", how="run it there, and see")
+    return None
+
+
 def _piece(piece: Piece, host: str, section: Section) -> Piece | Gap:
     folder = folder_name(host, section.folder).replace("/", "_")
     told = f"{piece.told}/{folder}/{section.file}"
-    if section.cut:
-        return Gap(
-            target=told,
-            reason=f"{section.cut}; nothing of it is judged, for a table that ends early shows too few",
-            how="ask for the whole output",
-        )
+    if gap := unusable(section, told):
+        return gap
     begun, ended = section.begun, section.ended
+    if ended and not ended.microsecond:  # whole seconds are rounded down, and it may have lasted to the next
+        ended += timedelta(seconds=1)
     return replace(
         piece,
         path=legible(f"{folder}/{section.file}"),
@@ -237,7 +253,7 @@ def _text(data: bytes) -> str:
 
 
 def _moment(text: bytes) -> datetime | None:
-    """Return the time a marker tells, by the host's clock, which has no fractions; None for anything else."""
+    """Return the time a marker tells, by the host's clock; None for anything else."""
     try:
         moment = datetime.fromisoformat(_text(text.strip()))
     except ValueError:

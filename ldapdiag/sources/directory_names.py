@@ -15,43 +15,42 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-NAMING = (
-    "cn uid ou dc sn givenName mail userid displayName employeeNumber serialNumber title street postalCode telephoneNumber "
-    "nsuniqueid entryUUID krbPrincipalName sAMAccountName userPrincipalName ipaUniqueID fqdn automountMapName "
-    "2.5.4.3 2.5.4.4 2.5.4.5 2.5.4.6 2.5.4.7 2.5.4.8 2.5.4.10 2.5.4.11 2.5.4.42 "
-    "0.9.2342.19200300.100.1.1 0.9.2342.19200300.100.1.3 0.9.2342.19200300.100.1.25"
-).split()
+NAMING = re.findall(
+    r"\S+",
+    """
+    cn uid ou dc sn givenName mail userid displayName employeeNumber serialNumber title street postalCode fqdn
+    telephoneNumber nsuniqueid entryUUID krbPrincipalName sAMAccountName userPrincipalName ipaUniqueID automountMapName
+    2.5.4.3 2.5.4.4 2.5.4.5 2.5.4.6 2.5.4.7 2.5.4.8 2.5.4.10 2.5.4.11 2.5.4.42
+    0.9.2342.19200300.100.1.1 0.9.2342.19200300.100.1.3 0.9.2342.19200300.100.1.25
+    """,
+)
 """Attribute types that name entries, and give a DN away wherever they stand."""
 
-BRIEF = "c l o st".split()
+BRIEF = ("c", "l", "o", "st")
 """Attribute types so short that they may be anything; they count within a DN of several parts, or between quotes."""
 
 STRUCTURAL = (
-    "olcDatabase olcOverlay olcModuleList olcBackend gidNumber uidNumber nsds5ReplicationAgreement ds-cfg-name "
-    "changeNumber reqStart"
-).split()
+    *("olcDatabase", "olcOverlay", "olcModuleList", "olcBackend", "nsds5ReplicationAgreement", "ds-cfg-name"),
+    *("gidNumber", "uidNumber", "changeNumber", "reqStart"),
+)
 """Attribute types that name entries without telling anything."""
 
-KEPT = frozenset(
-    (
-        "config|monitor|schema|changelog|features|encryption|plugins|mapping tree|replica|tasks|index|default indexes|"
-        "directory manager|ldbm database|chaining database|userroot|changelog5|sasl|snmp|rsa|uniqueid generator|"
-        "connections|current|total|max file descriptors|max|active|pending|open|starting|backload|max pending|tasklist|"
-        "time|start|uptime|threads|listeners|databases|backends|statistics|bytes|pdu|entries|referrals|operations|waiters|"
-        "read|write|log|overlays|tls|state|runqueue|frontend|external|auth|peercred|root|root dns|administration|"
-        "client connections|work queue|connection handlers|administrators|admin data|version|system information|"
-        "ldap connection handler|ldaps connection handler|http connection handler|jmx connection handler|disk space monitor|"
-        "default query policy|query-policies|directory service|windows nt|services|configuration|ntds settings|sites|servers|"
-        "snmp connection handler|ldif connection handler|administration connector|entry caches|jvm memory usage|"
-        "database|backend|connection|listener|thread|account status notification handlers|password policies|replication"
-    ).split("|")
+KEPT = re.compile(
+    r"config|monitor|schema|changelog5?|features|encryption|plugins|mapping tree|replica|replication|tasks|index|sasl|"
+    r"default indexes|directory manager|(?:ldbm|chaining) database|userroot|snmp|rsa|uniqueid generator|"
+    r"connections?|current|total|(?:max )?file descriptors|max|active|pending|open|starting|backload|max pending|"
+    r"tasklist|time|start|uptime|threads?|listeners?|databases?|backends?|statistics|bytes|pdu|entries|referrals|"
+    r"operations|waiters|read|write|log|overlays|tls|state|runqueue|frontend|external|auth|peercred|root|root dns|"
+    r"administration|administrators|admin data|version|client connections|work queue|connection handlers|"
+    r"system information|disk space monitor|entry caches|jvm memory usage|password policies|"
+    r"account status notification handlers|default query policy|query-policies|directory service|windows nt|services|"
+    r"configuration|ntds settings|sites|servers|"
+    r".+ connection handler\b.*|statistics for .*|.*database environment\b.*|.*connector\b.*",
+    re.IGNORECASE,
 )
-"""What servers call their own entries, in small letters, without the numbers some of them end with."""
+"""What servers call their own entries, without the numbers some of them end with."""
 
 NUMBERED = re.compile(r"[ \d.{}-]+$")
-HANDLER = re.compile(
-    r"(?:.+ connection handler|statistics for .*|.*database environment|.*connector)\b.*", re.IGNORECASE
-)
 
 INTERNAL = re.compile(r"cn\s*=\s*monitor\s*$", re.IGNORECASE)
 """Whatever lies below cn=monitor is the server's own."""
@@ -64,8 +63,11 @@ _NAMING = "|".join(re.escape(one) for one in sorted(NAMING, key=len, reverse=Tru
 _ESCAPED = r"\\(?:[0-9A-Fa-f]{2}|[^0-9A-Fa-f\r\n])"
 _QUOTED = r'"[^"\r\n]{1,2000}"'
 _INNER = rf'(?:{_QUOTED}|(?:{_ESCAPED}|[^\\,+="\r\n\t<>;]){{1,500}}?)'
-_LAST = r"""(?:directory manager|(?:_ESCAPED|[^\\,+="\r\n\t<>;:()\[\]{}|'\s])(?:(?:_ESCAPED|[^\\,+="\r\n\t<>;:()\[\]{}|'])*(?=["\r\n]|\Z)|(?:_ESCAPED|[^\\,+="\r\n\t<>;:()\[\]{}|'\s])*))"""
-_LAST = _LAST.replace("_ESCAPED", _ESCAPED)
+_OPEN = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'])"""
+_CLOSED = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'\s])"""
+_LAST = rf'(?:directory manager|{_CLOSED}(?:{_OPEN}*(?=["\r\n]|\Z)|{_CLOSED}*))'
+"""The last value of a DN has blanks in it only where it is clear where it ends."""
+
 _JOIN = r"\s?[,+]\s?"
 
 DN = (
@@ -172,5 +174,5 @@ def _characters(value: str) -> list[tuple[str, str]]:
 
 
 def _is_kept(value: str) -> bool:
-    folded = value.strip().casefold()
-    return folded in KEPT or NUMBERED.sub("", folded) in KEPT or HANDLER.fullmatch(folded) is not None
+    bare = value.strip()
+    return KEPT.fullmatch(bare) is not None or KEPT.fullmatch(NUMBERED.sub("", bare)) is not None

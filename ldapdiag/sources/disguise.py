@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from ldapdiag.sources.pseudonyms import IpAddress, Pseudonyms
 
 GRAMMAR = frozenset(
-    (
-        "ldap ldaps ldapi ssh local localhost localdomain server client host hosts tcp tcp4 tcp6 udp slapd ns-slapd java "
-        "haproxy openldap opendj proxy firewall db app web www mail config monitor any none unknown root linux solaris "
-        "aix windows default established listen listening standard input com org net edu gov sockets errors access"
-    ).split()
+    re.findall(
+        r"\S+",
+        """
+        ldap ldaps ldapi ssh local localhost localdomain server client host hosts tcp tcp4 tcp6 udp slapd ns-slapd java
+        haproxy openldap opendj proxy firewall db app web www mail config monitor any none unknown root linux solaris
+        aix windows default established listen listening standard input com org net edu gov sockets errors access
+        """,
+    )
 )
 """Words that evidence is made of: a host may be called so, and the word is left alone where it stands in a text."""
 
@@ -36,15 +39,23 @@ IPV4 = (
     r"(?<![\d.])(?<![A-Za-z]/)(?<!ersion )(?<!ersion=)(?:\d{1,3}\.){3}\d{1,3}"
     r"(?!\d)(?!\.\d{1,9}\.\d)(?!\.\d{6})(?!(?::=|=)(?!\d))"
 )
-"""Dotted decimal, also with a port after another dot; no OID (more numbers, or a filter's), no version after a slash."""
+"""Dotted decimal, also with a port after another dot; no OID (more numbers), and no version after a slash."""
 
-IPV6 = r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?(?:(?=:[a-z][a-z-])|(?![\w:])(?!\.\d{1,3}\.))"
+IPV6 = (
+    r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?"
+    r"(?:(?=:[a-z][a-z-])|(?![\w:])(?!\.\d{1,3}\.))"
+)
+"""Whatever may be an IPv6 address, with or without a port; whether it is one, ipaddress knows."""
+
 MAIL = r"[\w.+%-]{1,64}@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+"
 URL_HOST = r"(?<=://)(?:[\w.%-]+@)?[A-Za-z][\w.-]*"
 SYSLOG = (
-    r"(?m:(?<=^)(?:<\d{1,3}>(?:1 )?)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
+    r"(?m:(?<=^)(?:<\d{1,3}>(?:1 )?)?"
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
     r" (?=[\w.-]+ (?:slapd|ns-slapd)))[\w.-]+"
 )
+"""The time and the host before a server's own words."""
+
 WORD = r"[^\W_][\w-]*(?:\.[\w-]+)*"
 
 PATTERN = re.compile(
@@ -56,6 +67,9 @@ USER_NUMBER = re.compile(r"uid=\d+")
 
 DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = re.compile(r"([.-])")
+CUT_LINE = re.compile(r'["\[]')
+"""Where another line begins in the middle of one, in a log that was cut."""
+
 MAPPED = re.compile(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
 
 
@@ -163,7 +177,7 @@ class Disguise:
             bare, port = mapped_form[1], mapped_form[2] or ""
         elif port_follows:
             bare, colon, digits = text.rpartition(":")
-            bare, port = f"{bare}:" if bare.endswith(":") else bare, colon + digits
+            port = colon + digits
         address = _address(bare)
         if not isinstance(address, ipaddress.IPv6Address):
             return self._cut_six(bare) + port if port_follows else text
@@ -196,6 +210,8 @@ class Disguise:
             labels = folded.split(".")
             if any(".".join(labels[at:]) in self._hosts for at in range(1, len(labels) - 1)):
                 return self.host(word)
+        if word.count(".") >= 3 and not word[0].isdigit():
+            word = self._addresses_only(word)
         if "." in word or "-" in word:
             return "".join(self._pseudonyms.word(part) if self._is_known(part) else part for part in JOINT.split(word))
         return word
@@ -222,10 +238,11 @@ def _address(text: str) -> IpAddress | None:
 
 
 def _end_of_filter(text: str, at: int) -> int:
-    """Return where the filter that begins here ends: its brackets are closed, or its line is over."""
+    """Return where the filter that begins here ends: its brackets are closed, or its line or its log was cut."""
     depth = 0
     end = text.find("\n", at)
     end = len(text) if end < 0 else end
+    cut = CUT_LINE.search(text, at, end)
     while at < end:
         if text[at] == "\\":
             at += 1
@@ -236,7 +253,7 @@ def _end_of_filter(text: str, at: int) -> int:
             if depth == 0:
                 return at + 1
         at += 1
-    return end
+    return cut.start() if cut else end
 
 
 def _padding(text: str, at: int, longer: int, new: str, parts: list[str]) -> int:

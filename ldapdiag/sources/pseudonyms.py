@@ -1,9 +1,9 @@
-"""Pseudonyms: one for each address and each word, the same in all files, and of equal beginnings where theirs are equal.
+"""Pseudonyms: one for each address and each word, the same in all files, and of equal beginnings where those are equal.
 
 A character (of an address: a bit) is changed by a keyed function of all that stand before it. So two values agree in
-their pseudonyms exactly as far as they agree themselves: equality holds, `jo*` still begins `john`, and two addresses of
-one network are still in one. Without the secret nobody gets back, but by guessing how often and beside what a thing occurs.
-After Crypto-PAn (Xu, Fan, Ammar, Moon, 2002), with HMAC-SHA256.
+their pseudonyms just as far as they agree themselves: equality holds, `jo*` still begins `john`, and two addresses of
+one network are still in one. Without the secret nobody gets back, but by guessing from how often, and beside what, a
+thing occurs. After Crypto-PAn (Xu, Fan, Ammar, Moon, 2002), with HMAC-SHA256.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ KEPT_BITS = {4: 8, 6: 16}
 CLASSES = {**dict.fromkeys(string.ascii_lowercase, "a"), **dict.fromkeys(string.ascii_uppercase, "A")}
 CLASSES |= dict.fromkeys(string.digits, "0")
 SIZES = {"a": 26, "A": 26, "0": 10}
+
+
+LONGEST_BEGINNING = 128
+"""Characters of a value that those after them depend on; beyond, on their place alone."""
 
 
 class Pseudonyms:
@@ -85,8 +89,8 @@ class Pseudonyms:
             if not kind:
                 mapped.append(character)
                 continue
-            beginning = text[:at].casefold().encode(errors="surrogateescape")
-            number = self._number(b"word\0", beginning)
+            beginning = text[: min(at, LONGEST_BEGINNING)].casefold().encode(errors="surrogateescape")
+            number = self._number(b"word%d\0" % max(0, at - LONGEST_BEGINNING), beginning)
             if character in CLASSES:  # never by nought: no character stays what it is
                 number = ord(character) - ord(kind) + 1 + number % (SIZES[kind] - 1)
             mapped.append(chr(ord(kind) + number % SIZES[kind]))

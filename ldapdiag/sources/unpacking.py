@@ -165,6 +165,8 @@ class _Unpacking:
 
     def _gap(self, reason: str, *, again: bool = False) -> Gap:
         how = "ask for another copy" if again else ANOTHER_COPY
+        if reason.startswith("holds more"):
+            how = "unpack it, and name what is evidence of this incident"
         return Gap(target=self.piece.told, reason=reason, how=how)
 
     def _archive(self, stream: BinaryIO, raw: Decompressed) -> Iterator[Found]:

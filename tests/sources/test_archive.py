@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import stat
@@ -226,6 +227,14 @@ class TestWriting:
         assert folder not in {"", ".", ".."}
         assert not folder.startswith("-")
         assert path.isprintable()
+
+    @pytest.mark.parametrize("shape", SHAPES[:2])
+    def test_the_key_to_other_names_lies_beside_it_for_its_owner_alone(self, tmp_path: Path, shape: str) -> None:
+        key = archive.write_key(tmp_path / shape, {"app1": "zsb8", "\udcff": "x"})
+        assert (key.name, stat.S_IMODE(key.stat().st_mode)) == ("capture.map.json", 0o600)
+        assert json.loads(key.read_text())["app1"] == "zsb8"
+        with pytest.raises(UsageError, match="file exists"):
+            archive.write_key(tmp_path / shape, {})
 
     def test_two_hosts_of_one_name_stay_two(self, tmp_path: Path) -> None:
         archive.write(tmp_path / "c.tgz", [piece(folder="a/app1"), piece(folder="b/App1"), piece(folder="a/app1")])
