@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HEALTHY = INCIDENT / "app2"
 CONTRACT = (Path(__file__).parent.parent / "docs" / "contract.md").read_text()
 SERVER_TABLE = INCIDENT / "ldap" / "ss-tiepmnaO.txt"
-LIVE = ["ldap://ldap1", "ldaps://ldap1:636", "ldapi://%2Frun%2Fslapd.socket", "ssh://app1", "local:", "netns:x"]
+UNREACHABLE = ["ldap://127.0.0.1:1", "ldaps://127.0.0.1:1", "ldapi://%2Fnowhere", "ssh://nobody", "netns:nowhere"]
 
 
 class TestExitCodes:
@@ -51,16 +51,49 @@ class TestExitCodes:
         assert diagnose(HEALTHY, "--check", "ghost-connections", "--strict").code == 1
         assert diagnose(INCIDENT, "--check", "conntrack-table-full", "--strict").code == 0
 
-    def test_2_when_nothing_is_named(self) -> None:
-        ran = diagnose()
-        assert (ran.code, len(ran.complaints), ran.out) == (2, 1, b"")
-        assert "name the evidence" in ran.complaints[0]
-
-    @pytest.mark.parametrize("target", LIVE)
-    def test_2_when_a_live_target_is_named(self, target: str) -> None:
-        ran = diagnose(INCIDENT, target)
+    @pytest.mark.parametrize("target", UNREACHABLE)
+    def test_2_when_nothing_answers(self, target: str) -> None:
+        ran = diagnose(target, "--timeout", "2", environment=LOGIN | {"LDAPDIAG_SSH": "false"})
         assert (ran.code, ran.out) == (2, b"")
-        assert ran.complaints == [f"ldapdiag: {target}: looking live is not built yet; name captured files or folders"]
+        assert ran.complaints
+        assert ran.complaints[0].startswith(f"ldapdiag: {target}: ")
+
+    @pytest.mark.parametrize("target", UNREACHABLE)
+    def test_what_does_not_answer_is_a_gap_beside_what_does(self, target: str) -> None:
+        environment = LOGIN | {"LDAPDIAG_SSH": "false"}
+        ran = diagnose(INCIDENT, target, "--timeout", "2", "--format", "json", environment=environment)
+        assert ran.code == 1
+        (gap,) = [gap for gap in ran.report["gaps"] if gap["target"] == target]
+        assert gap["reason"]
+        assert gap["how"]
+
+    @pytest.mark.parametrize(
+        ("options", "complaint"),
+        [
+            (["-D", "cn=x"], "how to get its password?"),
+            (["-W"], "name it with -D"),
+            (["-Y", "DIGEST-MD5"], "EXTERNAL and GSSAPI"),
+            (["-Y", "EXTERNAL", "-D", "cn=x", "-W"], "leave either out"),
+            (["-D", "cn=x", "-y", "/nowhere"], "no such file"),
+            (["--ca-file", "/nowhere"], "no such file"),
+        ],
+        ids=str,
+    )
+    def test_2_when_options_of_binding_do_not_go_together(self, options: list[str], complaint: str) -> None:
+        ran = diagnose("ldap://127.0.0.1:1", *options)
+        assert (ran.code, ran.out, len(ran.complaints)) == (2, b"", 1)
+        assert complaint in ran.complaints[0]
+
+    @pytest.mark.parametrize("target", ["ssh://-oProxyCommand=touch", "ldap://", "netns:../x", "ssh://a b"])
+    def test_2_when_a_target_is_none(self, target: str) -> None:
+        ran = diagnose(target)
+        assert (ran.code, ran.out, len(ran.complaints)) == (2, b"", 1)
+
+    def test_2_when_collect_is_given_files_or_no_output(self, tmp_path: Path) -> None:
+        assert ldapdiag("collect", "local:").code == 2
+        ran = ldapdiag("collect", str(INCIDENT), "--output", str(tmp_path / "x.tar.gz"))
+        assert (ran.code, ran.out) == (2, b"")
+        assert "targets, not files" in ran.complaints[0]
 
     @pytest.mark.parametrize("command", [("diagnose", "--check", "nope", str(INCIDENT)), ("checks", "nope")])
     def test_2_when_a_check_does_not_exist(self, command: tuple[str, ...]) -> None:

@@ -94,12 +94,13 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     They are asked side by side, looked at twice, and nothing is changed or left there. On the server itself, as root:
     ldapdiag diagnose.
 
-    Captured: put what you captured on the directory server, on the application hosts and on the firewall or proxy between into
-    one folder, one sub-folder per host, and name the folder. Files are known by their content: netstat of any system,
-    Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show sess and
-    haproxy.cfg, F5's show sys connection and profiles, sysctl, nstat, /proc/PID/limits, /proc/PID/fd listed or counted,
-    cn=monitor and cn=config as LDIF, slapd.conf, what dsconf and dsconfig show, Active Directory's LDAP policies, the
-    errors log of 389-ds, the log of slapd. Only bare numbers (fd) and times (captured-at) need a name.
+    Captured: name what collect saved, or put what you captured on the directory server, on the application hosts and on
+    the firewall or proxy between into one folder, one sub-folder per host. Files are known by their content: netstat of
+    any system, Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show
+    sess and haproxy.cfg, F5's show sys connection and profiles, sysctl, nstat, /proc/net/netstat, /proc/PID/limits,
+    /proc/PID/fd listed or counted, cn=monitor and cn=config as LDIF, slapd.conf, what dsconf and dsconfig show, Active
+    Directory's LDAP policies, the errors log of 389-ds, the log of slapd; archives of these (tar, gz, bz2, xz, zst).
+    Only bare numbers (fd) and times (captured-at) need a name.
 
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
@@ -140,7 +141,7 @@ def _diagnose(evidence: list[str], ids: list[str], terms: Terms, stop: Event, *,
         bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress, stop=stop)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
-        raise typer.Exit(2)
+        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
     return judge(bundle, checks)
 
 

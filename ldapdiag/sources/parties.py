@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from ldapdiag.sources.binding import Binding, Mechanism
 from ldapdiag.sources.directory import Answers, ask
 from ldapdiag.sources.processes import directory_processes, socket_holders
 from ldapdiag.sources.remote import Dialog, ssh_command
+from ldapdiag.sources.remote_file import RemoteFile
 from ldapdiag.sources.targets import Directory, Local, Namespace, Remote
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ def _party(target: Target, terms: Terms, stop: threading.Event, *, named: bool) 
     match target:
         case Directory():
             return DirectoryServer(target, terms, stop)
+        case Remote(path=str()):
+            return RemoteFile(target, terms.seconds, stop)
         case Remote():
             return RemoteHost(target, terms, stop)
         case Local() | Namespace():
@@ -57,7 +61,7 @@ class DirectoryServer:
         answers = self._ask()
         self.peer = answers.peer
         yield from answers.pieces
-        yield from answers.gaps
+        yield from (replace(gap, target=self.target) for gap in answers.gaps)
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield nothing."""
@@ -115,6 +119,7 @@ class ThisHost:
         self._only = target.name if isinstance(target, Namespace) else None
         self._name = self._only or os.uname().nodename or "local"
         self._spaces: tuple[namespaces.Namespace, ...] = ()
+        self._unseen = 0
         self._looks = 0
         self._dialog = Dialog(
             argv=["nsenter", f"--net={namespaces.NAMED / self._only}", "sh"] if self._only else ["sh"],
@@ -135,7 +140,7 @@ class ThisHost:
     def first(self) -> Iterator[Piece | Gap]:
         """Yield a look, all else the script brings, and what directories here say over LDAPI."""
         try:
-            self._spaces = self._found()
+            self._find()
         except OSError as error:
             yield Gap(
                 target=self.target,
@@ -144,7 +149,7 @@ class ThisHost:
             )
             return
         yield from self._sockets()
-        yield from self._dialog.first()
+        yield from self._script()
         if self._directories:
             yield from self._asked_directories()
 
@@ -157,8 +162,22 @@ class ThisHost:
         """End the script."""
         self._dialog.close()
 
-    def _found(self) -> tuple[namespaces.Namespace, ...]:
-        return (namespaces.named(self._only),) if self._only else namespaces.namespaces().found
+    def _find(self) -> None:
+        if self._only:
+            self._spaces = (namespaces.named(self._only),)
+        else:
+            found = namespaces.namespaces()
+            self._spaces, self._unseen = found.found, found.unreadable
+
+    def _script(self) -> Iterator[Piece | Gap]:
+        """Yield what the script brings, and whose namespaces we did not see, unless it told so itself."""
+        told = False
+        for answer in self._dialog.first():
+            told = told or (isinstance(answer, Gap) and "network namespace" in answer.reason)
+            yield answer
+        if self._unseen and not told:
+            reason = f"the network namespaces of {self._unseen} processes cannot be seen"
+            yield Gap(target=self.target, reason=reason, how="run as root")
 
     def _sockets(self) -> Iterator[Piece | Gap]:
         """Yield a table of each network namespace, our own first, for its moment matters most."""
@@ -180,15 +199,16 @@ class ThisHost:
         folders = {space.identity: space for space in self._spaces}
         for process in directory_processes():
             space = folders.get(process.namespace)
-            if space is None:
+            if space is None and process.namespace:
                 continue
             binding = self._terms.binding
             url = _url_of(process, by_tcp=bool(binding.dn))
-            if url is None:
+            if url is None or space is None:
+                seen = "listens on no LDAPI socket" if process.namespace else "hides from this user where it listens"
                 yield Gap(
                     target=f"{process.program}, process {process.pid}",
-                    reason="listens on no LDAPI socket that can be seen, so its cn=monitor was not asked",
-                    how="bind to it: -D and -W, or name it: ldap://HOST -D … -W",
+                    reason=f"{seen}, so its cn=monitor was not asked",
+                    how="run as root, or name it: ldap://HOST -D … -W",
                 )
                 continue
             if url.startswith("ldapi") and not binding.dn:
