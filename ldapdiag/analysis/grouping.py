@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import identifies_a_host, is_exact
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.evidence.sockets import Key
 
@@ -52,18 +53,25 @@ class Group:
         return not contradict or shares_rows(self.tables, other.tables)
 
 
-def groups_of(tables: list[SocketTable]) -> list[Group]:
-    """Return the groups of tables that are one host's, each with its name."""
+def groups_of(tables: list[SocketTable], namespaces: Mapping[str, str] = MappingProxyType({})) -> list[Group]:
+    """Return the groups of tables that are one host's, each with its name.
+
+    `namespaces` are by folder, where a host told which it is: two of them are two hosts, whatever addresses they have.
+    """
     folders: dict[str, list[SocketTable]] = defaultdict(list)
     for table in sorted(tables, key=lambda table: table.origin.path):
         folders[table.origin.folder].append(table)
-    groups = [group for folder in sorted(folders) for group in _groups_in(folder, folders[folder])]
-    groups = _merged_across_folders(groups)
+    groups = [
+        group
+        for folder in sorted(folders)
+        for group in _groups_in(folder, folders[folder], one_host=folder in namespaces)
+    ]
+    groups = _merged_across_folders(groups, namespaces)
     _name(groups, folders)
     return groups
 
 
-def _groups_in(folder: str, tables: list[SocketTable]) -> list[Group]:
+def _groups_in(folder: str, tables: list[SocketTable], *, one_host: bool) -> list[Group]:
     groups: list[Group] = []
     unplaced: list[SocketTable] = []
     for table in tables:
@@ -73,7 +81,7 @@ def _groups_in(folder: str, tables: list[SocketTable]) -> list[Group]:
             unplaced.append(table)
             continue
         new = Group(folder, [table], addresses, with_peers & addresses)
-        for old in [group for group in groups if group.joins(new)]:
+        for old in [group for group in groups if one_host or group.joins(new)]:
             groups.remove(old)
             new = _union(old, new)
         groups.append(new)
@@ -99,15 +107,23 @@ def _union(one: Group, other: Group) -> Group:
     )
 
 
-def _merged_across_folders(groups: list[Group]) -> list[Group]:
+def _merged_across_folders(groups: list[Group], namespaces: Mapping[str, str]) -> list[Group]:
     """Join groups of different folders that share all identifying addresses seen with peers."""
+
+    def are_apart(one: Group, other: Group) -> bool:
+        told = {namespaces.get(group.folder) for group in (one, other)} - {None}
+        return len(told) > 1
+
     merged: list[Group] = []
     for group in groups:
         twin = next(
             (
                 one
                 for one in merged
-                if one.folder != group.folder and one.with_peers and one.with_peers == group.with_peers
+                if one.folder != group.folder
+                and one.with_peers
+                and one.with_peers == group.with_peers
+                and not are_apart(one, group)
             ),
             None,
         )

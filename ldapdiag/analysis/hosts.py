@@ -66,7 +66,7 @@ def attribute(bundle: Bundle) -> Attribution:
     """Find the hosts, and give every fact to one."""
     times = capture_times(bundle.facts)
     facts = [_timed(fact, times) for fact in bundle.facts]
-    groups = groups_of([fact for fact in facts if isinstance(fact, SocketTable)])
+    groups = groups_of([fact for fact in facts if isinstance(fact, SocketTable)], namespaces_of(facts))
     owner = {id(table): group.name for group in groups for table in group.tables}
     by_folder: dict[str, set[str]] = defaultdict(set)
     for group in groups:
@@ -93,6 +93,15 @@ def attribute(bundle: Bundle) -> Attribution:
 def capture_times(facts: Iterable[Any]) -> dict[str, Span]:
     """Return when each folder's evidence was taken, where a file of times says so."""
     return {fact.origin.folder: fact.span for fact in facts if isinstance(fact, CaptureTimes)}
+
+
+def namespaces_of(facts: Iterable[Any]) -> dict[str, str]:
+    """Return the machine and network namespace of each folder whose host told them."""
+    return {
+        fact.origin.folder: f"{fact.machine} {fact.namespace}"
+        for fact in facts
+        if isinstance(fact, HostDescription) and fact.machine and fact.namespace
+    }
 
 
 def _timed(fact: Any, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, at_least, neighbours, opened_meanwhile, seconds_apart, survivors
-from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, sort_out
+from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, bracketing, is_before, sort_out
 from ldapdiag.analysis.style import outlived, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts import Host
     from ldapdiag.analysis.looks import Look
     from ldapdiag.analysis.views import Client, View
-
-
-ONE_VISIT = 120.0
-"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
 
 
 def join(
@@ -46,7 +41,8 @@ def join(
     look, table = ends.look, ends.look.sockets
     views = nearest(client, look)
     near = views[0]
-    rows = sort_out(ends, views, boxes, client.host, strays)
+    outside = [box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host]
+    rows = sort_out(ends, views, outside, client.host, strays, tracked=len(outside) < len(boxes))
     living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
     lost, stranded = _lost_and_stranded(ends, server, views, rows, living)
     lost = _without_inner(lost, client.host.host, sum(port not in rows.spared for port in inner))
@@ -147,7 +143,7 @@ def _lost_and_stranded(
             unnamed=max(0, there - here),
         ),
         least=at_least(look.taken, near.look.taken, rests),
-        bracketed=bool(later and look.sockets.last_received) and any(_is_close(view, look) for view in earlier),
+        bracketed=bracketing(ends, views) is not None,
     )
     stranded = survivors(
         lasting,
@@ -197,16 +193,6 @@ def closed_lately(ends: Ends, near: View, virtual: Virtual | None = None) -> int
         return None
     ways = (ends.way, *(virtual.ways if virtual else ()))
     return ends.shown.closed.get(ends.way, 0) + sum(near.closed.get(way, 0) for way in ways)
-
-
-def _is_close(view: View, look: Look) -> bool:
-    """Tell whether two looks are of one visit."""
-    return (seconds_apart(view.look, look) or inf) <= ONE_VISIT
-
-
-def is_before(one: Look, other: Look) -> bool:
-    """Tell whether a look is known to have been taken before another."""
-    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
 
 
 def preceding(ends: Ends, earlier: Sequence[View]) -> set[int]:

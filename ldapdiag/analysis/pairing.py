@@ -15,7 +15,7 @@ from ldapdiag.analysis.joining import join
 from ldapdiag.analysis.listeners import unfit_because
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.through_box import join_through, machine_of
-from ldapdiag.analysis.views import Client, Shown
+from ldapdiag.analysis.views import Client, Shown, Way
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
@@ -46,7 +46,7 @@ def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTabl
         reason = f"the table of {server.host}'s sockets {unfit}"
         return Missing(host=server.host, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     boxes = boxes_of(flows)
-    clients = Clients(hosts, server)
+    clients = Clients(hosts, server, boxes)
     directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.now, clients)]
     return Pairing(host=server.host, directions=tuple(directions))
 
@@ -54,10 +54,11 @@ def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTabl
 class Clients:
     """The hosts whose tables were read, by the addresses they own."""
 
-    def __init__(self, hosts: tuple[Host, ...], server: DirectoryServer) -> None:
+    def __init__(self, hosts: tuple[Host, ...], server: DirectoryServer, boxes: tuple[Box, ...] = ()) -> None:
+        self._boxes = boxes
         self._owners: dict[str, list[Client]] = defaultdict(list)
         self._astray: dict[tuple[str, int], dict[int, set[str]]] = {}
-        self._unseen: dict[tuple[str, int], int] = {}
+        self._unseen: dict[tuple[str, int], dict[Way, int]] = {}
         known = [Client(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.views]
         for client in self.all:
@@ -104,16 +105,24 @@ class Clients:
         return 0 if is_loopback(address) else sum(not any(one in view for view in own) for one in ports)
 
     def unseen(self, ends: Ends) -> int:
-        """Return how many connections to this endpoint hosts have of which the server shows none at all."""
+        """Return how many connections to this endpoint hosts have of which the server shows none at all.
+
+        Not those of which a box tells that it gives them another address than that of this direction.
+        """
         endpoint = ends.server_address, ends.server_port
         if endpoint not in self._unseen:
-            self._unseen[endpoint] = sum(
-                len(client.latest.established(way))
+            self._unseen[endpoint] = {
+                way: len(client.latest.established(way))
                 for client in self.all
                 if _is_unseen(client, ends)
                 for way in client.ways_to(*endpoint)
-            )
-        return self._unseen[endpoint]
+            }
+        elsewhere = [box for box in self._boxes if ends.client not in box.translated]
+        return sum(
+            count
+            for way, count in self._unseen[endpoint].items()
+            if not any((way[2], *endpoint) in box.hidden for box in elsewhere)
+        )
 
     def inner(self, ends: Ends, owner: Client) -> set[int]:
         """Return the ports of connections that other network namespaces of an owner's machine have to this endpoint.
@@ -171,7 +180,7 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, None)) if proxy else joined
     if client is not None and not _shows_one_program(ends, client) and not _forwards(ends, client, clients):
         stray, shared = strays(ends, client, clients), clients.shared(ends, server)
-        joined = join(ends, server, client, _others(boxes, client), stray, shared, clients.inner(ends, client))
+        joined = join(ends, server, client, boxes, stray, shared, clients.inner(ends, client))
         return replace(joined, held=held_legs(ends, server, proxy, clients.all, client)) if proxy else joined
     return Direction(
         client=ends.client,
@@ -191,13 +200,8 @@ def _of_gateway(
     own, inner = gateway.taken_apart(ends, box, clients.all)
     followed = inner.hosts | {client.host.host}
     stray = frozenset(port for port, hosts in clients.astray(ends).items() if not hosts <= followed)
-    joined = join(own, server, client, _others(boxes, client), stray, clients.shared(own, server))
+    joined = join(own, server, client, boxes, stray, clients.shared(own, server))
     return gateway.together(joined, inner, box)
-
-
-def _others(boxes: tuple[Box, ...], client: Client) -> tuple[Box, ...]:
-    """Return the boxes but the client's own host as a filter: of its own connections its socket table knows better."""
-    return tuple(box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host)
 
 
 def _dials(client: Client, ends: Ends) -> bool:

@@ -11,12 +11,14 @@ from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.box_settings import IP_FORWARD
 from ldapdiag.analysis.boxes import Box
 from ldapdiag.analysis.direction import Ends
+from ldapdiag.analysis.skew import seconds_apart
 from ldapdiag.analysis.views import View, Way
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.hosts import Host
+    from ldapdiag.analysis.looks import Look
 
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
@@ -24,6 +26,9 @@ EPHEMERAL_PORTS = 28232
 HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 
 CUT_OR_NAMED = "the server's table shows their port cut, or a name for it (take it with -n, without -A)"
+
+ONE_VISIT = 120.0
+"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
 
 VIRTUAL_SHARE = 0.05
 """A virtual address is believed when at least this share of the client's connections to it end at the server."""
@@ -70,10 +75,22 @@ class Sorted:
     """Absent rows that a box or unanswered probes prove dead, although an earlier look at the client has them."""
 
 
-def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: Host, strays: Collection[int]) -> Sorted:
-    """Sort the rows, the nearest view first, and spare every absent one that something else explains."""
+def sort_out(
+    ends: Ends,
+    views: Sequence[View],
+    boxes: Iterable[Box],
+    client: Host,
+    strays: Collection[int],
+    *,
+    tracked: bool = False,
+) -> Sorted:
+    """Sort the rows, the nearest view first, and spare every absent one that something else explains.
+
+    `tracked`: the client's own connection tracking was read, so what it translates for containers is known.
+    """
     boxes = tuple(boxes)
     rows = sort_rows(ends, views)
+    _let_go_of_young(ends, rows, views)
     _sort_unnamed(ends, rows, views[0])
     rows.virtual = match_by_endpoint(ends, rows, views[0])
     rows.on_path = tuple(box for box in boxes if box.whole and any(map(box.carries, ends.keys())))
@@ -81,7 +98,8 @@ def sort_out(ends: Ends, views: Sequence[View], boxes: Iterable[Box], client: Ho
     _spare_carried(ends, rows, boxes, client.host)
     _spare_wavering(ends, rows)
     _spare_strays(ends, rows, strays)
-    _spare_hidden(ends, rows, client)
+    if not tracked:
+        _spare_hidden(ends, rows, client)
     _spare_stateless(rows, views[0])
     _spare_half(ends, rows, views[0])
     _spare_unreadable(rows, views[0])
@@ -120,6 +138,33 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
         else:
             rows.closing += 1
     return rows
+
+
+def is_before(one: Look, other: Look) -> bool:
+    """Tell whether a look is known to have been taken before another."""
+    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
+
+
+def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
+    """Return the seconds from the client's look before the server's to that; None unless looks bracket it closely.
+
+    With ages at the server, such looks tell of every connection but the youngest whether its client has it.
+    """
+    look = ends.look
+    earlier = [seconds_apart(view.look, look) or 0.0 for view in views if is_before(view.look, look)]
+    if look.sockets.last_received is None or not earlier or len(earlier) == len(views):
+        return None
+    return min(earlier) if min(earlier) <= ONE_VISIT else None
+
+
+def _let_go_of_young(ends: Ends, rows: Sorted, views: Sequence[View]) -> None:
+    """Count absent rows that were opened after the client was looked at before as coming and going, not as missing."""
+    apart, ages = bracketing(ends, views), ends.look.sockets.last_received
+    if apart is None or ages is None:
+        return
+    young = {row for row in rows.absent if (age := ages[row]) is not None and age <= apart * 1000}
+    rows.closing += len(young)
+    rows.absent = [row for row in rows.absent if row not in young]
 
 
 def _sort_unnamed(ends: Ends, rows: Sorted, near: View) -> None:

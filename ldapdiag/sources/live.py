@@ -1,18 +1,18 @@
 """Live evidence: every target asked side by side, and looked at in the order that proves most.
 
-A connection that only one end shows may just have come or gone. So every host is looked at, then the servers again,
-then the others again: the server's latest look stands between two of each client, and the two looks at the server tell
-how long connections may rest and how fast they grow.
+A connection that only one end shows may just have come or gone. So every host is looked at, and after a while the
+others, the servers, and the others again: the server's latest look stands closely between two of each client, and the
+two looks at the server tell how long connections may rest and how fast they grow.
 """
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from ldapdiag.analysis.hosts import own_addresses
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
@@ -99,6 +99,11 @@ class Said:
         )
 
     @property
+    def folder(self) -> str:
+        """Return the folder of the host that was named; others may have been come upon on the way."""
+        return next((piece.folder for piece in self.pieces), "")
+
+    @property
     def told(self) -> str:
         """Return what it said, in a few words."""
         tables = [fact for fact in self.facts if isinstance(fact, SocketTable)]
@@ -130,12 +135,12 @@ def look_live(parties: Sequence[Party], terms: Terms, *, stop: threading.Event, 
             others = [said for said in everyone if said not in servers and said.facts]
             if servers:
                 _pause(terms.apart - (time.monotonic() - started), stop, progress)
-                _together(pool, servers, _again, stop)
-                _together(pool, others, _again, stop)
+                for those in (others, servers, others):
+                    _together(pool, those, _again, stop)
     finally:
         for said in everyone:
             said.party.close()
-    gaps = [gap for said in everyone for gap in said.gaps]
+    gaps = list(dict.fromkeys(gap for said in everyone for gap in said.gaps))  # a later look fails as the first did
     if stop.is_set():
         gaps.append(Gap(target="this run", reason="was interrupted", how="run it again for the rest"))
     offsets = {said.party.target: offset for said in everyone if (offset := said.party.clock_offset) is not None}
@@ -206,13 +211,18 @@ def _placed(everyone: Iterable[Said]) -> Iterator[Piece]:
 def _once_each(pieces: list[Piece], everyone: Iterable[Said]) -> Iterator[Piece]:
     """Yield the pieces of every network namespace once: ssh to a host and to its container read the same ones.
 
-    What the operator named himself counts; of what was come upon on the way, the first.
+    What the operator named himself counts; of what was come upon on the way, the first, and none that claims an address
+    of a host that was named: it is of another network.
     """
-    own = [said.facts[0].origin.folder for said in everyone if said.facts]
-    folders: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for said in everyone:
-        for fact in said.facts:
-            if isinstance(fact, HostDescription) and fact.machine and fact.namespace:
-                folders[fact.machine, fact.namespace][fact.origin.folder] = None
-    doubles = {folder for same in folders.values() for folder in sorted(same, key=lambda folder: folder not in own)[1:]}
-    return (piece for piece in pieces if piece.folder not in doubles)
+    named = {said.folder for said in everyone}
+    told = [fact for said in everyone for fact in said.facts if isinstance(fact, HostDescription)]
+    known = {address for fact in told if fact.origin.folder in named for address in own_addresses(fact)}
+    chosen: dict[tuple[str, str], str] = {}
+    for fact in sorted(told, key=lambda fact: fact.origin.folder not in named):
+        folder = fact.origin.folder
+        stranger = folder not in named and not known.isdisjoint(own_addresses(fact))
+        chosen.setdefault(
+            (fact.machine, fact.namespace) if fact.namespace else (folder, ""), "" if stranger else folder
+        )
+    left_out = {fact.origin.folder for fact in told} - set(chosen.values())
+    return (piece for piece in pieces if piece.folder not in left_out)
