@@ -34,13 +34,14 @@ def judge(
     Every connection established at the server is looked up in the table of the host that owns the client's address,
     by both addresses and ports; behind address translation, in the table of the box that translates. A ghost is one
     that the other end does not have, where neither the time between the tables nor a place the table does not show
-    can explain it. `certain`: the table of a box on the path lacks every one, or their keepalive probes go
-    unanswered. `likely`: the client's table lacks them, but a table shows one network namespace, and a container or
-    zone may hold them. `possible`: their number is known, not which they are, or the table may be a selection.
+    can explain it. `certain`: the table of a box on the path lacks every one, their keepalive probes go unanswered, the
+    client's host has booted since they were last heard of, or every network namespace of it was read. `likely`: the
+    client's table lacks them, but a table shows one network namespace, and a container or zone may hold them.
+    `possible`: their number is known, not which they are, or the table may be a selection.
 
-    critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 % used or
-    run out within 24 h. high: 100 or more, or half of the pair's. medium: fewer. info: below 10 and below 5 % of the
-    server's connections.
+    critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 % used,
+    have run out, or will within 24 h. high: 100 or more, or half of the pair's. medium: fewer. info: below 10 and below
+    5 % of the server's connections.
 
     ## Why it matters
     Each one costs the server a descriptor until something closes it; with no idle timeout and no keepalive that is
@@ -113,7 +114,7 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
         return Severity.CRITICAL
     if descriptors is not None:
         left = descriptors.hours_left
-        if (descriptors.share or 0) >= NEARLY_FULL or (left is not None and left < HOURS_LEFT):
+        if descriptors.exhausted or (descriptors.share or 0) >= NEARLY_FULL or (left is not None and left < HOURS_LEFT):
             return Severity.CRITICAL
     if ghosts >= SOME or ghosts >= HALF * direction.server_count:
         return Severity.HIGH

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ldapdiag.analysis.advice import SHORTEST_SAFE, IdleAdvice
+from ldapdiag.analysis.descriptors import Descriptors
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing import Pairing
@@ -31,6 +32,7 @@ def judge(
     bounds: IdleBounds | None = None,
     pairing: Pairing | None = None,
     kernels: tuple[KernelSettings, ...] = (),
+    descriptors: Descriptors | None = None,
 ) -> Iterator[Verdict]:
     """Idle timeouts and keepalives that let dead connections stay, or cut living ones.
 
@@ -58,7 +60,8 @@ def judge(
     """
     outcome = severity_of(lifetime, advice, bounds)
     if outcome is not None:
-        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing, kernels))
+        exhausted = descriptors is not None and descriptors.exhausted
+        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing, kernels, exhausted=exhausted))
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(

@@ -29,6 +29,9 @@ class Descriptors:
     """False: `used` counts connections only, and the process has more open than that."""
     limit: int | None
     limit_source: str
+    connections: int | None = None
+    served: int | None = None
+    """The most connections that the limit leaves room for, where the server keeps some for itself."""
     rate_per_hour: float | None
     """Growth of the established connections between two looks; None without two looks a minute apart."""
     witnesses: tuple[str, ...]
@@ -44,8 +47,16 @@ class Descriptors:
 
     @property
     def share(self) -> float | None:
-        """Return the part of the limit in use, 0 to 1."""
-        return self.used / self.limit if self.used is not None and self.limit else None
+        """Return the part of the limit in use, 0 to 1; of the connections served, if that is more."""
+        shares = [
+            used / most for used, most in ((self.used, self.limit), (self.connections, self.served)) if most and used
+        ]
+        return max(shares, default=0.0 if self.used is not None and self.limit else None)
+
+    @property
+    def exhausted(self) -> bool:
+        """Tell whether it can take no more now: it said so and has not recovered, or the limit is reached."""
+        return bool(self.witnesses and not self.recovered) or (self.share or 0.0) >= 1.0
 
     @property
     def hours_left(self) -> float | None:
@@ -66,6 +77,8 @@ def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
         exact=server.descriptors is not None,
         limit=limit,
         limit_source=limit_source,
+        connections=server.established,
+        served=_served(server, limit),
         rate_per_hour=growth_per_hour(host, server.ports),
         witnesses=_witnesses(server),
         recovered=bool(server.logs) and all(log.recovered for log in server.logs if log.witnesses),
@@ -110,6 +123,16 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
         return None, "unknown"
     lowest = min(value for value, _ in limits)
     return lowest, " and ".join(name for value, name in limits if value == lowest)
+
+
+def _served(server: DirectoryServer, limit: int | None) -> int | None:
+    """Return how many connections a limit of descriptors leaves room for; None where all are for them."""
+    defaults = server.product and server.product.defaults
+    if limit is None or not defaults or not defaults.TIMES_RESERVED:
+        return None
+    configured = server.configuration.reserved_descriptors if server.configuration else None
+    reserved = defaults.RESERVED_DESCRIPTORS if configured is None else configured
+    return max(1, limit - defaults.TIMES_RESERVED * reserved)
 
 
 def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:

@@ -12,7 +12,7 @@ from ldapdiag.analysis.box_settings import IP_FORWARD
 from ldapdiag.analysis.boxes import Box
 from ldapdiag.analysis.direction import Ends
 from ldapdiag.analysis.skew import seconds_apart
-from ldapdiag.analysis.views import View, Way
+from ldapdiag.analysis.views import CLOSING, View, Way
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
@@ -35,9 +35,6 @@ VIRTUAL_SHARE = 0.05
 
 VIRTUAL_PAIRS = 3
 """Beside other matches, or on a port that is not LDAP's, fewer are chance, unless they explain everything."""
-
-CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
-"""States in which the client has sent its FIN and waits for the ACK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
             rows.matched.append((row, None))
         elif found is None:
             (rows.lately if any(view.holds((*ends.way, port)) for view in before) else rows.absent).append(row)
-        elif states[found] in CLOSING and near.retransmits(found):
+        elif near.retransmits_its_end(found):
             rows.leftover.append((row, found))
         elif states[found] in CLOSING and not (near.table.timer and near.table.timer[found]):
             rows.unproven["closing at the client, whose table does not show whether anybody answers (ss -tano)"] += 1

@@ -12,7 +12,7 @@ from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.proof import proof_of
 from ldapdiag.analysis.servers import DirectoryServer, merged_settings, own
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.remedy import Remedy, Where
+from ldapdiag.remedy import Kind, Remedy, Where
 from ldapdiag.servers.haproxy import limit_rest, probe_clients
 from ldapdiag.servers.host_remedies import (
     advise_idle_timeout,
@@ -36,9 +36,12 @@ def treatments(
     bounds: IdleBounds | None,
     pairing: Pairing | None = None,
     kernels: tuple[KernelSettings, ...] = (),
+    *,
+    exhausted: bool = False,
 ) -> Iterator[Remedy]:
-    """Yield what to do, each with its price."""
-    yield from _drain(server, lifetime, advice, pairing)
+    """Yield what to do, each with its price. An `exhausted` server takes no LDIF before some connections are closed."""
+    drain = list(_drain(server, lifetime, advice, pairing))
+    yield from sorted(drain, key=lambda remedy: exhausted and remedy.kind is Kind.LDIF)
     yield from _cure(server, lifetime, advice, pairing, kernels)
     yield from _tidy(server, lifetime, advice, bounds)
     yield from _exempt(server)

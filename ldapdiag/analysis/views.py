@@ -98,6 +98,14 @@ class View:
         timer, count = self.table.timer, self.table.retransmits
         return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)
 
+    def retransmits_its_end(self, row: int) -> bool:
+        """Tell whether a socket has sent its FIN and nobody answers: its program has done with it."""
+        return self.table.state[row] in CLOSING and self.retransmits(row)
+
+
+CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
+"""States in which an end has sent its FIN and waits for the ACK."""
+
 
 class Shown:
     """What the server's latest look shows, to be asked for a connection in whatever state, and what it says itself."""

@@ -129,7 +129,7 @@ def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
     """Return the same under other names, and which name stands for which."""
     import secrets  # noqa: PLC0415  import late
 
-    from ldapdiag.sources.anonymise import anonymise  # noqa: PLC0415
+    from ldapdiag.sources.anonymise import anonymise  # noqa: PLC0415  import late
     from ldapdiag.sources.live import Gathered  # noqa: PLC0415
 
     other = anonymise(

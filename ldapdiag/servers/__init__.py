@@ -33,6 +33,7 @@ class Defaults(Protocol):
     """
 
     RESERVED_DESCRIPTORS: int
+    TIMES_RESERVED: int
     EXEMPTION: str
 
     def idle_timeout_seconds(self, version: Version) -> int | None:

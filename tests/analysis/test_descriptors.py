@@ -61,3 +61,15 @@ def test_a_limit_on_connections_counts_where_it_is_the_lower_one_and_0_is_none(m
     found = counted(20000, max_connections=most)
     assert (found.limit, found.limit_source) == (limit, source)
     assert found.are_connections == (source == "the most connections it is set to take")
+
+
+class TestWhatTheServerKeeps:
+    """Measured with 389-ds 2.3.1: limits of 150, 200 and 250 serve 22, 72 and 122 connections."""
+
+    @pytest.mark.parametrize(("limit", "served"), [(150, 22), (200, 72), (250, 122)])
+    def test_389_takes_its_reserve_off_twice(self, limit: int, served: int) -> None:
+        assert limited(max_descriptors=limit).served == served
+        assert limited(max_descriptors=limit, reserved_descriptors=10).served == limit - 20
+
+    def test_others_keep_nothing(self) -> None:
+        assert limited(facts.OPENLDAP, process=1024).served is None

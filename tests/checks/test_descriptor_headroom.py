@@ -35,6 +35,16 @@ def test_severity_by_share(used, severity) -> None:
     assert (found.severity, found.confidence) == (severity, Confidence.CERTAIN)
 
 
+@pytest.mark.parametrize(("connections", "severity"), [(40, None), (58, "HIGH"), (72, "CRITICAL")])
+def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> None:
+    """389-ds 2.3.1 with a limit of 200 was measured to serve 72 connections."""
+    verdict = judged(94, 200, connections=connections, served=72)
+    assert getattr(getattr(verdict, "severity", None), "name", None) == severity
+    if severity:
+        assert f"{connections} connections are open of the 72" in verdict.detail
+        assert (verdict.observed["used"], verdict.observed["limit"]) == (94, 200)
+
+
 def test_tells_its_numbers() -> None:
     assert judged(960, rate_per_hour=10.0, witnesses=WITNESSES).observed == {
         "server": "ldap",

@@ -11,6 +11,7 @@ Version = tuple[int, ...]
 PORTS: tuple[int, ...] = (389, 636, 3268, 3269)
 RESERVED_DESCRIPTORS: int = 0
 """Windows has no descriptors; MaxConnections is the only limit."""
+TIMES_RESERVED: int = 0
 
 MAX_CONNECTIONS = 5000
 """MaxConnections. "If a connection comes in after the domain controller reaches this limit, the domain controller drops

@@ -9,6 +9,7 @@ Version = tuple[int, ...]
 
 RESERVED_DESCRIPTORS: int = 64
 """nsslapd-reservedescriptors, as in 389-ds, which has it from the same forerunner."""
+TIMES_RESERVED: int = 0
 
 EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager",)
 """Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user"."""

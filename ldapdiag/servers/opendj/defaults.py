@@ -9,6 +9,7 @@ from __future__ import annotations
 Version = tuple[int, ...]
 
 RESERVED_DESCRIPTORS: int = 0
+TIMES_RESERVED: int = 0
 
 EXEMPT_IDENTITIES: tuple[str, ...] = ("cn=Directory Manager", "cn=Directory Manager,cn=Root DNs,cn=config")
 """Its entry has ds-rlim-idle-time-limit: 0 in the config.ldif that setup writes; measured: never closed."""

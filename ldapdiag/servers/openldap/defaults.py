@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 RESERVED_DESCRIPTORS: int = 0
 """slapd keeps no descriptors back: it accepts until the process limit."""
+TIMES_RESERVED: int = 0
 
 EXEMPTION: str = "Only connections with an operation under way (a syncrepl consumer's persistent search) are spared."
 """connections_timeout_idle() in connection.c asks nobody's name; measured with 2.5.13: the rootdn is closed too."""

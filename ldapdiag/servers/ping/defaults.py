@@ -9,6 +9,7 @@ from __future__ import annotations
 Version = tuple[int, ...]
 
 RESERVED_DESCRIPTORS: int = 0
+TIMES_RESERVED: int = 0
 
 EXEMPT_IDENTITIES: tuple[str, ...] = ()
 EXEMPTION: str = (
