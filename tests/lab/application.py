@@ -66,7 +66,7 @@ class Application:
         self.name, self.password = settings.pop("name", ""), settings.pop("password", "")
         self.patience = float(settings.pop("patience", "0.5"))
         self.opening = float(settings.pop("opening", "10"))
-        self.keepalive = int(settings.pop("keepalive", "0"))
+        self.keepalive = settings.pop("keepalive", "")
         self.sockets: list[Socket] = []
         self.stopped = False
 
@@ -92,8 +92,9 @@ class Application:
         made = socket.socket(socket.AF_INET6 if ":" in self.address else socket.AF_INET)
         if self.keepalive:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, self.keepalive)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
+            if self.keepalive != "kernel":
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, int(self.keepalive))
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 1)
         made.settimeout(self.opening if blocking else 0)
         if not blocking:
             made.connect_ex((self.address, self.port))

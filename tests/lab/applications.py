@@ -57,7 +57,7 @@ class Application:
         container: Container | None = None, **settings: object,
     ) -> None:  # fmt: skip
         """Start it. `settings` are those of the mode (count, every, rest, rounds, live, rate, life) and of all: port,
-        patience (seconds until a silent server counts as dead), keepalive (seconds).
+        patience (seconds until a silent server counts as dead), keepalive (seconds; `kernel`: the host's time).
         """  # noqa: D205  one sentence for all of them
         told = {"address": address, "name": name, "password": password, **settings}
         argv = [sys.executable, "-I", "-S", "-c", START, mode, *(f"{key}={value}" for key, value in told.items())]

@@ -41,6 +41,11 @@ class Said:
         """Return what a check said of all its subjects."""
         return {one["outcome"] for one in self.report["verdicts"] if one["check"] == check}
 
+    def outcome(self, check: str, subject: str) -> str:
+        """Return what a check said of one subject."""
+        (verdict,) = [one for one in self.report["verdicts"] if (one["check"], one["subject"]) == (check, subject)]
+        return str(verdict["outcome"])
+
     @property
     def ghosts(self) -> dict[str, dict[str, Any]]:
         """Return what was observed of ghosts, by the client's address."""
@@ -84,14 +89,24 @@ class Desk:
         return said
 
 
+@pytest.fixture(scope="session")
+def desk_of(laboratory) -> Callable[..., Desk]:
+    """Return what makes the desk of a topology, with a way into every host, or into these."""
+
+    def made(topology: Topology, *hosts: str) -> Desk:
+        for name in hosts or topology.hosts:
+            laboratory.keys.serve(topology.hosts[name])
+        password = laboratory.folder / "password"
+        password.write_text(PASSWORD)
+        return Desk(topology.desk, laboratory.keys.configuration(topology), password)
+
+    return made
+
+
 @pytest.fixture
-def desk(laboratory, topology: Topology, tmp_path: Path) -> Desk:
+def desk(desk_of, topology: Topology) -> Desk:
     """Return the desk, with a way into every host."""
-    for host in topology.hosts.values():
-        laboratory.keys.serve(host)
-    password = tmp_path / "password"
-    password.write_text(PASSWORD)
-    return Desk(topology.desk, laboratory.keys.configuration(topology), password)
+    return desk_of(topology)
 
 
 @pytest.fixture
