@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, at_least, neighbours, opened_meanwhile, seconds_apart, survivors
-from ldapdiag.analysis.sorting import HALF, Sorted, Virtual, bracketing, is_before, sort_out
+from ldapdiag.analysis.sorting import Sorted, Virtual, bracketing, is_before, sort_out
+from ldapdiag.analysis.sparing import HALF
 from ldapdiag.analysis.style import outlived, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
