@@ -120,8 +120,8 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
         yield (
-            f"It keeps some for itself: {descriptors.connections} connections are open of the {descriptors.served} that "
-            "this limit leaves room for."
+            f"It keeps some for itself: {descriptors.connections} connections are open of the {descriptors.served} "
+            "that this limit leaves room for."
         )
     if (left := descriptors.hours_left) is not None:
         yield f"It gains {descriptors.rate_per_hour:.0f} connections an hour, which leaves {left:.1f} h."

@@ -57,6 +57,7 @@ MOST_BYTES = 1 << 27
 """Of all answers of one server; 20,000 connections of a slapd are 36 MB."""
 MOST_OTHER = 1 << 16
 """Of a message that is no entry."""
+TLS_PORTS = frozenset({636, 3269})
 TLS_ALERT = b"\x15\x03"
 """How a port begins that speaks TLS alone."""
 
@@ -176,9 +177,14 @@ class _Session:
         connection, strategy = self._connection(place)
         self.connection = connection
         connection.open(read_server_info=False)
-        if place.scheme == "ldap" and self.binding.start_tls is not StartTls.NO:
-            self._start_tls(connection, strategy, place)
-        self._bind(connection)
+        try:
+            if place.scheme == "ldap" and self.binding.start_tls is not StartTls.NO:
+                self._start_tls(connection, strategy, place)
+            self._bind(connection)
+        except Unanswered as trouble:
+            if place.scheme == "ldap" and place.port in TLS_PORTS and not strategy.received:
+                raise Unanswered(trouble.reason, f"{place.port} is a port of TLS: write ldaps://") from None
+            raise
         root = self._root_dse(connection, strategy)
         if WHO_AM_I in root.get("supportedextension", ()):
             self._learn_account(connection)

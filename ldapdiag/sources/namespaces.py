@@ -47,7 +47,7 @@ class Namespaces:
     found: tuple[Namespace, ...]
     """Our own first, then by name, then by process."""
     unreadable: int
-    """Processes whose namespace we may not see; root may."""
+    """Processes whose namespace we may not see; root may. The kernel's own threads are none."""
 
 
 def namespaces() -> Namespaces:
@@ -60,7 +60,7 @@ def namespaces() -> Namespaces:
         try:
             processes.setdefault(_inode(f"/proc/{pid}/ns/net"), pid)
         except PermissionError:
-            unreadable += 1
+            unreadable += _is_program(pid)
         except OSError:  # it ended just now
             continue
     found = [_namespace(inode, names.get(inode), processes.get(inode)) for inode in {own: 0} | names | processes]
@@ -114,6 +114,13 @@ def program_of(pid: int) -> str:
         return ""
     text = name.decode(errors="backslashreplace")
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)[:64]
+
+
+def _is_program(pid: int) -> bool:
+    """Tell whether a process runs a program: what has no command line is a thread of the kernel, or has ended."""
+    with suppress(OSError):
+        return bool((PROC / str(pid) / "cmdline").read_bytes())
+    return False
 
 
 def _entered(path: str, function: Callable[[], T]) -> T:

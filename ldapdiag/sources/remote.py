@@ -19,7 +19,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.child import Child
-from ldapdiag.sources.collection import HERE, NAMESPACE, Lack, Script, Section, Waiting, folder_name, nonce_of
+from ldapdiag.sources.collection import HERE, NAMESPACE, Lack, Script, Section, Waiting, folder_name, nonce_of, unusable
 from ldapdiag.sources.host_clock import HostClock
 from ldapdiag.sources.ssh_refusals import refusal
 
@@ -38,8 +38,6 @@ MARKER = 1024
 MOST_SECTIONS = 4000
 LOOK = b"look\n"
 REST = b"rest\n"
-TIMED_OUT = frozenset({124, 137, 143})
-"""What timeout(1) ends with: by itself, and where it had to kill."""
 
 
 def ssh_command(user: str | None, host: str, port: int | None, seconds: int) -> list[str]:
@@ -182,7 +180,7 @@ class Dialog:
                 elif isinstance(event, Section):
                     yield from self._section(event, Span(start=self._orders[0], end=heard))
                 elif isinstance(event, Lack):
-                    yield self._gap(event)
+                    yield Gap(target=self._place(event.folder), reason=event.reason, how=event.how)
         yield self._ending(child)
         if child.ended or self.stop.is_set() or self._script is None:
             self.close()
@@ -214,27 +212,19 @@ class Dialog:
         self._count += 1
         if self._count > MOST_SECTIONS:
             return
-        ran, place = section.asked or section.file, self._place(section.folder)
-        if section.cut:
-            how = "save it there (ldapdiag collect --print-script), and look at it"
-            yield Gap(target=place, reason=f"what `{ran}` printed {section.cut}", how=how)
-        elif section.status != 0:
-            outcome = "did not end in time" if section.status in TIMED_OUT else f"failed (exit {section.status})"
-            yield Gap(target=place, reason=f"`{ran}` {outcome}", how="run it there, and see")
-        else:
-            folder = folder_name(self.folder, section.folder).replace("/", "_")
-            yield Piece(
-                path=f"{folder}/{section.file}",
-                folder=folder,
-                told=f"{section.file} of {place}",
-                open=partial(BytesIO, section.content),
-                taken=span,
-                asked=f"{ran} on {folder}",
-            )
-
-    def _gap(self, lack: Lack) -> Gap:
-        reason, _, how = lack.reason.partition(" | ")
-        return Gap(target=self._place(lack.folder), reason=reason, how=how or None)
+        place = self._place(section.folder)
+        if gap := unusable(section, place):
+            yield gap
+            return
+        folder = folder_name(self.folder, section.folder).replace("/", "_")
+        yield Piece(
+            path=f"{folder}/{section.file}",
+            folder=folder,
+            told=f"{section.file} of {place}",
+            open=partial(BytesIO, section.content),
+            taken=span,
+            asked=f"{section.asked or section.file} on {folder}",
+        )
 
     def _place(self, folder: str) -> str:
         return self.target if folder == HERE else f"{self.target} (namespace {folder.removeprefix(NAMESPACE)})"

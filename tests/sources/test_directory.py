@@ -196,6 +196,13 @@ class TestTroubles:
             reason = only_gap(asked(directory.url, mechanism=Mechanism.GSSAPI))
         assert reason.startswith(("GSSAPI lacks a Python package", "Kerberos gives no ticket"))
 
+    def test_silence_at_a_port_of_tls_is_told_from_a_slow_server(self, silent, monkeypatch):
+        for ports in (frozenset[int](), frozenset({silent})):
+            monkeypatch.setattr("ldapdiag.sources.directory.TLS_PORTS", ports)
+            (gap,) = asked(f"ldap://127.0.0.1:{silent}", seconds=1).gaps
+            assert gap.reason == "did not answer within 1 s"
+            assert ("ldaps://" in gap.how) == bool(ports)
+
     def test_a_failed_zz_ends_it(self):
         with FakeDirectory(says) as directory:
             assert "does not start TLS" in only_gap(asked(directory.url, start_tls=StartTls.MUST))

@@ -108,6 +108,18 @@ def test_a_crash_in_one_costs_the_others_nothing() -> None:
     assert (broken.closed, fine.closed) == (1, 1)
 
 
+def test_what_fails_in_both_looks_is_told_once() -> None:
+    class Failing(Party):
+        def look(self) -> Iterator[Piece | Gap]:
+            yield Gap(target=self.target, reason="`ss` failed")
+
+        def first(self) -> Iterator[Piece | Gap]:
+            yield from super().first()
+            yield from self.look()
+
+    assert [gap.reason for gap in looked(Failing("ldap", SERVES)).gaps] == ["`ss` failed"]
+
+
 def test_what_answers_over_ldap_belongs_to_the_host_with_that_address() -> None:
     directory = Party("ds1.example.com", "dn: cn=monitor\n", peer="10.77.1.2")
     gathered = looked(directory, Party("ldap", SERVES, told("m", "1", "10.77.1.2")))

@@ -18,7 +18,7 @@ ns_slapd() {
         ns_slapd_errors "$server_root`dse_value nsslapd-errorlog`"
         test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "$server_root`dse_value nsslapd-ldapifilepath`"
     else
-        unreadable "$slapd_config"
+        unreadable "$slapd_home/dse.ldif"
     fi
 }
 
