@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from measure import Figure
+
 from lab.applications import Application
 from lab.directory_servers import account
 from lab.laboratory import Laboratory, lacking
 from lab.topology import Topology
-from measure import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -101,7 +101,7 @@ def collect(  # noqa: PLR0913  one parameter per option of the command
 
 def _collect(named: list[str], terms: Terms, stop: Event, output: Path, *, anonymised: bool) -> None:
     from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.sources import archive  # noqa: PLC0415
+    from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
     from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
     """Return the same under other names, and which name stands for which."""
     import secrets  # noqa: PLC0415  import late
 
-    from ldapdiag.sources.anonymise import anonymise  # noqa: PLC0415  import late
+    from ldapdiag.sources.captures.anonymise import anonymise  # noqa: PLC0415  import late
     from ldapdiag.sources.live import Gathered  # noqa: PLC0415
 
     other = anonymise(

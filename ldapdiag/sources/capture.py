@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
-from ldapdiag.sources import manifest
+from ldapdiag.sources.captures import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +69,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
 
     A piece that is yielded may be a stream that runs on: read it before asking for the next.
     """
-    from ldapdiag.sources.unpacking import unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+    from ldapdiag.sources.captures.unpacking import unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
 
     if named == STANDARD_INPUT:
         where = "standard input"
@@ -165,7 +165,7 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
 
 def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
     """Yield what one entry of a folder is; `folder` has no links in it."""
-    from ldapdiag.sources.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+    from ldapdiag.sources.captures.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
 
     try:
         mode = entry.stat().st_mode

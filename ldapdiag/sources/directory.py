@@ -20,10 +20,10 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
-from ldapdiag.sources import questions
-from ldapdiag.sources.binding import Binding, Mechanism, StartTls
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.ldap_socket import (
+from ldapdiag.sources.ldap import questions
+from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.ldap.connecting import (
     Patience,
     Place,
     Trust,
@@ -34,8 +34,8 @@ from ldapdiag.sources.ldap_socket import (
     secure,
     without_user,
 )
-from ldapdiag.sources.result_codes import NOT_SHOWN, SUCCESS, bind_refused, list_cut, search_refused
-from ldapdiag.sources.search_entries import ENTRY, REFERENCE, Damaged, Sheet, operation_of, size_of
+from ldapdiag.sources.ldap.entries import ENTRY, REFERENCE, Damaged, Sheet, operation_of, size_of
+from ldapdiag.sources.ldap.result_codes import NOT_SHOWN, SUCCESS, bind_refused, list_cut, search_refused
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 2.9.1 uses names that pyasn1 has renamed
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import socket
 
     from ldapdiag.evidence.family import Family, ServerIdentity
-    from ldapdiag.sources.questions import Question
+    from ldapdiag.sources.ldap.questions import Question
 
 __all__ = ["Answers", "Binding", "Mechanism", "StartTls", "ask"]
 

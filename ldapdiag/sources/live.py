@@ -18,7 +18,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
-from ldapdiag.sources.binding import Binding
+from ldapdiag.sources.ldap.binding import Binding
 from ldapdiag.sources.reading import facts_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.capture import Piece
-    from ldapdiag.sources.manifest import ClockOffset
+    from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.progress import Progress
 
 MOST_AT_ONCE = 64

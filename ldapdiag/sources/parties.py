@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources import namespaces, sockets
-from ldapdiag.sources.binding import Binding, Mechanism
+from ldapdiag.sources import sockets
 from ldapdiag.sources.directory import Answers, ask
-from ldapdiag.sources.processes import directory_processes, socket_holders
+from ldapdiag.sources.here import namespaces
+from ldapdiag.sources.here.processes import directory_processes, socket_holders
+from ldapdiag.sources.ldap.binding import Binding, Mechanism
 from ldapdiag.sources.remote import Dialog, ssh_command
-from ldapdiag.sources.remote_file import RemoteFile
+from ldapdiag.sources.ssh.remote_file import RemoteFile
 from ldapdiag.sources.targets import Directory, Local, Namespace, Remote
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ldapdiag.sources.capture import Piece
+    from ldapdiag.sources.captures.manifest import ClockOffset
+    from ldapdiag.sources.here.processes import DirectoryProcess
     from ldapdiag.sources.live import Party, Terms
-    from ldapdiag.sources.manifest import ClockOffset
-    from ldapdiag.sources.processes import DirectoryProcess
     from ldapdiag.sources.targets import Target
 
 

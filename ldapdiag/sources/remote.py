@@ -1,4 +1,4 @@
-"""Another host's tables: a dialog with the script in sources/collect, which ssh runs there."""
+"""Another host's tables: a dialog with the script in sources/ssh/collect, which ssh runs there."""
 
 from __future__ import annotations
 
@@ -18,20 +18,30 @@ from typing import TYPE_CHECKING, Self
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.child import Child
-from ldapdiag.sources.collection import HERE, NAMESPACE, Lack, Script, Section, Waiting, folder_name, nonce_of, unusable
-from ldapdiag.sources.host_clock import HostClock
-from ldapdiag.sources.ssh_refusals import refusal
+from ldapdiag.sources.captures.collection import (
+    HERE,
+    NAMESPACE,
+    Lack,
+    Script,
+    Section,
+    Waiting,
+    folder_name,
+    nonce_of,
+    unusable,
+)
+from ldapdiag.sources.ssh.child import Child
+from ldapdiag.sources.ssh.host_clock import HostClock
+from ldapdiag.sources.ssh.refusals import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ldapdiag.sources.manifest import ClockOffset
+    from ldapdiag.sources.captures.manifest import ClockOffset
 
 SSH = "LDAPDIAG_SSH"
 """In the environment: the command to use in place of ssh, with its options."""
 PARTS = ("frame", "host", "looks", "servers", "directories", "haproxy", "main")
-"""The files of sources/collect, in the order in which they make one script."""
+"""The files of sources/ssh/collect, in the order in which they make one script."""
 LONGEST_LINE = 1 << 16
 """Bytes; a longer one is handed on in parts, of which none cuts a marker that is shorter than MARKER."""
 MARKER = 1024
@@ -55,7 +65,7 @@ def ssh_command(user: str | None, host: str, port: int | None, seconds: int) -> 
 def script(**settings: str | int) -> str:
     """Return the script, ready to run, its settings before it; its NONCE is drawn anew."""
     settings = {"NONCE": secrets.token_hex(16), **settings}
-    folder = files("ldapdiag.sources").joinpath("collect")
+    folder = files("ldapdiag.sources.ssh").joinpath("collect")
     parts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in PARTS]
     return "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *parts])
 

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.namespaces import inside
+from ldapdiag.sources.here.namespaces import inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from ldapdiag.sources.namespaces import Namespace
-    from ldapdiag.sources.processes import Holder
+    from ldapdiag.sources.here.namespaces import Namespace
+    from ldapdiag.sources.here.processes import Holder
 
 FIRST_LINE = f"inet_diag dump 1 {sys.byteorder}\n".encode()
 """Says what the file is, and how to read its numbers."""

@@ -12,8 +12,8 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.servers.ldap_tools import modify
-from ldapdiag.sources.binding import Binding, Mechanism, StartTls
 from ldapdiag.sources.directory import ask
+from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
 from reading import facts_of
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run

@@ -12,9 +12,9 @@ import pytest
 from fake_directory import FakeDirectory, element, entry
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.monitor import Monitor
-from ldapdiag.sources.binding import Binding, Mechanism, StartTls
 from ldapdiag.sources.directory import ask
-from ldapdiag.sources.ldap_socket import connect
+from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.ldap.connecting import connect
 from reading import facts_of
 
 COUNTERS = {"objectClass": ["top"], "version": ["389-Directory/2.3.1"], "currentconnections": ["3"]}

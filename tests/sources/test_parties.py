@@ -7,10 +7,11 @@ import threading
 import pytest
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources import namespaces, parties
+from ldapdiag.sources import parties
+from ldapdiag.sources.here import namespaces
+from ldapdiag.sources.here.namespaces import Namespace, Namespaces
+from ldapdiag.sources.here.processes import DirectoryProcess
 from ldapdiag.sources.live import Terms
-from ldapdiag.sources.namespaces import Namespace, Namespaces
-from ldapdiag.sources.processes import DirectoryProcess
 from ldapdiag.sources.targets import target_of
 
 OWN = Namespace(identity="boot:4:1", path="/proc/self/ns/net", own=True)

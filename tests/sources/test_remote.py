@@ -15,10 +15,10 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sniff import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.host_clock import HostClock
 from ldapdiag.sources.reading import facts_of
 from ldapdiag.sources.remote import Dialog, ssh_command
-from ldapdiag.sources.ssh_refusals import refusal
+from ldapdiag.sources.ssh.host_clock import HostClock
+from ldapdiag.sources.ssh.refusals import refusal
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host's own sh is asked, on Linux")
 

@@ -17,8 +17,9 @@ import pytest
 from holding import sockets_held
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sockets import TcpState, Timer
-from ldapdiag.sources import namespaces, processes, sockets
+from ldapdiag.sources import sockets
 from ldapdiag.sources.capture import Piece
+from ldapdiag.sources.here import namespaces, processes
 from reading import facts_of
 
 pyroute2 = pytest.importorskip("pyroute2", reason="pyroute2 is for Linux")
@@ -172,7 +173,7 @@ def test_anybody_may_look_at_their_own_namespace(holder):
     """As nobody: the table without owners; whoever may not look at others' namespaces is told how many."""
     program = (
         "import os\n"
-        "from ldapdiag.sources import namespaces, sockets\n"
+        "from ldapdiag.sources import sockets\nfrom ldapdiag.sources.here import namespaces\n"
         "sockets.dump()\n"  # whoever is nobody may not read this Python's library
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "print(len(sockets.dump()) > 100, namespaces.namespaces().unreadable > 0)"

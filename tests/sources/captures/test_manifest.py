@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
-from ldapdiag.sources import manifest
 from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
 
 MOMENTS = st.datetimes(timezones=st.just(UTC))
 SPANS = st.builds(

@@ -23,11 +23,11 @@ from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.finding import Finding, Judged
-from ldapdiag.sources.anonymise import Anonymised, anonymise
 from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.disguise import Disguise
-from ldapdiag.sources.manifest import ClockOffset
-from ldapdiag.sources.pseudonyms import Pseudonyms
+from ldapdiag.sources.captures.anonymise import Anonymised, anonymise
+from ldapdiag.sources.captures.disguise import Disguise
+from ldapdiag.sources.captures.manifest import ClockOffset
+from ldapdiag.sources.captures.pseudonyms import Pseudonyms
 from ldapdiag.sources.reading import read
 
 SECRET = b"a secret of this test"

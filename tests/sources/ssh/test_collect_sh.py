@@ -14,7 +14,7 @@ import pytest
 
 from conftest import CAPTURES
 from ldapdiag.evidence.sniff import head_of, recognise
-from ldapdiag.sources.collection import Bye, Lack, Section, events
+from ldapdiag.sources.captures.collection import Bye, Lack, Section, events
 from ldapdiag.sources.remote import script
 from reading import facts_of
 

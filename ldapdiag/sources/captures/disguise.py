@@ -11,10 +11,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
-from ldapdiag.sources.directory_names import DN, FILTER, DirectoryNames
+from ldapdiag.sources.captures.directory_names import DN, FILTER, DirectoryNames
 
 if TYPE_CHECKING:
-    from ldapdiag.sources.pseudonyms import IpAddress, Pseudonyms
+    from ldapdiag.sources.captures.pseudonyms import IpAddress, Pseudonyms
 
 GRAMMAR = frozenset(
     re.findall(

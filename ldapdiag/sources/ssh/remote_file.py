@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.child import Child
 from ldapdiag.sources.remote import ssh_command
-from ldapdiag.sources.ssh_refusals import refusal
+from ldapdiag.sources.ssh.child import Child
+from ldapdiag.sources.ssh.refusals import refusal
 
 if TYPE_CHECKING:
     import threading

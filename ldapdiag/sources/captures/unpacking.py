@@ -13,16 +13,16 @@ from io import BufferedReader, BytesIO, RawIOBase
 from typing import TYPE_CHECKING, Any, cast
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
-from ldapdiag.sources import collection, manifest
 from ldapdiag.sources.capture import MOST_FILES, Piece, legible, unreadable
-from ldapdiag.sources.compressed import STORED, Budget, Decompressed, compression_of, name_within
-from ldapdiag.sources.tar import Content, DamagedError, Member, is_tar, members
+from ldapdiag.sources.captures import collection, manifest
+from ldapdiag.sources.captures.compressed import STORED, Budget, Decompressed, compression_of, name_within
+from ldapdiag.sources.captures.tar import Content, DamagedError, Member, is_tar, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from ldapdiag.sources.manifest import Entry, Manifest
+    from ldapdiag.sources.captures.manifest import Entry, Manifest
 
     Found = Piece | Gap | PassedOver
 

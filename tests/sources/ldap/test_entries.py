@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fake_directory import element, entry
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import entries
-from ldapdiag.sources.search_entries import Damaged, Sheet, operation_of, size_of, without_credentials
+from ldapdiag.sources.ldap.entries import Damaged, Sheet, operation_of, size_of, without_credentials
 
 ALL = frozenset({"*"})
 NUMBER = element(2, b"\x05")

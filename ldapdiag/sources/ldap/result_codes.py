@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ldapdiag.sources.ldap_socket import Unanswered
+from ldapdiag.sources.ldap.connecting import Unanswered
 
 SUCCESS = 0
 NO_SUCH_OBJECT, INSUFFICIENT_ACCESS = 32, 50

@@ -28,11 +28,11 @@ from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.origin import Span
 from ldapdiag.report import as_json
-from ldapdiag.sources import archive, unpacking
 from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.compressed import Budget, zstd
+from ldapdiag.sources.captures import archive, unpacking
+from ldapdiag.sources.captures.compressed import Budget, zstd
+from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.manifest import ClockOffset
 
 START = datetime(2026, 11, 20, 13, 0, 1, 250_001, tzinfo=UTC)
 SPAN = Span(start=START, end=START + timedelta(seconds=1.5))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.collection import events
+from ldapdiag.sources.captures.collection import events
 
 NONCE = "n0nce4711abc"
 BANNER = "Welcome to app1.\nUnauthorised use is forbidden.\n"

@@ -23,16 +23,16 @@ from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.sniff import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.socket_text import proc_net
 from ldapdiag.sources.capture import unreadable
-from ldapdiag.sources.directory_names import INTERNAL, NAMING, PART
-from ldapdiag.sources.disguise import GRAMMAR, Disguise
-from ldapdiag.sources.pseudonyms import Pseudonyms
+from ldapdiag.sources.captures.directory_names import INTERNAL, NAMING, PART
+from ldapdiag.sources.captures.disguise import GRAMMAR, Disguise
+from ldapdiag.sources.captures.pseudonyms import Pseudonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from ldapdiag.sources.capture import Piece
-    from ldapdiag.sources.manifest import ClockOffset
+    from ldapdiag.sources.captures.manifest import ClockOffset
 
 MOST_BYTES = 512 << 20
 """Of a piece; a longer one is left out."""

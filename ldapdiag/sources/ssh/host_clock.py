@@ -7,7 +7,7 @@ from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING
 
-from ldapdiag.sources.manifest import ClockOffset
+from ldapdiag.sources.captures.manifest import ClockOffset
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldapdiag.sources.namespaces import identity, pids, program_of
+from ldapdiag.sources.here.namespaces import identity, pids, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

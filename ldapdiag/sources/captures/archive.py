@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources import manifest
 from ldapdiag.sources.capture import CHUNK, Piece, legible, unreadable
-from ldapdiag.sources.compressed import compressing
-from ldapdiag.sources.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.captures.compressed import compressing
+from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

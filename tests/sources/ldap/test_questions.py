@@ -7,8 +7,8 @@ import pytest
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.ldif import SECRETS, entries
-from ldapdiag.sources.questions import CONFIG, MONITOR, QUESTIONS, THE_ROOT_DSE, base_of, product_of
-from ldapdiag.sources.search_entries import lines_of as ldif_lines
+from ldapdiag.sources.ldap.entries import lines_of as ldif_lines
+from ldapdiag.sources.ldap.questions import CONFIG, MONITOR, QUESTIONS, THE_ROOT_DSE, base_of, product_of
 from reading import facts_of
 
 ALL = {"*", "+"}

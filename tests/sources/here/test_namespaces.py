@@ -11,7 +11,7 @@ import pytest
 
 from holding import sockets_held
 from lab.laboratory import need
-from ldapdiag.sources import namespaces, processes
+from ldapdiag.sources.here import namespaces, processes
 
 NAME = f"ldapdiag-{os.getpid()}"
 LONGEST = 15

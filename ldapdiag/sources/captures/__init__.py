@@ -1,0 +1,1 @@
+"""Captures: written and read, packed and unpacked, told by a manifest, and disguised."""

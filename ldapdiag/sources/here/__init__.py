@@ -1,0 +1,1 @@
+"""What this host tells of itself, from /proc: its network namespaces and processes."""

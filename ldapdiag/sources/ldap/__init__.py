@@ -1,0 +1,1 @@
+"""What one session with a directory is made of: its way there, its questions, its answers."""
