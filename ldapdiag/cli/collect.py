@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED, options
+from ldapdiag.cli import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.options import asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell
-from ldapdiag.cli.terms import terms_of
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ldapdiag.sources.live import Gathered, Terms
 
 
-def collect(  # noqa: PLR0913  one parameter per option of the command
+@asks_targets
+def collect(
     target: Annotated[
         list[str] | None,
         typer.Argument(
@@ -52,17 +53,7 @@ def collect(  # noqa: PLR0913  one parameter per option of the command
             help="Print the same collection as a sh script, for a team that owns a host; its output is evidence.",
         ),
     ] = False,
-    bind_dn: options.BindDn = None,
-    prompt: options.Prompt = False,
-    password_file: options.PasswordFile = None,
-    simple: options.Simple = False,
-    sasl: options.Sasl = None,
-    start_tls: options.StartTls = 0,
-    ca_file: options.CaFile = None,
-    insecure: options.Insecure = False,
-    sudo: options.Sudo = False,
-    timeout: options.Timeout = options.TIMEOUT,
-    apart: options.Apart = options.APART,
+    terms: Terms,
 ) -> None:
     """Take the evidence of both ends home, to be judged elsewhere.
 
@@ -78,19 +69,6 @@ def collect(  # noqa: PLR0913  one parameter per option of the command
             return
         if output is None:
             raise UsageError("name the capture to write: --output incident.tar.gz")
-        terms = terms_of(
-            bind_dn,
-            prompt=prompt,
-            password_file=password_file,
-            simple=simple,
-            sasl=sasl,
-            start_tls=start_tls,
-            ca_file=ca_file,
-            insecure=insecure,
-            sudo=sudo,
-            timeout=timeout,
-            apart=apart,
-        )
         with interruptible(target or []) as stop:
             _collect(target or [], terms, stop, output, anonymised=anonymise)
     except LdapdiagError as error:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED, options
+from ldapdiag.cli import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.options import asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
-from ldapdiag.cli.terms import terms_of
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
+@asks_targets
 def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
@@ -73,17 +75,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
     ] = False,
-    bind_dn: options.BindDn = None,
-    prompt: options.Prompt = False,
-    password_file: options.PasswordFile = None,
-    simple: options.Simple = False,
-    sasl: options.Sasl = None,
-    start_tls: options.StartTls = 0,
-    ca_file: options.CaFile = None,
-    insecure: options.Insecure = False,
-    sudo: options.Sudo = False,
-    timeout: options.Timeout = options.TIMEOUT,
-    apart: options.Apart = options.APART,
+    terms: Terms,
 ) -> None:
     """Judge what both ends say of their connections: live, or captured.
 
@@ -105,20 +97,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
     try:
-        terms = terms_of(
-            bind_dn,
-            prompt=prompt,
-            password_file=password_file,
-            simple=simple,
-            sasl=sasl,
-            start_tls=start_tls,
-            ca_file=ca_file,
-            insecure=insecure,
-            sudo=sudo,
-            timeout=timeout,
-            apart=apart,
-            ldap_ports=ldap_port or [],
-        )
+        terms = replace(terms, ldap_ports=frozenset(ldap_port or []))
         with interruptible(evidence or []) as stop:
             diagnosis = _diagnose(evidence or [], check or [], terms, stop, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():

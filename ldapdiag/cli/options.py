@@ -1,11 +1,22 @@
-"""The options that say how to look at servers and hosts live: whom to bind as, how long to wait."""
+"""The options that say how targets are asked: whom to bind as, how long to wait. Every command that asks has them."""
 
 from __future__ import annotations
 
+import inspect
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from ldapdiag.cli.binding import binding_of
+from ldapdiag.cli.output import complain
+from ldapdiag.errors import LdapdiagError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.sources.live import Terms
 
 BindDn = Annotated[
     str | None,
@@ -53,5 +64,65 @@ Apart = Annotated[
         help="Between two looks at a server; from 60 on its growth is measured, too.",
     ),
 ]
-TIMEOUT = 10
-APART = 4.0
+
+
+def terms_of(  # noqa: PLR0913  one parameter per option
+    *,
+    bind_dn: BindDn = None,
+    prompt: Prompt = False,
+    password_file: PasswordFile = None,
+    simple: Simple = False,
+    sasl: Sasl = None,
+    start_tls: StartTls = 0,
+    ca_file: CaFile = None,
+    insecure: Insecure = False,
+    sudo: Sudo = False,
+    timeout: Timeout = 10,
+    apart: Apart = 4.0,
+) -> Terms:
+    """Return the terms these options ask for; UsageError says which of them do not go together."""
+    from ldapdiag.sources.live import Terms  # noqa: PLC0415  import late
+
+    binding = binding_of(
+        bind_dn,
+        prompt=prompt,
+        password_file=password_file,
+        simple=simple,
+        sasl=sasl,
+        start_tls=start_tls,
+        ca_file=ca_file,
+        insecure=insecure,
+    )
+    return Terms(binding=binding, sudo=sudo, seconds=timeout, apart=apart)
+
+
+def asks_targets(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options above. It receives what they amount to as `terms`, and declares nothing of them."""
+    own, asking = inspect.signature(command), inspect.signature(terms_of)
+
+    @wraps(command)
+    def with_terms(**given: Any) -> None:  # noqa: ANN401  whatever the command line holds
+        try:
+            terms = terms_of(**{name: given.pop(name) for name in asking.parameters})
+        except LdapdiagError as error:
+            complain(error)
+            raise typer.Exit(2) from None
+        command(**given, terms=terms)
+
+    hints = _hints(command) | _hints(terms_of)
+    shown = [one for one in own.parameters.values() if one.name != "terms"]
+    with_terms.__signature__ = own.replace(  # type: ignore[attr-defined]  # typer reads it
+        parameters=[
+            one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
+            for one in (*shown, *asking.parameters.values())
+        ]
+    )
+    with_terms.__annotations__ = hints
+    return with_terms
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function's parameters; Terms is imported for type checkers alone."""
+    known = function.__globals__ | {"Terms": Any}
+    hints = get_type_hints(function, globalns=known, include_extras=True)
+    return {name: hint for name, hint in hints.items() if name not in {"terms", "return"}}
