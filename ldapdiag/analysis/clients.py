@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts import inner_addresses
 from ldapdiag.analysis.through_box import machine_of
 from ldapdiag.analysis.views import Client
 from ldapdiag.evidence.addresses import is_loopback
@@ -33,6 +34,11 @@ class Clients:
         for client in self.all:
             for address in client.host.addresses:
                 self._owners[address].append(client)
+        machine = next((machine_of(client) for client in self.all if client.host.host == server.host), "")
+        for client in self.all if machine else ():
+            if machine_of(client) == machine:
+                for address in inner_addresses(client.host):
+                    self._owners[address].append(client)
 
     def owner(self, address: str, server: Host) -> Client | None:
         """Return the only host that owns an address; loopback never leaves the server's own host."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.grouping import Group, groups_of, short
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
-from ldapdiag.evidence.addresses import identifies_a_host
+from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
@@ -235,3 +235,9 @@ def _hosts(groups: list[Group], facts: list[Any], ldap_ports: frozenset[int]) ->
 def own_addresses(description: HostDescription) -> set[str]:
     """Return the addresses of a host's interfaces that no other host has as well."""
     return {address for address in description.addresses if identifies_a_host(address)}
+
+
+def inner_addresses(host: Host) -> set[str]:
+    """Return the addresses that other machines may have as well, a container bridge's say: they tell hosts of one."""
+    told = host.description.addresses if host.description else frozenset[str]()
+    return {address for address in told - host.addresses if not (is_loopback(address) or is_link_local(address))}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
+from ldapdiag.analysis.hosts import inner_addresses
 from ldapdiag.analysis.skew import Turnover, at_least, opened_meanwhile, survivors
 from ldapdiag.analysis.sorting import CUT_OR_NAMED
 from ldapdiag.analysis.style import NOTHING_TOLD, told_by
@@ -107,8 +108,8 @@ def owners_behind(box: Box, clients: Sequence[Client]) -> dict[str, Client]:
     machine = next((machine_of(client) for client in clients if client.host.host == box.host), "")
     owners = {address: client for client in clients for address in client.host.addresses}
     for client in clients:
-        if machine and machine_of(client) == machine and client.host.description:
-            owners |= dict.fromkeys(client.host.description.addresses - owners.keys(), client)
+        if machine and machine_of(client) == machine:
+            owners |= dict.fromkeys(inner_addresses(client.host) - owners.keys(), client)
     return owners
 
 

@@ -113,6 +113,14 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+def is_link_local(address: str) -> bool:
+    """Tell whether an address means another host on every link (fe80::/10, 169.254.0.0/16)."""
+    try:
+        return ipaddress.ip_address(address).is_link_local
+    except ValueError:
+        return False
+
+
 @lru_cache(maxsize=65536)
 def identifies_a_host(address: str) -> bool:
     """Tell whether an address can say which host a table is from.

@@ -62,3 +62,19 @@ def test_what_a_box_tells_of_hidden_connections_accuses_nobody_else() -> None:
     found = {one.client: (one.ghosts, one.matched, one.missing is None) for one in directions}
     assert found[other] == (2, 2, True)
     assert found[APP1] == (0, 5, True)
+
+
+def test_a_container_and_its_host_are_both_ends_under_the_bridges_addresses() -> None:
+    """The directory runs in a container, its clients on the container's host."""
+    bridge, inner = "172.17.0.1", "172.17.0.2"
+    seen = [row(f"{inner}:389", f"{bridge}:{40000 + number}") for number in range(5)]
+    made = [row(f"{bridge}:{40000 + number}", f"{inner}:389") for number in range(2)]
+    server = facts.host("ldap-web", table([listening(), *seen], "ldap-web", taken=1, shows_time_wait=True))
+    server = replace(server, description=facts.description("ldap-web", addresses=frozenset({inner, "127.0.0.1"})))
+    outside = facts.host("ldap", table(made, "ldap", taken=0, shows_time_wait=True))
+    about = facts.description("ldap", addresses=frozenset({LDAP, bridge, "127.0.0.1"}))
+    for machine, known in ((about.machine, True), ("another", False)):
+        outside = replace(outside, description=replace(about, machine=machine))
+        (direction,) = pair(facts.server("ldap-web"), (server, outside), ()).directions
+        assert (direction.missing is None) is known
+        assert direction.matched == (2 if known else 0)
