@@ -74,6 +74,6 @@ def tell(troubles: Iterable[Gap | PassedOver]) -> None:
     for reason, several in alike.items():
         for trouble in several[:ALIKE]:
             how = getattr(trouble, "how", None)
-            complain(f"{trouble.target}: {reason}{f'; {how}' if how else ''}")
+            complain(f"{trouble.target.removesuffix(':')}: {reason}{f'; {how}' if how else ''}")
         if len(several) > ALIKE:
             complain(f"and {len(several) - ALIKE} more: {reason}")

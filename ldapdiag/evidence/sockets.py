@@ -71,6 +71,9 @@ BLANK: Mapping[str, Any] = {
 TAKE_TABLE = "ss -tanoiep > sockets.txt"
 """The one command to ask for a table with: every column that any check reads. `-e` and `-p` tell more to root."""
 
+COMPLETE = frozenset({"inet_diag"})
+"""Tellings that are never asked for a selection of states, nor cut by hand."""
+
 Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""
 
@@ -135,8 +138,8 @@ class SocketTable:
 
     @property
     def shows_connections(self) -> bool:
-        """Tell whether a connection would be here: a table of listeners alone may have been asked for no others."""
-        return not self.state or set(self.state) != {TcpState.LISTEN}
+        """Tell whether a connection would be here: a text of listeners alone may have been asked for no others."""
+        return not self.state or set(self.state) != {TcpState.LISTEN} or self.telling in COMPLETE
 
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""

@@ -122,7 +122,7 @@ class Screen:
         gaps = self.diagnosis.bundle.gaps
         shown = gaps if self.verbose else gaps[:ROWS]
         for number, gap in enumerate(shown):
-            self.page.labelled("" if number else "gaps", f"{gap.target}: {gap.reason}", "bold")
+            self.page.labelled("" if number else "gaps", f"{gap.target.removesuffix(':')}: {gap.reason}", "bold")
             if gap.how:
                 self.page.indented(f"how: {gap.how}", "dim")
         if len(gaps) > len(shown):

@@ -12,7 +12,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources import sockets
 from ldapdiag.sources.directory import Answers, ask
 from ldapdiag.sources.here import namespaces
-from ldapdiag.sources.here.processes import directory_processes, socket_holders
+from ldapdiag.sources.here.processes import directory_processes, path_from_here, socket_holders
 from ldapdiag.sources.ldap.binding import Binding, Mechanism
 from ldapdiag.sources.remote import Dialog, ssh_command
 from ldapdiag.sources.ssh.remote_file import RemoteFile
@@ -235,6 +235,6 @@ def _url_of(process: DirectoryProcess, *, by_tcp: bool) -> str | None:
         return f"ldap://127.0.0.1:{389 if 389 in process.ports else process.ports[0]}"
     if not process.ldapi:
         return None
-    inside_its_root = f"/proc/{process.pid}/root{process.ldapi[0]}"  # a container's paths are not ours
+    inside_its_root = path_from_here(process.pid, process.ldapi[0])
     path = inside_its_root if os.access(inside_its_root, os.W_OK) else process.ldapi[0]
     return f"ldapi://{quote(path, safe='')}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 PROC = Path("/proc")
 
+MOST_LINKS = 40
+"""Parts and links of a path; the kernel follows as many links."""
+
 NATIVE = frozenset({"ns-slapd", "slapd"})
 JAVA = "java"
 JAVA_SERVER = re.compile(
@@ -100,6 +103,30 @@ def _directory(pid: int, program: str) -> DirectoryProcess:
         ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in held})),
         ports=tuple(sorted({port for inode, port in _listening_ports(pid) if inode in held})),
     )
+
+
+def path_from_here(pid: int, path: str) -> str:
+    """Return a path that a process names, as it is reached from here: in a container its root is another.
+
+    Links are followed within its root, where absolute ones begin. What cannot be read is returned as it is.
+    """
+    root = PROC / str(pid) / "root"
+    left, done = [part for part in path.split("/") if part], ""
+    for _ in range(MOST_LINKS):
+        if not left:
+            return f"{root}{done}"
+        part = left.pop(0)
+        if part == "..":
+            done = done.rpartition("/")[0]
+            continue
+        try:
+            link = str(Path(f"{root}{done}/{part}").readlink())
+        except OSError:  # no link
+            done = f"{done}/{part}"
+            continue
+        left = [*filter(None, link.split("/")), *left]
+        done = "" if link.startswith("/") else done
+    return path
 
 
 def _listening_paths(pid: int) -> Iterator[tuple[int, str]]:
