@@ -87,3 +87,27 @@ def test_the_script_that_is_printed_saves_the_same_ghosts(site, sitting, live, t
     assert report["gaps"] == []
     assert {one["name"] for one in report["hosts"]} == {"ldap", "app1", "fw"}
     assert ghosts == live.found("ghost-connections")[0]["observed"]
+
+
+PLANTED = (b"application_xyz", b"example", b"10.77.1.2", b"10.77.2.2", b"10.77.3.2", b"app1")
+
+
+def test_an_anonymised_capture_says_the_same_of_others(site, sitting, live, tmp_path) -> None:
+    capture = tmp_path / "capture"
+    sitting.run("collect", *TARGETS, *sitting.bind, "--apart", "1", "--anonymise", "--output", str(capture))
+    key = tmp_path / "capture.map.json"
+    names = {other: name for name, other in json.loads(key.read_text()).items()}
+    assert key.stat().st_mode & 0o777 == 0o600
+    saved = [path for path in capture.rglob("*") if path.is_file()]
+    told = b"\n".join([str(path.relative_to(capture)).encode() + path.read_bytes() for path in saved])
+    assert [one for one in PLANTED if one in told] == []
+    assert key not in saved
+
+    (ghosts,) = [one["observed"] for one in elsewhere(capture)["findings"] if one["check"] == "ghost-connections"]
+    assert {(names[ghosts["client"]], port) for port in ghosts["ghost_client_ports"]} == site.ghosts
+    (seen,) = live.found("ghost-connections")
+    assert (ghosts["ghosts"], ghosts["matched"], ghosts["style"]) == (
+        seen["observed"]["ghosts"],
+        seen["observed"]["matched"],
+        seen["observed"]["style"],
+    )
