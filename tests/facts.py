@@ -162,11 +162,13 @@ def counters(**values: int) -> TcpCounters:
     return TcpCounters(origin=origin(name="nstat.txt"), values=names)
 
 
-def flows(rows: Iterable[Row], host: str = "fw", *, state: str = "ESTABLISHED") -> FlowTable:
+def flows(
+    rows: Iterable[Row], host: str = "fw", *, state: str = "ESTABLISHED", taken: float | None = None
+) -> FlowTable:
     """Return a box's table that carries these of the server's sockets, addresses untranslated."""
     keys = [one.key for one in rows]
     return FlowTable(
-        origin=origin(host, "conntrack.txt"),
+        origin=origin(host, "conntrack.txt", taken=taken),
         client=[(peer, port, own, own_port) for own, own_port, peer, port in keys],
         server=keys,
         state=[state] * len(keys),

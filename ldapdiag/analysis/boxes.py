@@ -57,11 +57,12 @@ class Box:
         return flow is not None and flow.state == CARRIED
 
     def nearest(self, moment: Span | None) -> Span | None:
-        """Return when the telling nearest to a moment was taken; None when either is unknown."""
+        """Return when the telling nearest to a moment was taken, one before it if there is any; None if unknown."""
         known = [span for span in self.looks if span is not None]
         if moment is None or len(known) < len(self.looks):
             return None
-        return min(known, key=moment.seconds_apart)
+        before = [span for span in known if span.start <= moment.end]
+        return min(before or known, key=moment.seconds_apart)
 
     def serves(self, way: Way) -> bool:
         """Tell whether the box holds any flow between a server's endpoint and the peer it sees."""

@@ -205,7 +205,10 @@ class Ends:
         """Return what all these rows have in common."""
         return self.server_address, self.server_port, self.client
 
+    def key_of(self, row: int) -> Key:
+        """Return the key of a row, as the server writes it."""
+        return self.server_address, self.server_port, self.client, self.look.sockets.remote_port[row]
+
     def keys(self) -> Iterator[Key]:
-        """Yield the key of each row, as the server writes it."""
-        ports = self.look.sockets.remote_port
-        return ((self.server_address, self.server_port, self.client, ports[row]) for row in self.rows)
+        """Yield the key of each row."""
+        return map(self.key_of, self.rows)

@@ -32,8 +32,8 @@ def is_end_too(ends: Ends, box: Box, client: Client) -> bool:
 
 def taken_apart(ends: Ends, box: Box, clients: Sequence[Client]) -> tuple[Ends, Followed]:
     """Return the connections that are the host's own, and what became of those that it translates."""
-    keys = dict(zip(ends.rows, ends.keys(), strict=True))
-    inner = [row for row, key in keys.items() if key in box.flows and box.flows[key].client[0] != ends.client]
+    flows = {row: box.flows.get(ends.key_of(row)) for row in ends.rows}
+    inner = [row for row, flow in flows.items() if flow is not None and flow.client[0] != ends.client]
     own = [row for row in ends.rows if row not in set(inner)]
     return replace(ends, rows=own), follow(replace(ends, rows=inner), box, clients, None)
 

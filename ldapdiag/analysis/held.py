@@ -10,8 +10,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.bracketing import persistent
 from ldapdiag.analysis.direction import Held
-from ldapdiag.analysis.joining import nearest, persistent
+from ldapdiag.analysis.joining import nearest
 from ldapdiag.analysis.skew import Turnover, at_least, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.views import Shown
 from ldapdiag.evidence.addresses import UNKNOWN_PORT

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
+from ldapdiag.analysis.bracketing import bracketing, is_before, persistent, preceding
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, at_least, neighbours, opened_meanwhile, seconds_apart, survivors
-from ldapdiag.analysis.sorting import Sorted, Virtual, bracketing, is_before, sort_out
+from ldapdiag.analysis.sorting import Sorted, Virtual, sort_out
 from ldapdiag.analysis.sparing import HALF
 from ldapdiag.analysis.style import outlived, told_by
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ldapdiag.analysis.boxes import Box
     from ldapdiag.analysis.hosts import Host
@@ -45,7 +45,9 @@ def join(
     outside = [box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host]
     rows = sort_out(ends, views, outside, client.host, strays, tracked=len(outside) < len(boxes))
     living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
-    lost, stranded = _lost_and_stranded(ends, server, views, rows, living)
+    turn = turn_of(ends, near, rows, living)
+    stranded = stranded_of(ends, views, rows, living, turn)
+    lost = lost_of(ends, server, views, rows, turn)
     lost = _without_inner(lost, client.host.host, sum(port not in rows.spared for port in inner))
     ghosts = _with(lost, [row for row, _ in rows.leftover])
     past = told_by(client.host)
@@ -69,13 +71,13 @@ def join(
         unproven_stranded=stranded.unproven,
         skew_excluded=lost.because,
         boxes=tuple(box.host for box in rows.on_path),
-        box_lacks=_lacked(ends, ghosts, rows),
+        box_lacks=sum(row in rows.lacked for row in ghosts.rows or ()),
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
         leftovers=len(rows.leftover),
         outlived=outlived(look, lost.rows or (), past.booted),
         client_host=past,
         namespaces_read=shows_all_namespaces(client.host),
-        rests=_rests(ends, near, rows),
+        rests=turn.rests,
         retransmitting_for=_first_unanswered(near, rows),
         selected=look.selected or near.look.selected,
         partial=not near.table.shows_all_programs,
@@ -117,60 +119,96 @@ def nearest(client: Client, look: Look) -> list[View]:
     return sorted(views, key=lambda view: seconds_apart(look, view.look) or 0.0)
 
 
-def _lost_and_stranded(
-    ends: Ends, server: Host, views: Sequence[View], rows: Sorted, living: Mapping[int, int]
-) -> tuple[Survivors, Survivors]:
-    """Return what the client lacks of the server's rows, and the server of the client's, after churn is taken off."""
-    look, near = ends.look, views[0]
-    apart, time_wait = seconds_apart(look, near.look), closed_lately(ends, near, rows.virtual)
-    elsewhere = rows.virtual.count - rows.virtual.matched if rows.virtual else 0
-    here, there = ends.shown.unnamed.get(ends.way, 0), near.unnamed.get(ends.way, 0)
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is known of connections coming and going between the two ends of one direction."""
+
+    apart: float | None
+    """Seconds between the server's table and the client's nearest."""
+    time_wait: int | None
+    elsewhere: int
+    """Of the client's connections to a virtual address, those that do not end at this server."""
+    new: list[int]
+    """The client's ports of connections that the server does not show at all."""
+    turned: int
+    """Connections that the client has established and the server has in another state."""
+    unnamed_here: int
+    unnamed_there: int
+    rests: tuple[float, ...]
+    """Seconds that living connections have rested."""
+
+
+def turn_of(ends: Ends, near: View, rows: Sorted, living: Mapping[int, int]) -> Turn:
+    """Return what the two tables tell of coming and going."""
     new, turned = client_only(ends, living)
-    lasting = [living[port] for port in new if all(view.holds((*ends.way, port)) for view in views[1:])]
-    earlier = [view for view in views if is_before(view.look, look)]
-    later = [view for view in views if view not in earlier]
-    rests = _rests(ends, near, rows)
-    lost = survivors(
+    return Turn(
+        apart=seconds_apart(ends.look, near.look),
+        time_wait=closed_lately(ends, near, rows.virtual),
+        elsewhere=rows.virtual.count - rows.virtual.matched if rows.virtual else 0,
+        new=new,
+        turned=turned,
+        unnamed_here=ends.shown.unnamed.get(ends.way, 0),
+        unnamed_there=near.unnamed.get(ends.way, 0),
+        rests=_rests(ends, near, rows),
+    )
+
+
+def lost_of(ends: Ends, server: Host, views: Sequence[View], rows: Sorted, turn: Turn) -> Survivors:
+    """Return what the client lacks of the server's rows, after churn is taken off."""
+    look, near = ends.look, views[0]
+    seen = persistent(ends, server, [view.look for view in views]) | preceding(ends, views) if rows.absent else set()
+    return survivors(
         rows.absent,
         look.sockets.last_received,
-        (persistent(ends, server, [view.look for view in views]) | preceding(ends, earlier)) - rows.proven
-        if rows.absent
-        else (),
+        seen - rows.proven,
         Turnover(
-            reverse=len(new) + turned + elsewhere,
-            time_wait=time_wait,
-            apart=apart,
+            reverse=len(turn.new) + turn.turned + turn.elsewhere,
+            time_wait=turn.time_wait,
+            apart=turn.apart,
             opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, near.look.taken),
-            unnamed=max(0, there - here),
+            unnamed=max(0, turn.unnamed_there - turn.unnamed_here),
         ),
-        least=at_least(look.taken, near.look.taken, rests),
+        least=at_least(look.taken, near.look.taken, turn.rests),
         bracketed=bracketing(ends, views) is not None,
     )
+
+
+def stranded_of(ends: Ends, views: Sequence[View], rows: Sorted, living: Mapping[int, int], turn: Turn) -> Survivors:
+    """Return what the server lacks of the client's connections, after churn is taken off."""
+    look, near = ends.look, views[0]
+    lasting = [living[port] for port in turn.new if all(view.holds((*ends.way, port)) for view in views[1:])]
+    before = [is_before(view.look, look) for view in views]
     stranded = survivors(
         lasting,
         near.table.last_received,
-        lasting if earlier and later else (),
+        lasting if any(before) and not all(before) else (),
         Turnover(
             reverse=len(rows.absent) + rows.closing,
-            time_wait=time_wait,
-            apart=apart,
+            time_wait=turn.time_wait,
+            apart=turn.apart,
             opened=opened_meanwhile(None, ends.client, near.look.taken, look.taken),
-            unnamed=max(0, here - there),
+            unnamed=max(0, turn.unnamed_here - turn.unnamed_there),
         ),
-        least=at_least(near.look.taken, look.taken, rests),
+        least=at_least(near.look.taken, look.taken, turn.rests),
     )
+    return _spared(stranded, ends, rows, turn, fleeting=len(turn.new) - len(lasting))
+
+
+def _spared(stranded: Survivors, ends: Ends, rows: Sorted, turn: Turn, *, fleeting: int) -> Survivors:
+    """Return the stranded ones without those that another reason than a loss explains."""
+    look = ends.look
     if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
         reason = "the server's table shows some of its ports cut, or names for them: they may be there"
         stranded = Survivors(count=0, rows=(), unproven=stranded.unproven | {reason: stranded.count}, because=())
-    if rows.virtual and elsewhere:
+    if rows.virtual and turn.elsewhere:
         reason = f"to {rows.virtual.endpoint}, behind which another server may have them"
-        stranded = replace(stranded, unproven=stranded.unproven | {reason: elsewhere})
+        stranded = replace(stranded, unproven=stranded.unproven | {reason: turn.elsewhere})
     if not ends.rows and not look.covers(ends.server_address):
-        stranded = Survivors(count=0, rows=(), unproven={f"{HALF} of the server": len(new)}, because=())
-    elif fleeting := len(new) - len(lasting):
+        return Survivors(count=0, rows=(), unproven={f"{HALF} of the server": len(turn.new)}, because=())
+    if fleeting:
         reason = "not in every look at the client: opened or closed between them"
         stranded = replace(stranded, unproven=stranded.unproven | {reason: fleeting})
-    return lost, stranded
+    return stranded
 
 
 def _rests(ends: Ends, near: View, rows: Sorted) -> tuple[float, ...]:
@@ -196,35 +234,6 @@ def closed_lately(ends: Ends, near: View, virtual: Virtual | None = None) -> int
     return ends.shown.closed.get(ends.way, 0) + sum(near.closed.get(way, 0) for way in ways)
 
 
-def preceding(ends: Ends, earlier: Sequence[View]) -> set[int]:
-    """Return rows that were there, by their age, when the client was looked at before, and that it did not have."""
-    look, ports, ages = ends.look, ends.look.sockets.remote_port, ends.look.sockets.last_received
-    found: set[int] = set()
-    if ages is None:
-        return found
-    for view in earlier:
-        apart = (seconds_apart(view.look, look) or 0.0) * 1000
-        known = view.sockets.get(ends.way, {})
-        found |= {
-            row for row in ends.rows if (age := ages[row]) is not None and age > apart and ports[row] not in known
-        }
-    return found
-
-
-def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
-    """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
-    now = ends.look.taken
-    between = [look.taken for look in looks if look.taken and now and look.taken.end <= now.start]
-    earlier = [look for look in server.looks if look.taken and any(look.taken.end <= span.start for span in between)]
-    keys = dict(zip(ends.keys(), ends.rows, strict=True)) if earlier else {}
-    return {
-        keys[key]
-        for look in earlier
-        for key, state in zip(look.sockets.keys(), look.sockets.state, strict=True)
-        if state is TcpState.ESTABLISHED and key in keys
-    }
-
-
 def _with(missing: Survivors, leftovers: list[int]) -> Survivors:
     rows = None if missing.rows is None else (*missing.rows, *leftovers)
     return replace(missing, count=missing.count + len(leftovers), rows=rows)
@@ -232,17 +241,6 @@ def _with(missing: Survivors, leftovers: list[int]) -> Survivors:
 
 def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
     return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
-
-
-def _lacked(ends: Ends, ghosts: Survivors, rows: Sorted) -> int:
-    """Return how many ghosts a box lacks. A table that lacks most of the living, too, is cut, or of another path."""
-    if not rows.on_path or ghosts.rows is None:
-        return 0
-    ports = ends.look.sockets.remote_port
-    alive = [(*ends.way, ports[row]) for row, _ in rows.matched]
-    whole = [box for box in rows.on_path if 2 * sum(map(box.carries, alive)) >= len(alive)]
-    keys: Iterable[Key] = ((ends.server_address, ends.server_port, ends.client, ports[row]) for row in ghosts.rows)
-    return sum(any(key not in box.flows for box in whole) for key in keys)
 
 
 def _first_unanswered(near: View, rows: Sorted) -> tuple[float, ...]:

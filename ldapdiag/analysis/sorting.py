@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis import sparing
 from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.boxes import Box
+from ldapdiag.analysis.bracketing import bracketing, is_before
 from ldapdiag.analysis.direction import Ends
-from ldapdiag.analysis.skew import seconds_apart
+from ldapdiag.analysis.lacking import lacked_by
 from ldapdiag.analysis.views import CLOSING, View, Way
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.hosts import Host
-    from ldapdiag.analysis.looks import Look
 
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""
 
 CUT_OR_NAMED = "the server's table shows their port cut, or a name for it (take it with -n, without -A)"
-
-ONE_VISIT = 120.0
-"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
 
 VIRTUAL_SHARE = 0.05
 """A virtual address is believed when at least this share of the client's connections to it end at the server."""
@@ -66,6 +63,10 @@ class Sorted:
     """The boxes whose tables hold connections of this direction."""
     spared: frozenset[int] = frozenset()
     """Ports of rows that another host has open from the same port."""
+    lacked: frozenset[int] = frozenset()
+    """Rows of which a box on the path has no flow, and would have one if they lived."""
+    dead: frozenset[int] = frozenset()
+    """Rows that a box, or unanswered probes, prove dead."""
     proven: set[int] = field(default_factory=set)
     """Absent rows that a box or unanswered probes prove dead, although an earlier look at the client has them."""
 
@@ -89,12 +90,13 @@ def sort_out(
     _sort_unnamed(ends, rows, views[0])
     rows.virtual = match_by_endpoint(ends, rows, views[0])
     rows.on_path = tuple(box for box in boxes if box.whole and any(map(box.carries, ends.keys())))
-    rows.proven = _judge_lately(ends, rows)
+    _find_dead(ends, rows)
+    rows.proven = _judge_lately(rows)
     sparing.spare_carried(ends, rows, boxes, client.host)
     sparing.spare_wavering(ends, rows)
     sparing.spare_strays(ends, rows, strays)
     if not tracked:
-        sparing.spare_hidden(ends, rows, client)
+        sparing.spare_hidden(rows, client)
     sparing.spare_stateless(rows, views[0])
     sparing.spare_half(ends, rows, views[0])
     sparing.spare_unreadable(rows, views[0])
@@ -107,8 +109,8 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
 
     A view that lies wholly before the server's look speaks for what was, not for what is, unless it is the nearest.
     """
-    near, now = views[0], ends.look.taken
-    before = [view for view in views[1:] if now and view.look.taken and view.look.taken.end <= now.start]
+    near = views[0]
+    before = [view for view in views[1:] if is_before(view.look, ends.look)]
     others = [view for view in views[1:] if view not in before]
     row_of, states, ports = near.sockets.get(ends.way, {}), near.table.state, ends.look.sockets.remote_port
     rows = Sorted()
@@ -133,23 +135,6 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
         else:
             rows.closing += 1
     return rows
-
-
-def is_before(one: Look, other: Look) -> bool:
-    """Tell whether a look is known to have been taken before another."""
-    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
-
-
-def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
-    """Return the seconds from the client's look before the server's to that; None unless looks bracket it closely.
-
-    With ages at the server, such looks tell of every connection but the youngest whether its client has it.
-    """
-    look = ends.look
-    earlier = [seconds_apart(view.look, look) or 0.0 for view in views if is_before(view.look, look)]
-    if look.sockets.last_received is None or not earlier or len(earlier) == len(views):
-        return None
-    return min(earlier) if min(earlier) <= ONE_VISIT else None
 
 
 def _let_go_of_young(ends: Ends, rows: Sorted, views: Sequence[View]) -> None:
@@ -220,17 +205,16 @@ def _is_more_than_chance(ends: Ends, pairs: int, dialled: int) -> bool:
     return pairs >= max(VIRTUAL_SHARE, by_chance) * dialled
 
 
-def _judge_lately(ends: Ends, rows: Sorted) -> set[int]:
-    """Take what the client had before the server's look, and has not after it, for absent if a box or probes say so."""
-    if not rows.lately:
-        return set()
-    table = ends.look.sockets
-    keys = dict(zip(ends.rows, ends.keys(), strict=True))
-    dead = {
-        row
-        for row in rows.lately
-        if probes_unanswered(table, row) or any(keys[row] not in box.flows for box in rows.on_path)
-    }
+def _find_dead(ends: Ends, rows: Sorted) -> None:
+    """Find the rows that a box lacks, and those that it or unanswered probes prove dead."""
+    gone = [*rows.absent, *rows.lately, *(row for row, _ in rows.leftover)]
+    rows.lacked = lacked_by(rows.on_path, ends, gone, [row for row, _ in rows.matched])
+    rows.dead = rows.lacked | {row for row in gone if probes_unanswered(ends.look.sockets, row)}
+
+
+def _judge_lately(rows: Sorted) -> set[int]:
+    """Take what the client had before the server's look, and has not after it, for absent if it is proven dead."""
+    dead = set(rows.lately) & rows.dead
     if spared := len(rows.lately) - len(dead):
         reason = "at the client before the server's table was taken and gone after it: may have closed in between"
         rows.unproven[reason] += spared

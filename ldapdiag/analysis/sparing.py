@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.ages import probes_unanswered
 from ldapdiag.analysis.box_settings import IP_FORWARD
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
@@ -25,7 +24,7 @@ def spare_carried(ends: Ends, rows: Sorted, boxes: Iterable[Box], client: str) -
     """Spare rows that a box still holds: they live where the client's table does not look, or are just closing."""
     absent = []
     for row in rows.absent:
-        key = (ends.server_address, ends.server_port, ends.client, ends.look.sockets.remote_port[row])
+        key = ends.key_of(row)
         holders = [box for box in boxes if key in box.flows]
         if any(box.carries(key) for box in holders):
             rows.unproven[
@@ -43,8 +42,7 @@ def spare_wavering(ends: Ends, rows: Sorted) -> None:
     """Spare rows that one telling of the server's table shows and another does not."""
     if not (wavering := ends.look.wavering):
         return
-    keys = dict(zip(ends.rows, ends.keys(), strict=True))
-    steady = [row for row in rows.absent if keys[row] not in wavering]
+    steady = [row for row in rows.absent if ends.key_of(row) not in wavering]
     if spared := len(rows.absent) - len(steady):
         rows.unproven["not in every telling of the server's table: opened or closed while it was taken"] += spared
     rows.absent = steady
@@ -60,7 +58,7 @@ def spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
     rows.absent = kept
 
 
-def spare_hidden(ends: Ends, rows: Sorted, client: Host) -> None:
+def spare_hidden(rows: Sorted, client: Host) -> None:
     """Spare absent rows that may live in a network namespace of the client's machine that could not be read.
 
     Not those that a box, or unanswered probes, prove dead.
@@ -68,12 +66,7 @@ def spare_hidden(ends: Ends, rows: Sorted, client: Host) -> None:
     hidden = hidden_namespaces(client)
     if not (hidden and rows.absent):
         return
-    keys = dict(zip(ends.rows, ends.keys(), strict=True))
-    dead = [
-        row
-        for row in rows.absent
-        if probes_unanswered(ends.look.sockets, row) or any(keys[row] not in box.flows for box in rows.on_path)
-    ]
+    dead = [row for row in rows.absent if row in rows.dead]
     if spared := len(rows.absent) - len(dead):
         rows.unproven[f"{hidden}: they may live there (read it as root, or with --sudo)"] += spared
     rows.absent = dead

@@ -9,7 +9,7 @@ import typer
 
 from ldapdiag.cli import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.options import asks_targets
+from ldapdiag.cli.options import Asked, asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell
 from ldapdiag.errors import LdapdiagError, UsageError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from threading import Event
 
-    from ldapdiag.sources.live import Gathered, Terms
+    from ldapdiag.sources.live import Gathered
 
 
 @asks_targets
@@ -53,7 +53,7 @@ def collect(
             help="Print the same collection as a sh script, for a team that owns a host; its output is evidence.",
         ),
     ] = False,
-    terms: Terms,
+    terms: Asked,
 ) -> None:
     """Take the evidence of both ends home, to be judged elsewhere.
 
@@ -77,7 +77,7 @@ def collect(
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _collect(named: list[str], terms: Terms, stop: Event, output: Path, *, anonymised: bool) -> None:
+def _collect(named: list[str], terms: Asked, stop: Event, output: Path, *, anonymised: bool) -> None:
     from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
@@ -87,8 +87,9 @@ def _collect(named: list[str], terms: Terms, stop: Event, output: Path, *, anony
     if paths:
         raise UsageError(f"{paths[0]}: collect takes targets, not files: what is a file already, diagnose reads")
     archive.ready(output, with_key=anonymised)
+    agreed = terms()
     with reading() as progress:
-        gathered = ask(targets, terms, stop=stop, progress=progress)
+        gathered = ask(targets, agreed, stop=stop, progress=progress)
     if not on_one_screen():
         tell(gathered.gaps)
     if not gathered.pieces:

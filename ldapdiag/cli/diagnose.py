@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -11,7 +12,7 @@ import typer
 
 from ldapdiag.cli import INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.options import asks_targets
+from ldapdiag.cli.options import Asked, asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
 from ldapdiag.errors import LdapdiagError
 
@@ -75,7 +76,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
     ] = False,
-    terms: Terms,
+    terms: Asked,
 ) -> None:
     """Judge what both ends say of their connections: live, or captured.
 
@@ -97,9 +98,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
     """
     try:
-        terms = replace(terms, ldap_ports=frozenset(ldap_port or []))
         with interruptible(evidence or []) as stop:
-            diagnosis = _diagnose(evidence or [], check or [], terms, stop, verbose=verbose)
+            asked = partial(_terms, terms, ldap_port or [])
+            diagnosis = _diagnose(evidence or [], check or [], asked, stop, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)
         _write(diagnosis, form, output, verbose=verbose)
@@ -109,13 +110,18 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
 
 
-def _diagnose(evidence: list[str], ids: list[str], terms: Terms, stop: Event, *, verbose: bool) -> Diagnosis:
+def _terms(asked: Asked, ldap_ports: list[int]) -> Terms:
+    return replace(asked(), ldap_ports=frozenset(ldap_ports))
+
+
+def _diagnose(evidence: list[str], ids: list[str], asked: Asked, stop: Event, *, verbose: bool) -> Diagnosis:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
 
     checks = chosen(installed_checks(), ids)
+    terms = asked()
     with reading() as progress:
         bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress, stop=stop)
     if not bundle.facts:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from functools import wraps
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ldapdiag.cli.binding import binding_of
-from ldapdiag.cli.output import complain
-from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ldapdiag.sources.live import Terms
 
 BindDn = Annotated[
@@ -66,6 +63,10 @@ Apart = Annotated[
 ]
 
 
+Asked = Callable[[], "Terms"]
+"""Tells on which terms targets are to be asked; it may ask for a password first."""
+
+
 def terms_of(  # noqa: PLR0913  one parameter per option
     *,
     bind_dn: BindDn = None,
@@ -97,16 +98,12 @@ def terms_of(  # noqa: PLR0913  one parameter per option
 
 
 def asks_targets(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options above. It receives what they amount to as `terms`, and declares nothing of them."""
+    """Give a command the options above; it receives what they amount to as `terms: Asked`."""
     own, asking = inspect.signature(command), inspect.signature(terms_of)
 
     @wraps(command)
     def with_terms(**given: Any) -> None:  # noqa: ANN401  whatever the command line holds
-        try:
-            terms = terms_of(**{name: given.pop(name) for name in asking.parameters})
-        except LdapdiagError as error:
-            complain(error)
-            raise typer.Exit(2) from None
+        terms = partial(terms_of, **{name: given.pop(name) for name in asking.parameters})
         command(**given, terms=terms)
 
     hints = _hints(command) | _hints(terms_of)
@@ -123,6 +120,6 @@ def asks_targets(command: Callable[..., None]) -> Callable[..., None]:
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the annotations of a function's parameters; Terms is imported for type checkers alone."""
-    known = function.__globals__ | {"Terms": Any}
+    known = function.__globals__ | {"Terms": object}
     hints = get_type_hints(function, globalns=known, include_extras=True)
     return {name: hint for name, hint in hints.items() if name not in {"terms", "return"}}

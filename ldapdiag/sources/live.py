@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.analysis.hosts import own_addresses
 from ldapdiag.analysis.listeners import served_ports
+from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.ldap.binding import Binding
 from ldapdiag.sources.reading import facts_of
+from ldapdiag.sources.targets import Local
 
 if TYPE_CHECKING:
     import threading
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.progress import Progress
 
+HERE = Local().told
 MOST_AT_ONCE = 64
 TICK = 0.05
 """Seconds between two looks at whether the operator wants to stop."""
@@ -88,15 +91,11 @@ class Said:
         return any(served_ports(fact, ports) for fact in self.facts if isinstance(fact, SocketTable))
 
     def folder_of(self, address: str) -> str | None:
-        """Return the folder of the host here that has this address."""
-        return next(
-            (
-                fact.origin.folder
-                for fact in self.facts
-                if isinstance(fact, HostDescription) and address in fact.addresses
-            ),
-            None,
-        )
+        """Return the folder of the host here that has this address; a loopback one is this host's, as we dialled it."""
+        if is_loopback(address):
+            return self.folder if self.party.target == HERE else None
+        told = (fact for fact in self.facts if isinstance(fact, HostDescription))
+        return next((fact.origin.folder for fact in told if address in own_addresses(fact)), None)
 
     @property
     def folder(self) -> str:

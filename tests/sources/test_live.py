@@ -132,6 +132,15 @@ def test_a_directory_on_an_unknown_host_is_a_host_of_its_own() -> None:
     assert {piece.folder for piece in gathered.pieces} == {"ldap", "ds1.example.com"}
 
 
+def test_what_answers_on_a_loopback_address_is_of_this_host_alone() -> None:
+    """Every host has 127.0.0.1; a tunnel ends there, too."""
+    directory, other = Party("localhost", "dn: cn=monitor\n", peer="127.0.0.1"), told("m", "1", "127.0.0.1")
+    assert {piece.folder for piece in looked(directory, Party("app1", DIALS, other)).pieces} == {"localhost", "app1"}
+    here = Party("vm", SERVES, other)
+    here.target = "local:"
+    assert {piece.folder for piece in looked(directory, here).pieces} == {"vm"}
+
+
 class Container(Party):
     """A host on which a network namespace was found."""
 

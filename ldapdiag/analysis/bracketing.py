@@ -1,0 +1,65 @@
+"""Bracketing: what looks before and after another host's look prove (DESIGN, pairing, 4: client, server, client)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.skew import seconds_apart
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.analysis.direction import Ends
+    from ldapdiag.analysis.hosts import Host
+    from ldapdiag.analysis.looks import Look
+    from ldapdiag.analysis.views import View
+
+ONE_VISIT = 120.0
+"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
+
+
+def is_before(one: Look, other: Look) -> bool:
+    """Tell whether a look is known to have been taken before another."""
+    return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
+
+
+def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
+    """Return the seconds from the client's look before the server's to that; None unless looks bracket it closely.
+
+    With ages at the server, such looks tell of every connection but the youngest whether its client has it.
+    """
+    look = ends.look
+    earlier = [seconds_apart(view.look, look) or 0.0 for view in views if is_before(view.look, look)]
+    if look.sockets.last_received is None or not earlier or len(earlier) == len(views):
+        return None
+    return min(earlier) if min(earlier) <= ONE_VISIT else None
+
+
+def preceding(ends: Ends, views: Sequence[View]) -> set[int]:
+    """Return rows that were there, by their age, when the client was looked at before, and that it did not have.
+
+    What it had closed by then, and still retransmitted the end of, it did not have.
+    """
+    look, ports, ages = ends.look, ends.look.sockets.remote_port, ends.look.sockets.last_received
+    found: set[int] = set()
+    for view in views:
+        if ages is None or not is_before(view.look, look):
+            continue
+        apart = (seconds_apart(view.look, look) or 0.0) * 1000
+        had = {port for port, row in view.sockets.get(ends.way, {}).items() if not view.retransmits_its_end(row)}
+        found |= {row for row in ends.rows if ports[row] not in had and (age := ages[row]) is not None and age > apart}
+    return found
+
+
+def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
+    """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
+    between = [look for look in looks if is_before(look, ends.look)]
+    earlier = [look for look in server.looks if any(is_before(look, one) for one in between)]
+    row_of = {ends.key_of(row): row for row in ends.rows} if earlier else {}
+    return {
+        row_of[key]
+        for look in earlier
+        for key, state in zip(look.sockets.keys(), look.sockets.state, strict=True)
+        if state is TcpState.ESTABLISHED and key in row_of
+    }
