@@ -36,6 +36,20 @@ def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
     return min(earlier) if min(earlier) <= ONE_VISIT else None
 
 
+def judged_by_looks(ends: Ends, server: Host, views: Sequence[View]) -> bool:
+    """Tell whether looks alone are to prove what is missing, and no count of those that come and go.
+
+    Such counts do not see connections that are aborted: these leave no TIME-WAIT.
+    """
+    if bracketing(ends, views) is not None:
+        return True
+    before = [is_before(view.look, ends.look) for view in views]
+    twice = any(
+        is_before(look, view.look) for look in server.looks for view in views if is_before(view.look, ends.look)
+    )
+    return twice and not all(before)
+
+
 def preceding(ends: Ends, views: Sequence[View]) -> set[int]:
     """Return rows that were there, by their age, when the client was looked at before, and that it did not have.
 
@@ -56,10 +70,21 @@ def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
     """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
     between = [look for look in looks if is_before(look, ends.look)]
     earlier = [look for look in server.looks if any(is_before(look, one) for one in between)]
-    row_of = {ends.key_of(row): row for row in ends.rows} if earlier else {}
+    if not earlier:
+        return set()
+    row_of = {ends.key_of(row): row for row in ends.rows}
     return {
         row_of[key]
         for look in earlier
-        for key, state in zip(look.sockets.keys(), look.sockets.state, strict=True)
-        if state is TcpState.ESTABLISHED and key in row_of
+        for row, (key, state) in enumerate(zip(look.sockets.keys(), look.sockets.state, strict=True))
+        if state is TcpState.ESTABLISHED and key in row_of and is_same(look, row, ends.look, row_of[key])
     }
+
+
+def is_same(one: Look, row: int, other: Look, its_row: int) -> bool:
+    """Tell whether rows of one key are one socket, by cookie, then inode, else by belief: a port may be used again."""
+    for name in ("cookie", "inode"):
+        numbers, others = getattr(one.sockets, name), getattr(other.sockets, name)
+        if numbers and others and numbers[row] and others[its_row]:
+            return bool(numbers[row] == others[its_row])
+    return True

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.ages import seconds
 from ldapdiag.analysis.through_box import follow
 from ldapdiag.evidence.flows import Relay
 
@@ -30,12 +31,31 @@ def is_end_too(ends: Ends, box: Box, client: Client) -> bool:
     return any(ends.way in view.sockets for view in client.views) or any(own_flows)
 
 
-def taken_apart(ends: Ends, box: Box, clients: Sequence[Client]) -> tuple[Ends, Followed]:
-    """Return the connections that are the host's own, and what became of those that it translates."""
+def taken_apart(ends: Ends, box: Box, client: Client, clients: Sequence[Client]) -> tuple[Ends, Followed]:
+    """Return the connections that are the host's own, and what became of those that it translates.
+
+    Its own may be given another port, too. What was opened after its flows were listed may be either.
+    """
     flows = {row: box.flows.get(ends.key_of(row)) for row in ends.rows}
-    inner = [row for row, flow in flows.items() if flow is not None and flow.client[0] != ends.client]
+    inner = [row for row, flow in flows.items() if flow is not None and flow.client[:2] != ends.key_of(row)[2:]]
     own = [row for row in ends.rows if row not in set(inner)]
-    return replace(ends, rows=own), follow(replace(ends, rows=inner), box, clients, None)
+    doubtful = [row for row in own if flows[row] is None and _may_be_newer(box, ends, client, row)]
+    followed = follow(replace(ends, rows=inner), box, clients, None)
+    if doubtful:
+        followed.unproven[f"opened since {box.host} told its flows: whose they are is not known"] += len(doubtful)
+    return replace(ends, rows=[row for row in own if row not in set(doubtful)]), followed
+
+
+def _may_be_newer(box: Box, ends: Ends, client: Client, row: int) -> bool:
+    """Tell whether a connection of which the host has no socket may have been opened after its flows were listed."""
+    port = ends.look.sockets.remote_port[row]
+    if any(port in view.sockets.get(ends.way, {}) for view in client.views):
+        return False
+    moment = box.nearest(ends.look.taken)
+    age = seconds(ends.look.sockets.last_received, row)
+    if moment is None or ends.look.taken is None:
+        return False
+    return age is None or age <= ends.look.taken.seconds_apart(moment)
 
 
 def together(own: Direction, inner: Followed, box: Box) -> Direction:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.ages import idle_seconds, probes_unanswered, seconds
-from ldapdiag.analysis.bracketing import bracketing, is_before, persistent, preceding
+from ldapdiag.analysis.bracketing import is_before, judged_by_looks, persistent, preceding
 from ldapdiag.analysis.direction import Direction, Ends, Join, PathKind
 from ldapdiag.analysis.skew import Survivors, Turnover, at_least, neighbours, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.sorting import Sorted, Virtual, sort_out
@@ -47,7 +47,7 @@ def join(
     living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
     turn = turn_of(ends, near, rows, living)
     stranded = stranded_of(ends, views, rows, living, turn)
-    lost = lost_of(ends, server, views, rows, turn)
+    lost = lost_of(ends, server, views, rows, turn, told=client.host.description is not None)
     lost = _without_inner(lost, client.host.host, sum(port not in rows.spared for port in inner))
     ghosts = _with(lost, [row for row, _ in rows.leftover])
     past = told_by(client.host)
@@ -153,8 +153,13 @@ def turn_of(ends: Ends, near: View, rows: Sorted, living: Mapping[int, int]) -> 
     )
 
 
-def lost_of(ends: Ends, server: Host, views: Sequence[View], rows: Sorted, turn: Turn) -> Survivors:
-    """Return what the client lacks of the server's rows, after churn is taken off."""
+def lost_of(
+    ends: Ends, server: Host, views: Sequence[View], rows: Sorted, turn: Turn, *, told: bool = False
+) -> Survivors:
+    """Return what the client lacks of the server's rows, after churn is taken off.
+
+    `told`: the client's host was asked by ldapdiag itself, which then looks before and after, if nobody stops it.
+    """
     look, near = ends.look, views[0]
     seen = persistent(ends, server, [view.look for view in views]) | preceding(ends, views) if rows.absent else set()
     return survivors(
@@ -169,7 +174,7 @@ def lost_of(ends: Ends, server: Host, views: Sequence[View], rows: Sorted, turn:
             unnamed=max(0, turn.unnamed_there - turn.unnamed_here),
         ),
         least=at_least(look.taken, near.look.taken, turn.rests),
-        bracketed=bracketing(ends, views) is not None,
+        bracketed=told or judged_by_looks(ends, server, views),
     )
 
 

@@ -109,7 +109,7 @@ def _of_gateway(
     ends: Ends, server: Host, client: Client, clients: Clients, boxes: tuple[Box, ...], box: Box
 ) -> Direction:
     """Join the connections of a host that translates for its containers: its own by its table, theirs by its flows."""
-    own, inner = gateway.taken_apart(ends, box, clients.all)
+    own, inner = gateway.taken_apart(ends, box, client, clients.all)
     followed = inner.hosts | {client.host.host}
     stray = frozenset(port for port, hosts in clients.astray(ends).items() if not hosts <= followed)
     joined = join(own, server, client, boxes, stray, clients.shared(own, server))

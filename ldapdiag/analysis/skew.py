@@ -199,10 +199,10 @@ def _beyond(least: float) -> str:
 def at_least(here: Span | None, there: Span | None, living: Iterable[float]) -> float:
     """Return from which age on, in seconds, a row is old enough not to have closed between the table here and there.
 
-    Any age, if the other table was taken first. Else one that no living connection reaches: those that are closed for
+    Any age, if the other table was taken before. Else one that no living connection reaches: those that are closed for
     having rested are hardly older than the oldest that are not yet.
     """
-    if here is None or there is None or there.start <= here.end:
+    if here is None or there is None or there.end <= here.start:
         return 0.0
     return 2 * max((SHORTEST_REST, *living))
 

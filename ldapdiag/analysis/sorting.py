@@ -170,16 +170,22 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     ways: list[Way] = []
     for way in sorted(found, key=lambda way: (-len(found[way]), way)):
         pairs = [(row, there) for row, there in found[way] if ends.look.sockets.remote_port[row] in wanted]
-        few = len(pairs) < min(VIRTUAL_PAIRS, len(wanted))
-        if few and (rows.matched or way[1] not in {*LDAP_PORTS, ends.server_port}):
+        if not pairs or not _is_more_than_chance(ends, len(pairs), len(near.established(way))):
             continue
-        if pairs and _is_more_than_chance(ends, len(pairs), len(near.established(way))):
+        few, is_ldap = len(pairs) < min(VIRTUAL_PAIRS, len(wanted)), way[1] in {*LDAP_PORTS, ends.server_port}
+        if not few or (is_ldap and not rows.matched):
             ways.append(way)
             rows.matched.extend(pairs)
-            wanted = {port: row for port, row in wanted.items() if row not in dict(pairs)}
+        elif way[0] != ends.server_address and (is_ldap or len(pairs) > 1):
+            rows.unproven[f"open from the same ports towards {endpoint(*way[:2])}, which may lead here"] += len(pairs)
+        else:
+            continue  # another service
+        wanted = {port: row for port, row in wanted.items() if row not in dict(pairs)}
+    absent, rows.absent = len(rows.absent), list(wanted.values())
     if not ways:
         return None
-    matched, rows.absent = len(rows.absent) - len(wanted), list(wanted.values())
+    spared = sum(count for reason, count in rows.unproven.items() if reason.endswith("which may lead here"))
+    matched = absent - len(wanted) - spared
     count = sum(len(near.established(way)) for way in ways)
     return Virtual(" and ".join(endpoint(*way[:2]) for way in ways), tuple(ways), count, matched)
 

@@ -53,6 +53,7 @@ class ClientHost:
     """The earliest that it may have booted."""
     resets: int | None = None
     """Resets received since it booted, at least."""
+    resets_at_most: int | None = None
     given_up: int | None = None
     """Connections it has ended alone since then, because nobody answered or by a reset of its own."""
 
@@ -72,7 +73,8 @@ def style_of(direction: Direction) -> Style:
         return Style.SILENT_DROP
     if ghosts and resets and not alone:
         return Style.RESET_TO_CLIENT
-    if direction.probing or (ghosts and alone and not resets):
+    few_resets = host.resets_at_most is not None and host.resets_at_most < ghosts
+    if direction.probing or (ghosts and alone and few_resets):
         return Style.SILENT_DROP
     return Style.UNKNOWN
 
@@ -80,14 +82,22 @@ def style_of(direction: Direction) -> Style:
 def told_by(host: Host) -> ClientHost:
     """Return what a client's host tells of its past."""
     counted = host.counters.values if host.counters else {}
-    return ClientHost(booted=booted_at(host), resets=received_resets(counted), given_up=given_up(counted))
+    return ClientHost(
+        booted=booted_at(host),
+        resets=received_resets(counted),
+        resets_at_most=counted.get(RESETS),
+        given_up=given_up(counted),
+    )
 
 
 NOTHING_TOLD = ClientHost()
 
 
 def received_resets(counters: Mapping[str, int]) -> int | None:
-    """Return how many resets a host has received at least; None when that is not among its counters."""
+    """Return how many resets a host has received at least; None when that is not among its counters.
+
+    Not all that it has given up were counted as resets: those whose end was sent already were not.
+    """
     if RESETS not in counters:
         return None
     return max(0, counters[RESETS] - sum(counters.get(name, 0) for name in GIVEN_UP))

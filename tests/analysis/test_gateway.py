@@ -64,3 +64,30 @@ def test_without_a_word_on_machines_a_containers_address_is_anybodys() -> None:
     direction = site(conntrack(own=2, inner=4), described=False)
     assert (direction.ghosts, direction.matched) == (3, 2)
     assert sum(direction.unproven.values()) == 4
+
+
+def test_what_was_opened_since_the_flows_were_listed_may_be_a_containers() -> None:
+    """Forty connections a second of a container come and go; the host told its flows four seconds ago."""
+    old = conntrack(own=2, inner=1)
+    direction = site(replace(old, origin=facts.origin("app1", "conntrack.txt", taken=-700)))
+    assert direction.ghosts == 0
+    assert sum(direction.unproven.values()) == 6
+
+
+def test_the_hosts_own_connections_may_be_given_another_port() -> None:
+    own = [(APP1, 41000 + number, LDAP, 389) for number in range(3)]
+    seen = [(LDAP, 389, APP1, 40000 + number) for number in range(3)]
+    flows = FlowTable(
+        origin=facts.origin("app1", "conntrack.txt", taken=0),
+        client=[*own, (INNER, 33000, LDAP, 389)],
+        server=[*seen, (LDAP, 389, APP1, 50000)],
+        state=["ESTABLISHED"] * 4,
+        seconds_left=[300] * 4,
+    )
+    at_ldap = table(
+        [listening(), *at_server(3, last_received=IDLE_MS)], columns=("receive_queue", "last_received"), taken=1
+    )
+    about = facts.description(addresses=frozenset({APP1}), namespaces_unread=0)
+    app1 = facts.host("app1", table(at_client(3, first=41000), "app1", taken=0), description=about)
+    (direction, *_) = pair(facts.server(), (facts.host("ldap", at_ldap), app1), (flows,)).directions
+    assert (direction.ghosts, direction.matched) == (0, 3)

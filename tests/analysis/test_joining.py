@@ -379,3 +379,31 @@ class TestPortsThatWereCut:
         found = {one.client: one for one in paired(server, client, flows=(flow,)).directions}[nat]
         assert (str(found.join), found.matched, found.ghosts) == ("box-table", 1, 0)
         assert sum(found.unproven.values()) == 1
+
+
+class TestFewOverAVirtualAddress:
+    """Living connections over a virtual address, too few to be told from chance, beside dead ones."""
+
+    @pytest.mark.parametrize(
+        ("dialled", "port", "few", "ghosts"),
+        [("10.77.100.1", 389, 2, 3), ("10.77.100.1", 389, 1, 4), ("10.77.100.1", 1389, 2, 3), (LDAP, 8443, 2, 5)],
+    )
+    def test_are_not_claimed(self, dialled: str, port: int, few: int, ghosts: int) -> None:
+        direct = at_client(5)
+        virtual = [row(f"{APP1}:{50000 + number}", f"{dialled}:{port}") for number in range(few)]
+        server = table([*at_server(5), *at_server(5, first=50000)], shows_time_wait=True)
+        direction = joined(server, table([*direct, *virtual], "app1", shows_time_wait=True))
+        assert (direction.ghosts, direction.matched) == (ghosts, 5)
+        assert sum(direction.unproven.values()) == 5 - ghosts
+
+
+class TestPortsUsedAgain:
+    def test_another_socket_on_the_same_port_has_not_lasted(self) -> None:
+        def server(cookie: int, taken: float) -> Any:
+            return table([*at_server(1, cookie=1), *at_server(1, first=50000, cookie=cookie)], taken=taken)
+
+        near = [table(at_client(1), "app1", taken=taken) for taken in (2, 4)]
+        for cookie, ghosts in ((7, 1), (8, 0)):
+            ldap = facts.host("ldap", server(7, 1), server(cookie, 3))
+            (direction,) = paired(ldap, facts.host("app1", *near)).directions
+            assert direction.ghosts == ghosts
