@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 
 from command import INCIDENT, LDAPDIAG, LOGIN, diagnose, ldapdiag
 from ldapdiag.catalogue import installed_checks
+from ldapdiag.cli.interruptible import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +93,11 @@ class TestExitCodes:
 
     def test_2_when_collect_is_given_files_or_no_output(self, tmp_path: Path) -> None:
         assert ldapdiag("collect", "local:").code == 2
+        ran = ldapdiag("collect", "ssh://ds1/etc/dirsrv/slapd-x/dse.ldif", "--output", str(tmp_path / "x.tar.gz"))
+        assert ran.code == 2
+        assert "collect takes hosts" in ran.complaints[0]
+        assert "copy the file itself" in ran.complaints[0]
+        assert not list(tmp_path.iterdir())
         ran = ldapdiag("collect", str(INCIDENT), "--output", str(tmp_path / "x.tar.gz"))
         assert (ran.code, ran.out) == (2, b"")
         assert "targets, not files" in ran.complaints[0]
@@ -227,6 +234,26 @@ def ctrl_c() -> Iterator[None]:
 
 
 class TestInterruption:
+    @pytest.mark.usefixtures("ctrl_c")
+    def test_while_targets_are_asked_the_first_one_sets_the_event_and_the_second_one_is_as_before(
+        self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sys, "stderr", None)  # it may be in the middle of a write
+        with interruptible(["ssh://app1"]) as stop:
+            assert not stop.is_set()
+            signal.raise_signal(signal.SIGINT)
+            assert stop.is_set()
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        assert capfd.readouterr().err.splitlines() == [
+            "ldapdiag: stopping, and keeping what there is; Ctrl-C again ends it at once"
+        ]
+
+    @pytest.mark.usefixtures("ctrl_c")
+    def test_while_files_are_read_it_just_ends(self) -> None:
+        with pytest.raises(KeyboardInterrupt), interruptible([str(INCIDENT)]):
+            signal.raise_signal(signal.SIGINT)
+
     @pytest.mark.usefixtures("ctrl_c")
     def test_is_one_line_and_130(self) -> None:
         reader, writer = os.pipe()

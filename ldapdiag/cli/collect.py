@@ -81,11 +81,13 @@ def _collect(named: list[str], terms: Asked, stop: Event, output: Path, *, anony
     from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
-    from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415
+    from ldapdiag.sources.targets import Remote, sorted_out  # noqa: PLC0415
 
     targets, paths = sorted_out(named)
     if paths:
         raise UsageError(f"{paths[0]}: collect takes targets, not files: what is a file already, diagnose reads")
+    if files := [target.told for target in targets if isinstance(target, Remote) and target.path]:
+        raise UsageError(f"{files[0]}: collect takes hosts, whose secrets it leaves out; copy the file itself (scp)")
     archive.ready(output, with_key=anonymised)
     agreed = terms()
     with reading() as progress:

@@ -47,7 +47,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         typer.Argument(
             metavar="EVIDENCE",
             help="Files, folders, captures; - is standard input. Or, live: ldap://HOST, ldaps://HOST, ldapi://%2FPATH, "
-            "ssh://HOST, netns:NAME, local: (this host, which is what no EVIDENCE means).",
+            "ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, which is what no EVIDENCE "
+            "means).",
             show_default=False,
         ),
     ] = None,

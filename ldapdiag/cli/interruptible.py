@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+STDERR = 2
+MESSAGE = b"ldapdiag: stopping, and keeping what there is; Ctrl-C again ends it at once\n"
 
 
 @contextmanager
@@ -27,7 +30,8 @@ def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
     def first(*_: object) -> None:
         stop.set()
         signal.signal(signal.SIGINT, before)
-        sys.stderr.write("ldapdiag: stopping; Ctrl-C again to drop what was gathered\n")
+        with suppress(OSError):
+            os.write(STDERR, MESSAGE)  # a stream may be in the middle of a write, and refuses another from a handler
 
     signal.signal(signal.SIGINT, first)
     try:

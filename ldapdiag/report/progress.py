@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from math import ceil
 from typing import TYPE_CHECKING
 
 from ldapdiag.report.encodable import make_encodable
@@ -27,7 +28,7 @@ class Silent:
     def __call__(self, path: str) -> None:
         """Say nothing of a file."""
 
-    def answered(self, target: str, told: str, seconds: float) -> None:
+    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
         """Say nothing of an answer."""
 
     def failed(self, gap: Gap) -> None:
@@ -48,17 +49,21 @@ class Watched:
         """Show the file that is read."""
         self._now(f"reading {path}")
 
-    def answered(self, target: str, told: str, seconds: float) -> None:
-        """Leave a line on what a target said."""
-        self._line(target, f"✔ {told}", f"{seconds:.1f} s")
+    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
+        """Leave a line on what a target said, and behind it the first that it did not."""
+        lacking = ""
+        if gap:
+            of = "" if gap.target == target else f"{gap.target}: "
+            lacking = f"; but {of}{gap.reason}{_advice(gap)}"
+        self._line(target, f"✔ {told}", f"{seconds:.1f} s{lacking}")
 
     def failed(self, gap: Gap) -> None:
-        """Leave a line on what could not be had, and what to try."""
-        self._line(gap.target, f"✘ {gap.reason}{f'. {gap.how}' if gap.how else ''}", "")
+        """Leave a line on why a target said nothing, and what to try."""
+        self._line(gap.target, f"✘ {gap.reason}{_advice(gap)}", "")
 
     def waiting(self, seconds: float) -> None:
         """Show for how long nothing will happen."""
-        self._now(f"second look in {seconds:.0f} s")
+        self._now(f"second look in {ceil(seconds)} s")
 
     def _now(self, text: str) -> None:
         from rich.text import Text  # noqa: PLC0415  import late
@@ -68,7 +73,12 @@ class Watched:
     def _line(self, target: str, told: str, aside: str) -> None:
         from rich.text import Text  # noqa: PLC0415  import late
 
-        self.console.print(Text(f"{neutral(target):{WIDTH}} {neutral(told)}  {aside}".rstrip()), soft_wrap=True)
+        line = f"{neutral(target):{WIDTH}} {neutral(told)}  {neutral(aside)}".rstrip()
+        self.console.print(Text(line), soft_wrap=True)
+
+
+def _advice(gap: Gap) -> str:
+    return f". {gap.how}" if gap.how else ""
 
 
 @contextmanager

@@ -6,7 +6,6 @@ connection ends with an unbind. What a server refuses, hides or leaves unanswere
 
 from __future__ import annotations
 
-import threading
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,20 +19,11 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
+from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.ldap import questions
-from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
-from ldapdiag.sources.ldap.connecting import (
-    Patience,
-    Place,
-    Trust,
-    Unanswered,
-    connect,
-    place_of,
-    receive,
-    secure,
-    without_user,
-)
+from ldapdiag.sources.ldap.binding import Mechanism, StartTls
+from ldapdiag.sources.ldap.connecting import Patience, Trust, Unanswered, connect, receive, secure
 from ldapdiag.sources.ldap.entries import ENTRY, REFERENCE, Damaged, Sheet, operation_of, size_of
 from ldapdiag.sources.ldap.result_codes import NOT_SHOWN, SUCCESS, bind_refused, list_cut, search_refused
 
@@ -45,11 +35,12 @@ with warnings.catch_warnings():
 
 if TYPE_CHECKING:
     import socket
+    import threading
 
-    from ldapdiag.evidence.family import Family, ServerIdentity
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.sources.ldap.binding import Binding
+    from ldapdiag.sources.ldap.place import Place
     from ldapdiag.sources.ldap.questions import Question
-
-__all__ = ["Answers", "Binding", "Mechanism", "StartTls", "ask"]
 
 START_TLS = "1.3.6.1.4.1.1466.20037"
 WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3"
@@ -73,17 +64,24 @@ class Answers:
     gaps: tuple[Gap, ...] = ()
     peer: str | None = None
     """The address we connected to; None for a local socket, or when there was no connection."""
-    ours: tuple[str, int] | None = None
-    """Our own end of that connection: no client of the incident."""
-    identity: ServerIdentity | None = None
 
 
-def ask(url: str, binding: Binding, *, folder: str, seconds: int, stop: threading.Event) -> Answers:
+def ask(
+    place: Place,
+    told: str,
+    binding: Binding,
+    *,
+    folder: str,
+    seconds: int,
+    stop: threading.Event,
+    budget: Budget | None = None,
+) -> Answers:
     """Ask a directory all that its product is asked, for at most `seconds`; `stop` ends it sooner.
 
+    `told` is what to call it; what it says is taken out of a budget that others may share.
     Never raises for what a server does: each trouble is a gap, and what was answered before it stays.
     """
-    session = _Session(url, binding, Patience(seconds, stop))
+    session = _Session(place, told, binding, Patience(seconds, stop), budget or Budget(RUN_BYTES))
     try:
         session.converse()
     except Unanswered as trouble:
@@ -103,10 +101,11 @@ def ask(url: str, binding: Binding, *, folder: str, seconds: int, stop: threadin
 class _Strategy(SyncStrategy):
     """ldap3's own way to send and to wait, on a socket of ours, with the entries of a search taken out."""
 
-    def __init__(self, connection: ldap3.Connection, sock: socket.socket, patience: Patience) -> None:
+    def __init__(self, connection: ldap3.Connection, sock: socket.socket, patience: Patience, budget: Budget) -> None:
         super().__init__(connection)
         self.sock = sock
         self.patience = patience
+        self.budget = budget
         self.buffer = bytearray()
         self.received = 0
         self.sheet = Sheet()
@@ -139,6 +138,8 @@ class _Strategy(SyncStrategy):
             if not chunk:
                 raise Unanswered("the server closed the connection before it had answered", SEE_ITS_SOCKETS)
             self.received += len(chunk)
+            if not self.budget.take(len(chunk)):
+                raise Unanswered(f"all that is asked says more than {RUN_BYTES >> 30} GiB", "ask fewer at once")
             self.buffer += chunk
             if self.buffer.startswith(TLS_ALERT):
                 raise Unanswered("this port speaks TLS", "write ldaps:// and its port")
@@ -150,26 +151,28 @@ class _Strategy(SyncStrategy):
 class _Session:
     """One connection, what is asked over it, and what came of that."""
 
-    def __init__(self, url: str, binding: Binding, patience: Patience) -> None:
-        self.url = url
+    def __init__(self, place: Place, told: str, binding: Binding, patience: Patience, budget: Budget) -> None:
+        self.place = place
+        self.told = told
         self.binding = binding
         self.patience = patience
+        self.budget = budget
         self.sheets: dict[str, Sheet] = {}
         self.taken: dict[str, Span] = {}
         self.gaps: list[Gap] = []
         self.peer: str | None = None
         self.ours: tuple[str, int] | None = None
+        """Our own end of the connection: no client of the incident."""
         self.account = binding.dn
-        self.identity: ServerIdentity | None = None
         self.sock: socket.socket | None = None
         self.connection: ldap3.Connection | None = None
 
     def gap(self, reason: str, how: str | None = None) -> None:
-        self.gaps.append(Gap(target=without_user(self.url), reason=reason, how=how))
+        self.gaps.append(Gap(target=self.told, reason=reason, how=how))
 
     def converse(self) -> None:
         """Connect, bind, and ask; Unanswered ends it."""
-        place = place_of(self.url)
+        place = self.place
         self.sock = connect(place, self.patience)
         self._note_ends()
         if place.scheme == "ldaps":
@@ -203,7 +206,7 @@ class _Session:
 
     def answers(self, folder: str) -> Answers:
         pieces = tuple(self._piece(file, folder) for file, sheet in self.sheets.items() if sheet.entries)
-        return Answers(pieces=pieces, gaps=tuple(self.gaps), peer=self.peer, ours=self.ours, identity=self.identity)
+        return Answers(pieces=pieces, gaps=tuple(self.gaps), peer=self.peer)
 
     @property
     def _trust(self) -> Trust:
@@ -244,7 +247,7 @@ class _Session:
             **how,
         )
         assert self.sock is not None  # noqa: S101  for mypy: just connected
-        strategy = _Strategy(connection, self.sock, self.patience)
+        strategy = _Strategy(connection, self.sock, self.patience, self.budget)
         connection.strategy = strategy
         connection.open, connection.send = strategy.open, strategy.send
         connection.get_response, connection.post_send_search = strategy.get_response, strategy.post_send_search
@@ -293,13 +296,13 @@ class _Session:
         return next((entry.attributes for entry in read), {})
 
     def _product(self, root: questions.RootDse) -> Family:
-        self.identity = questions.product_of(root)
-        if self.identity is None:
+        identity = questions.product_of(root)
+        if identity is None:
             raise Unanswered(
                 "its root DSE names no product we know, so there is nothing to ask it",
                 "let this account read the root DSE (vendorVersion), or name files with what its cn=monitor shows",
             )
-        return self.identity.family
+        return identity.family
 
     def _learn_account(self, connection: ldap3.Connection) -> None:
         """Ask who we are: the DN a mechanism gave us, which the server lists among its connections."""
@@ -358,10 +361,10 @@ class _Session:
         return Piece(
             path=f"{folder.rpartition('/')[2]}/{file}",
             folder=folder,
-            told=f"{self.url} ({file})",
+            told=f"{self.told} ({file})",
             open=partial(BytesIO, text),
             taken=self.taken.get(file),
-            asked=f"LDAP searches for {file.removesuffix('.ldif')} at {self.url}",
+            asked=f"LDAP searches for {file.removesuffix('.ldif')} at {self.told}",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import UnsupportedOperation
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from ldapdiag.evidence.sniff import FORMATS
 from ldapdiag.sources.capture import Piece, find, legible, unreadable
 from ldapdiag.sources.progress import SILENCE
 from ldapdiag.sources.reading import Read, read
-from ldapdiag.sources.targets import sorted_out
+from ldapdiag.sources.targets import Directory, sorted_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,8 +68,13 @@ def gather(
         facts=tuple(basket.facts),
         gaps=tuple(basket.gaps),
         passed_over=tuple(basket.passed_over),
-        ldap_ports=frozenset(ldap_ports),
+        ldap_ports=frozenset(ldap_ports) | named_ports(targets),
     )
+
+
+def named_ports(targets: Iterable[Target]) -> frozenset[int]:
+    """Return the ports of the directories that were named: whoever listens there serves LDAP."""
+    return frozenset(target.place.port for target in targets if isinstance(target, Directory) and target.place.port)
 
 
 def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress: Progress) -> Gathered:
@@ -78,6 +83,7 @@ def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress
     from ldapdiag.sources.parties import parties_of  # noqa: PLC0415
 
     terms = terms or Terms()
+    terms = replace(terms, ldap_ports=terms.ldap_ports | named_ports(targets))
     return look_live(parties_of(targets, terms, stop), terms, stop=stop, progress=progress)
 
 

@@ -165,10 +165,11 @@ def _first(said: Said, progress: Progress) -> None:
     _take(said, said.party.first())
     for piece in said.pieces:
         said.facts.extend(facts_of(piece))
-    for gap in said.gaps:
-        progress.failed(gap)
+    gap = next(iter(said.gaps), None)
     if said.pieces:
-        progress.answered(said.party.target, said.told, time.monotonic() - started)
+        progress.answered(said.party.target, said.told, time.monotonic() - started, gap)
+    elif gap is not None:
+        progress.failed(replace(gap, target=said.party.target))
 
 
 def _again(said: Said) -> None:

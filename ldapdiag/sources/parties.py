@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources import sockets
+from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.directory import Answers, ask
 from ldapdiag.sources.here import namespaces
 from ldapdiag.sources.here.processes import directory_processes, path_from_here, socket_holders
 from ldapdiag.sources.ldap.binding import Binding, Mechanism
+from ldapdiag.sources.ldap.place import Place
 from ldapdiag.sources.remote import Dialog, ssh_command
 from ldapdiag.sources.ssh.remote_file import RemoteFile
 from ldapdiag.sources.targets import Directory, Local, Namespace, Remote
@@ -32,19 +34,20 @@ if TYPE_CHECKING:
 def parties_of(targets: Sequence[Target], terms: Terms, stop: threading.Event) -> list[Party]:
     """Return the parties these targets become; nothing is asked yet."""
     named = any(isinstance(target, Directory) for target in targets)
-    return [_party(target, terms, stop, named=named) for target in targets]
+    budget = Budget(RUN_BYTES)
+    return [_party(target, terms, stop, budget, named=named) for target in targets]
 
 
-def _party(target: Target, terms: Terms, stop: threading.Event, *, named: bool) -> Party:
+def _party(target: Target, terms: Terms, stop: threading.Event, budget: Budget, *, named: bool) -> Party:
     match target:
         case Directory():
-            return DirectoryServer(target, terms, stop)
+            return DirectoryServer(target, terms, stop, budget)
         case Remote(path=str()):
-            return RemoteFile(target, terms.seconds, stop)
+            return RemoteFile(target, terms.seconds, stop, budget)
         case Remote():
-            return RemoteHost(target, terms, stop)
+            return RemoteHost(target, terms, stop, budget)
         case Local() | Namespace():
-            return ThisHost(target, terms, stop, directories=not named)
+            return ThisHost(target, terms, stop, budget, directories=not named)
 
 
 class DirectoryServer:
@@ -52,17 +55,18 @@ class DirectoryServer:
 
     clock_offset: ClockOffset | None = None
 
-    def __init__(self, target: Directory, terms: Terms, stop: threading.Event) -> None:
+    def __init__(self, target: Directory, terms: Terms, stop: threading.Event, budget: Budget) -> None:
         self.target = target.told
         self.peer: str | None = None
-        self._ask = partial(ask, target.url, terms.binding, folder=target.name, seconds=terms.seconds, stop=stop)
+        question = partial(ask, target.place, target.told, terms.binding, folder=target.name)
+        self._ask = partial(question, seconds=terms.seconds, stop=stop, budget=budget)
 
     def first(self) -> Iterator[Piece | Gap]:
         """Yield what it says of itself."""
         answers = self._ask()
         self.peer = answers.peer
         yield from answers.pieces
-        yield from (replace(gap, target=self.target) for gap in answers.gaps)
+        yield from answers.gaps
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield nothing."""
@@ -77,7 +81,7 @@ class RemoteHost:
 
     peer: str | None = None
 
-    def __init__(self, target: Remote, terms: Terms, stop: threading.Event) -> None:
+    def __init__(self, target: Remote, terms: Terms, stop: threading.Event, budget: Budget) -> None:
         self.target = target.told
         self._dialog = Dialog(
             argv=ssh_command(target.user, target.host, target.port, terms.seconds),
@@ -86,6 +90,7 @@ class RemoteHost:
             sudo=terms.sudo,
             seconds=terms.seconds,
             stop=stop,
+            budget=budget,
             try_it=f"ssh {f'{target.user}@' if target.user else ''}{target.host} true",
         )
 
@@ -112,8 +117,11 @@ class ThisHost:
 
     peer: str | None = None
 
-    def __init__(self, target: Local | Namespace, terms: Terms, stop: threading.Event, *, directories: bool) -> None:
+    def __init__(
+        self, target: Local | Namespace, terms: Terms, stop: threading.Event, budget: Budget, *, directories: bool
+    ) -> None:
         self.target = target.told
+        self._ask = partial(ask, stop=stop, budget=budget)
         self._terms = terms
         self._stop = stop
         self._directories = directories
@@ -122,15 +130,18 @@ class ThisHost:
         self._spaces: tuple[namespaces.Namespace, ...] = ()
         self._unseen = 0
         self._looks = 0
+        self._by_script = False
         self._dialog = Dialog(
             argv=["nsenter", f"--net={namespaces.NAMED / self._only}", "sh"] if self._only else ["sh"],
             target=target.told,
             folder=self._name,
             looks=False,
+            monitors=False,
             namespaces=self._only is None,
             sudo=terms.sudo,
             seconds=terms.seconds,
             stop=stop,
+            budget=budget,
         )
 
     @property
@@ -149,19 +160,25 @@ class ThisHost:
                 how="check the name with 'ip netns'; on systems other than Linux use ssh://localhost",
             )
             return
-        yield from self._sockets()
-        yield from self._script()
+        deadline = self._deadline()
+        yield from self._sockets(deadline)
+        yield from self._script(deadline)
         if self._directories:
-            yield from self._asked_directories()
+            yield from self._asked_directories(deadline)
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield another look."""
-        yield from self._sockets()
+        deadline = self._deadline()
+        yield from self._sockets(deadline)
+        self._dialog.seconds = _left(deadline)
         yield from self._dialog.look()
 
     def close(self) -> None:
         """End the script."""
         self._dialog.close()
+
+    def _deadline(self) -> float:
+        return monotonic() + self._terms.seconds
 
     def _find(self) -> None:
         if self._only:
@@ -170,9 +187,10 @@ class ThisHost:
             found = namespaces.namespaces()
             self._spaces, self._unseen = found.found, found.unreadable
 
-    def _script(self) -> Iterator[Piece | Gap]:
+    def _script(self, deadline: float) -> Iterator[Piece | Gap]:
         """Yield what the script brings, and whose namespaces we did not see, unless it told so itself."""
         told = False
+        self._dialog.seconds = _left(deadline)
         for answer in self._dialog.first():
             told = told or (isinstance(answer, Gap) and "network namespace" in answer.reason)
             yield answer
@@ -180,14 +198,27 @@ class ThisHost:
             reason = f"the network namespaces of {self._unseen} processes cannot be seen"
             yield Gap(target=self.target, reason=reason, how="run as root")
 
-    def _sockets(self) -> Iterator[Piece | Gap]:
-        """Yield a table of each network namespace, our own first, for its moment matters most."""
+    def _sockets(self, deadline: float) -> Iterator[Piece | Gap]:
+        """Yield a table of each network namespace, our own first, for its moment matters most.
+
+        Where the first look shows nothing of our own, the script looks in our place, now and later.
+        """
+        if self._by_script:
+            return
         self._looks += 1
+        limit = sockets.Limit(deadline=deadline, stop=self._stop)
         held = socket_holders()
         for space in self._spaces:
-            if self._stop.is_set():
+            told = list(sockets.take(space, folder=self._folder(space), look=self._looks, held=held, limit=limit))
+            gaps = [one for one in told if isinstance(one, Gap)]
+            failed = len(gaps) == len(told)
+            if failed and self._looks == 1 and space is self._spaces[0] and not limit.trouble:
+                self._by_script = self._dialog.looks = True
+                yield from (replace(gap, reason=f"{gap.reason}; a command is asked instead") for gap in gaps)
                 return
-            yield from sockets.take(space, folder=self._folder(space), look=self._looks, held=held)
+            yield from told
+            if failed and limit.trouble:
+                return
 
     def _folder(self, space: namespaces.Namespace) -> str:
         """Return what a namespace is called; collect.sh calls them the same."""
@@ -195,46 +226,58 @@ class ThisHost:
             return self._name
         return f"{self._name}-{space.name or f'{space.program}-{space.pid}'}"
 
-    def _asked_directories(self) -> Iterator[Piece | Gap]:
-        """Ask each directory server here over its LDAPI socket, or, with a DN to bind as, where it listens."""
+    def _asked_directories(self, deadline: float) -> Iterator[Piece | Gap]:
+        """Ask each directory server here over its LDAPI socket, as the user we are.
+
+        Whoever calls a process slapd is found here, too. So no password is sent to what was not named, and what listens
+        there learns which user we are.
+        """
         folders = {space.identity: space for space in self._spaces}
         for process in directory_processes():
             space = folders.get(process.namespace)
             if space is None and process.namespace:
                 continue
-            binding = self._terms.binding
-            url = _url_of(process, by_tcp=bool(binding.dn))
-            if url is None or space is None:
-                seen = "listens on no LDAPI socket" if process.namespace else "hides from this user where it listens"
-                yield Gap(
-                    target=f"{process.program}, process {process.pid}",
-                    reason=f"{seen}, so its cn=monitor was not asked",
-                    how="run as root, or name it: ldap://HOST -D … -W",
-                )
-                continue
-            if url.startswith("ldapi") and not binding.dn:
-                binding = Binding(mechanism=Mechanism.EXTERNAL)
-            yield from self._asked(url, binding, space)
+            place = _place_of(process)
+            if place is not None and space is not None:
+                yield from self._asked(place, space, deadline)
+            else:
+                yield _not_asked(process)
 
-    def _asked(self, url: str, binding: Binding, space: namespaces.Namespace) -> Iterator[Piece | Gap]:
+    def _asked(self, place: Place, space: namespaces.Namespace, deadline: float) -> Iterator[Piece | Gap]:
         """Ask one directory, from inside its network namespace."""
-        question = partial(ask, url, binding, folder=self._folder(space), seconds=self._terms.seconds, stop=self._stop)
+        binding = Binding(mechanism=Mechanism.EXTERNAL)
+        seconds = int(_left(deadline))
+        question = partial(self._ask, place, place.url, binding, folder=self._folder(space), seconds=seconds)
         try:
             answers: Answers = namespaces.inside(None if space.own else space.path, question)
         except OSError as error:
             reason = f"its network namespace cannot be entered: {(error.strerror or str(error)).lower()}"
-            yield Gap(target=url, reason=reason, how="run as root")
+            yield Gap(target=place.url, reason=reason, how="run as root")
             return
         yield from answers.pieces
         yield from answers.gaps
 
 
-def _url_of(process: DirectoryProcess, *, by_tcp: bool) -> str | None:
-    """Return how to reach a directory server on this host; None when it cannot be told."""
-    if by_tcp and process.ports:
-        return f"ldap://127.0.0.1:{389 if 389 in process.ports else process.ports[0]}"
-    if not process.ldapi:
-        return None
-    inside_its_root = path_from_here(process.pid, process.ldapi[0])
-    path = inside_its_root if os.access(inside_its_root, os.W_OK) else process.ldapi[0]
-    return f"ldapi://{quote(path, safe='')}"
+def _left(deadline: float) -> float:
+    """Return the seconds until then, and one at least: what comes last is tried, too."""
+    return max(1.0, round(deadline - monotonic(), 1))
+
+
+def _place_of(process: DirectoryProcess) -> Place | None:
+    """Return the first of a directory's LDAPI sockets that this user may speak to; None when there is none."""
+    for path in process.ldapi:
+        reached = path_from_here(process.pid, path)
+        if reached is not None and os.access(reached, os.W_OK):
+            return Place(scheme="ldapi", path=reached)
+    return None
+
+
+def _not_asked(process: DirectoryProcess) -> Gap:
+    """Return why a directory was found, and not asked."""
+    seen, how = "listens on no LDAPI socket", "name it: ldap://HOST -D … -W"
+    if not process.namespace:
+        seen, how = "hides from this user where it listens", f"run as root, or {how}"
+    elif process.ldapi:
+        seen, how = "has an LDAPI socket that cannot be used from here", f"run as root, or {how}"
+    target = f"{process.program}, process {process.pid}"
+    return Gap(target=target, reason=f"{seen}, so its cn=monitor was not asked", how=how)

@@ -14,11 +14,11 @@ class Progress(Protocol):
     def __call__(self, path: str) -> None:
         """Hear of a file that is about to be read."""
 
-    def answered(self, target: str, told: str, seconds: float) -> None:
-        """Hear what a target said."""
+    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
+        """Hear what a target said, and the first that could not be had of it."""
 
     def failed(self, gap: Gap) -> None:
-        """Hear what could not be had."""
+        """Hear why a target said nothing."""
 
     def waiting(self, seconds: float) -> None:
         """Hear for how long nothing will happen."""
@@ -30,7 +30,7 @@ class Silence:
     def __call__(self, path: str) -> None:
         """Say nothing of a file."""
 
-    def answered(self, target: str, told: str, seconds: float) -> None:
+    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
         """Say nothing of an answer."""
 
     def failed(self, gap: Gap) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.captures.collection import (
     HERE,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 SSH = "LDAPDIAG_SSH"
 """In the environment: the command to use in place of ssh, with its options."""
-PARTS = ("frame", "host", "looks", "servers", "directories", "haproxy", "main")
+PARTS = ("frame", "host", "looks", "servers", "paths", "directories", "haproxy", "main")
 """The files of sources/ssh/collect, in the order in which they make one script."""
 LONGEST_LINE = 1 << 16
 """Bytes; a longer one is handed on in parts, of which none cuts a marker that is shorter than MARKER."""
@@ -84,13 +85,17 @@ class Dialog:
     folder: str
     """What the host is called; its other namespaces are called folder-NAME."""
     looks: bool = True
-    """Whether it is asked for socket tables, and directories there for cn=monitor; on our own host we see to that."""
+    """Whether it is asked for socket tables; on our own host we see to that, while we can."""
+    monitors: bool = True
+    """Whether directories there are asked for cn=monitor; on our own host we do that, too."""
     namespaces: bool = True
     """Whether its other network namespaces are read, too."""
     sudo: bool = False
     seconds: float = 30
     """For each order."""
     stop: Event = field(default_factory=Event)
+    budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
+    """What all hosts that are asked at once may say together."""
     try_it: str = ""
     """What a person runs to see why it cannot be reached."""
 
@@ -105,7 +110,6 @@ class Dialog:
     _orders: deque[datetime] = field(default_factory=deque)
     """When we gave each order that the host has not yet done with."""
     _count: int = 0
-    _begun: bool = False
 
     def __enter__(self) -> Self:
         return self
@@ -124,24 +128,16 @@ class Dialog:
         return None
 
     def first(self) -> Iterator[Piece | Gap]:
-        """Connect, look once, and ask for the rest."""
+        """Connect, look once, and ask for the rest: settings and servers. To be called once."""
         deadline = monotonic() + self.seconds
         yield from self._connect(deadline)
         for order in (LOOK, REST):
             if not self._orders:
                 yield from self._order(order, deadline)
 
-    def connect(self) -> Iterator[Piece | Gap]:
-        """Start the script there; the host describes itself. To be called once."""
-        yield from self._connect(monotonic() + self.seconds)
-
     def look(self) -> Iterator[Piece | Gap]:
-        """Look at the sockets and counters of the host and of its other namespaces, once more."""
+        """Look at the host and its other namespaces once more: sockets, counters, and what a box there holds."""
         yield from self._order(LOOK, monotonic() + self.seconds)
-
-    def rest(self) -> Iterator[Piece | Gap]:
-        """Ask for all that is wanted once: settings, a filter's flows, the servers."""
-        yield from self._order(REST, monotonic() + self.seconds)
 
     def close(self) -> None:
         """End it there and here; may be called at any time, more than once."""
@@ -150,15 +146,12 @@ class Dialog:
             child.close()
 
     def _connect(self, deadline: float) -> Iterator[Piece | Gap]:
-        if self._begun:
-            return
-        self._begun = True
         text = script(
             NONCE=self._nonce,
             DIALOG=1,
             SUDO="sudo -n" if self.sudo else "",
             LOOKS=int(self.looks),
-            MONITORS=int(self.looks),
+            MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
             LIMIT=max(1, int(self.seconds * 0.7)),
         )
@@ -210,7 +203,7 @@ class Dialog:
             return self._script.take(line)
         nonce = self._nonce.encode()
         if nonce_of(line) == nonce:
-            self._script = Script(nonce)
+            self._script = Script(nonce, self.budget)
         else:
             self._banner = (self._banner + line)[-MARKER:]
         return None

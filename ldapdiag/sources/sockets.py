@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from socket import AF_INET, AF_INET6, SOCK_DGRAM, socket
 from struct import Struct
-from threading import get_native_id
+from threading import Event, get_native_id
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Gap
@@ -36,7 +37,10 @@ FIRST_LINE = f"inet_diag dump 1 {sys.byteorder}\n".encode()
 """Says what the file is, and how to read its numbers."""
 
 MOST_SECONDS = 20
-"""For one listing; a million sockets take two."""
+"""For one listing, where nobody says; a million sockets take two."""
+TICK_SECONDS = 0.1
+"""How soon a listing notices that it is to stop."""
+CHUNK = 1 << 16
 
 TCP = 6
 STATES = 0xFFF
@@ -52,30 +56,61 @@ STATUS = Struct("=i").unpack_from
 INODE = Struct("=84xI").unpack_from
 END = 20
 """Bytes of NLMSG_DONE with its status."""
-LATE = Struct("=IHHIIi").pack(20, NLMSG_ERROR, 0, 0, 0, -errno.ETIMEDOUT)
-"""An answer of our own, for when the kernel has none."""
+OUR_ANSWER = Struct("=IHHIIi").pack
+"""For when the kernel has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Until when sockets may be listed; `stop` ends it at once."""
+
+    deadline: float = field(default_factory=lambda: monotonic() + MOST_SECONDS)
+    """By time.monotonic()."""
+    stop: Event = field(default_factory=Event)
+
+    @property
+    def trouble(self) -> int:
+        """Return why it is over, as an errno; 0 while it is not."""
+        if self.stop.is_set():
+            return errno.ECANCELED
+        return errno.ETIMEDOUT if monotonic() > self.deadline else 0
+
+    def check(self) -> None:
+        """Raise OSError when it is over."""
+        if number := self.trouble:
+            raise OSError(number, os.strerror(number))
 
 
 def take(
-    namespace: Namespace, *, folder: str, look: int, held: Mapping[int, Holder] | None = None
+    namespace: Namespace,
+    *,
+    folder: str,
+    look: int,
+    held: Mapping[int, Holder] | None = None,
+    limit: Limit | None = None,
 ) -> Iterator[Piece | Gap]:
     """Yield the sockets of a namespace, told by the best that can tell them, and what could not, as a gap.
 
     `look` counts the looks at this host, from 1; `held` tells whose sockets they are, by inode.
     """
+    limit = limit or Limit()
     with suppress(ImportError):
         import pyroute2.netlink.diag  # noqa: F401, PLC0415  now, so that it does not lengthen the span of the first look
     refusals: list[str] = []
     for telling, way in WAYS.items():
         start = datetime.now(UTC)
         try:
-            content = way(namespace, held)
-        except (OSError, ImportError, subprocess.SubprocessError) as error:
+            limit.check()
+            content = way(namespace, held, limit)
+        except (OSError, ImportError) as error:
+            if limit.trouble:
+                yield _over(folder, limit)
+                return
             refusals.append(f"{telling}: {_reason(error)}")
             continue
         taken = Span(start=start, end=datetime.now(UTC))
         path = f"{folder}/sockets-{look}.{telling}"
-        asked = f"{telling} in the network namespace {namespace.name or namespace.path}"
+        asked = f"{telling} in {_called(namespace)}"
         yield Piece(
             path=path, folder=folder, told=path, open=partial(BytesIO, content), named=True, taken=taken, asked=asked
         )
@@ -83,6 +118,19 @@ def take(
             yield _gap(folder, refusals, f"; {telling} told fewer columns")
         return
     yield _gap(folder, refusals, "")
+
+
+def _called(namespace: Namespace) -> str:
+    if namespace.own:
+        return "its own network namespace"
+    return f"the network namespace {namespace.name or namespace.path}"
+
+
+def _over(folder: str, limit: Limit) -> Gap:
+    reason, how = "did not come in time", "give it more time (--timeout)"
+    if limit.trouble == errno.ECANCELED:
+        reason, how = "were not read: the run was interrupted", "run it again"
+    return Gap(target=f"the sockets of {folder}", reason=reason, how=how)
 
 
 def _gap(folder: str, refusals: list[str], instead: str) -> Gap:
@@ -99,11 +147,18 @@ def _reason(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def dump(namespace: str | None = None, *, tcp_info: bool = True, held: Mapping[int, Holder] | None = None) -> bytes:
+def dump(
+    namespace: str | None = None,
+    *,
+    tcp_info: bool = True,
+    held: Mapping[int, Holder] | None = None,
+    limit: Limit | None = None,
+) -> bytes:
     """Return all TCP sockets of a network namespace as the content of a capture file; `held` is by inode.
 
     The namespace is ours, or one by its path (/run/netns/app1, /proc/1171/ns/net). Raises OSError when it cannot be
-    entered, or when the kernel refuses or breaks off the listing: never does a failure look like an empty table.
+    entered, when the kernel refuses or breaks off the listing, or when the limit is reached: never does a failure look
+    like an empty table.
     """
     from pyroute2.netlink.nlsocket import NetlinkSocket  # noqa: PLC0415  Linux has it alone, and it takes 0.2 s
 
@@ -111,7 +166,7 @@ def dump(namespace: str | None = None, *, tcp_info: bool = True, held: Mapping[i
     kept: list[bytes] = []
     with NetlinkSocket(NETLINK_SOCK_DIAG, fileno=descriptor) as kernel:
         for family in (AF_INET, AF_INET6):
-            _list(kernel, family, kept, tcp_info=tcp_info)
+            _list(kernel, family, kept, limit or Limit(), tcp_info=tcp_info)
     owners = _owner_lines(kept, held) if held else ""
     return b"".join((FIRST_LINE, owners.encode(), b"\n", *kept))
 
@@ -120,7 +175,14 @@ def _opened() -> int:
     return socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG).detach()
 
 
-def _list(kernel: Any, family: int, kept: list[bytes], *, tcp_info: bool) -> None:  # noqa: ANN401  pyroute2 has no types
+def _list(
+    kernel: Any,  # noqa: ANN401  pyroute2 has no types
+    family: int,
+    kept: list[bytes],
+    limit: Limit,
+    *,
+    tcp_info: bool,
+) -> None:
     """Add the kernel's messages about all sockets of a family."""
     from pyroute2.netlink.diag import inet_diag_req  # noqa: PLC0415  Linux has it alone, and it takes 0.2 s
 
@@ -131,10 +193,19 @@ def _list(kernel: Any, family: int, kept: list[bytes], *, tcp_info: bool) -> Non
     request["idiag_ext"] = WITH_TCP_INFO if tcp_info else 0
     request["idiag_states"] = STATES
     loop, queues = kernel.asyncore.event_loop, kernel.asyncore.msg_queue
-    limit = loop.call_later(MOST_SECONDS, lambda: [queues.put_nowait(tag, LATE) for tag in tuple(queues.queues)])
+
+    def watch() -> None:
+        if number := limit.trouble:
+            for tag in tuple(queues.queues):
+                queues.put_nowait(tag, OUR_ANSWER(20, NLMSG_ERROR, 0, 0, 0, -number))
+        elif not heard:
+            loop.call_later(TICK_SECONDS, watch)
+
+    heard = False
+    loop.call_soon(watch)
     for _ in kernel.nlm_request(request, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP):
         pass
-    limit.cancel()
+    heard = True
 
 
 class Verbatim:
@@ -191,52 +262,32 @@ def _entrance(namespace: Namespace) -> str | None:
     return None if namespace.own else namespace.path
 
 
-def _by_netlink(namespace: Namespace, held: Mapping[int, Holder] | None) -> bytes:
-    return dump(_entrance(namespace), held=held)
+def _by_netlink(namespace: Namespace, held: Mapping[int, Holder] | None, limit: Limit) -> bytes:
+    return dump(_entrance(namespace), held=held, limit=limit)
 
 
-def _by_proc(namespace: Namespace, _: object) -> bytes:
+def _by_proc(namespace: Namespace, _: object, limit: Limit) -> bytes:
     """Return /proc/net/tcp and tcp6; those of a process can be read without entering its namespace."""
     if namespace.pid:
-        return _proc_net(f"/proc/{namespace.pid}/net")
-    return inside(
-        None if namespace.own else namespace.path, lambda: _proc_net(f"/proc/self/task/{get_native_id()}/net")
-    )
+        return _proc_net(f"/proc/{namespace.pid}/net", limit)
+    return inside(_entrance(namespace), lambda: _proc_net(f"/proc/self/task/{get_native_id()}/net", limit))
 
 
-def _proc_net(folder: str) -> bytes:
-    content = Path(folder, "tcp").read_bytes()
-    six = Path(folder, "tcp6")
-    return content + six.read_bytes() if six.exists() else content
+def _proc_net(folder: str, limit: Limit) -> bytes:
+    content = bytearray()
+    for path in (Path(folder, "tcp"), Path(folder, "tcp6")):
+        if path.name == "tcp6" and not path.exists():  # a kernel without IPv6
+            continue
+        with path.open("rb", buffering=0) as table:
+            while part := table.read(CHUNK):
+                content += part
+                limit.check()
+    return bytes(content)
 
 
-def _by_command(namespace: Namespace, _: object, *, command: tuple[str, ...]) -> bytes:
-    """Return what a command prints inside the namespace."""
-    environment = {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/bin:/bin", "LC_ALL": "C"}
-
-    def printed() -> bytes:
-        ran = subprocess.run(  # noqa: S603  our own words
-            command,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=MOST_SECONDS,
-            env=environment,
-            start_new_session=True,
-        )
-        return ran.stdout
-
-    content = inside(_entrance(namespace), printed)
-    if not content:
-        raise OSError(errno.ENODATA, "printed nothing")
-    return content
-
-
-WAYS: dict[str, Callable[[Namespace, Mapping[int, Holder] | None], bytes]] = {
+WAYS: dict[str, Callable[[Namespace, Mapping[int, Holder] | None, Limit], bytes]] = {
     "inet_diag": _by_netlink,
     "proc": _by_proc,
-    "ss": partial(_by_command, command=("ss", "-tanoiep")),
-    "netstat": partial(_by_command, command=("netstat", "-an")),
 }
-"""By what tells, the best first; a file's name ends with it."""
+"""By what tells, the best first; a file's name ends with it. Both need no command: where neither tells anything of the
+host itself, parties.py has the script of sources/ssh/collect look, as on any other host, by ss or netstat."""

@@ -8,17 +8,19 @@ local:      netns:blue                                              this host; o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ldapdiag.errors import UsageError
+from ldapdiag.sources.ldap.place import PORTS, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-DIRECTORY_SCHEMES = ("ldap", "ldaps", "ldapi")
-PORTS = {"ldap": 389, "ldaps": 636}
+LOCAL_SOCKET = "ldapi"
+SSH_PORT = 22
 HOST = re.compile(
     r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]"
 )
@@ -32,9 +34,12 @@ class Directory:
     """A directory server, asked over LDAP."""
 
     told: str
-    url: str
-    name: str
-    """What to call its host until an address tells better."""
+    place: Place
+
+    @property
+    def name(self) -> str:
+        """Return what to call its host until an address tells better."""
+        return self.place.host or "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,14 @@ class Remote:
     user: str | None = None
     port: int | None = None
     path: str | None = None
+    among_ports: bool = False
+    """Another port of the same name was named as well: a tunnel leads to another machine behind each."""
 
     @property
     def name(self) -> str:
         """Return what the report calls this host."""
-        return self.host.strip("[]")
+        host = self.host.strip("[]")
+        return f"{host}:{self.port or SSH_PORT}" if self.among_ports else host
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,20 @@ def sorted_out(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
             targets[target] = None
     if not targets and not paths:
         targets[Local()] = None
-    return list(targets), paths
+    return list(_told_apart(list(targets))), paths
+
+
+def _told_apart(targets: list[Target]) -> Iterator[Target]:
+    """Yield the targets, hosts of one name and several ports with names of their own."""
+    ports: dict[str, set[int]] = defaultdict(set)
+    for target in targets:
+        if isinstance(target, Remote):
+            ports[target.host].add(target.port or SSH_PORT)
+    for target in targets:
+        if isinstance(target, Remote) and len(ports[target.host]) > 1:
+            yield replace(target, among_ports=True)
+        else:
+            yield target
 
 
 def target_of(named: str) -> Target | None:
@@ -100,26 +121,27 @@ def target_of(named: str) -> Target | None:
         return None
     if scheme == "ssh":
         return _remote(named)
-    return _directory(named, scheme) if scheme in DIRECTORY_SCHEMES else None
+    return Directory(named, _place(named, scheme)) if scheme in {*PORTS, LOCAL_SOCKET} else None
 
 
 def _remote(named: str) -> Remote:
     user, host, port, path = _parts(named)
     if user is not None and not USER.fullmatch(user):
-        raise UsageError(f"{named}: the part before @ is no user name; write ssh://user@host")
+        raise UsageError(f"{_without_user(named)}: the part before @ is no user name; write ssh://user@host")
     return Remote(named, host, user, port, path if path not in {"", "/"} else None)
 
 
-def _directory(named: str, scheme: str) -> Directory:
-    if scheme == "ldapi":
-        path = unquote(named.removeprefix("ldapi://"))
+def _place(named: str, scheme: str) -> Place:
+    if scheme == LOCAL_SOCKET:
+        path = unquote(named.removeprefix("ldapi://")).rstrip("/")
         if not path.startswith("/") or "\0" in path:
             raise UsageError(f"{named}: write the path of the socket with %2F for each /, as in ldapi://%2Frun%2Fldapi")
-        return Directory(named, named, "local")
+        return Place(scheme=scheme, path=path)
     user, host, port, path = _parts(named)
     if user is not None or path not in {"", "/"}:
-        raise UsageError(f"{named}: only a host and a port are expected: {scheme}://host:port; whom to bind as: -D")
-    return Directory(named, f"{scheme}://{host}:{port or PORTS[scheme]}", host.strip("[]"))
+        what = f"only a host and a port are expected: {scheme}://host:port; whom to bind as: -D DN -W"
+        raise UsageError(f"{_without_user(named)}: {what}")
+    return Place(scheme=scheme, host=host.strip("[]"), port=port or PORTS[scheme])
 
 
 def _parts(named: str) -> tuple[str | None, str, int | None, str]:
@@ -130,11 +152,18 @@ def _parts(named: str) -> tuple[str | None, str, int | None, str]:
         parts = urlsplit(named)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{named}: {str(error).lower()}") from error
+        raise UsageError(f"{_without_user(named)}: {str(error).lower()}") from error
     user, at, _ = parts.netloc.rpartition("@")
     host = parts.netloc.rpartition("@")[2]
     if port is not None or host.endswith(":"):
         host = host.rpartition(":")[0]
     if parts.query or parts.fragment or not HOST.fullmatch(host):
-        raise UsageError(f"{named}: no host name or address (IPv6 in brackets) after {parts.scheme}://")
+        what = f"no host name or address (IPv6 in brackets) after {parts.scheme}://"
+        raise UsageError(f"{_without_user(named)}: {what}")
     return (user if at else None), host, port, unquote(parts.path)
+
+
+def _without_user(named: str) -> str:
+    """Return a URL without what stands before an @ in it, which may be a password."""
+    scheme, separator, rest = named.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -78,6 +78,13 @@ def test_ldapi_with_external_leaves_our_own_connection_out(site, sitting) -> Non
     assert counted(said) == THEIRS
 
 
+def test_a_password_is_for_what_was_named_alone(site, sitting) -> None:
+    """It would be a wrong one here, and nobody is to find out: the directory that is found is asked as root."""
+    said = sitting.diagnose("-D", "uid=nobody,dc=example,dc=com", *sitting.bind[2:], *APART, host=site.ldap)
+    assert said.report["gaps"] == []
+    assert counted(said) == THEIRS
+
+
 def test_our_own_connection_over_tcp_is_no_client_either(site, sitting) -> None:
     bind = ("-D", site.server.administrator, *sitting.bind[2:])
     for beside in ((), ("ssh://ldap",), ("ssh://ldap", "ssh://app1")):

@@ -11,6 +11,7 @@ from lab.topology import container
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.sources.capture import Piece
@@ -94,8 +95,26 @@ def test_a_proxys_timeouts_and_sessions_come_along(topology) -> None:
     boxes.proxy(topology.fw, 60)
     with dialog(topology.fw.enter(["sh"])) as fw:
         pieces, gaps = sorted_out(fw.first())
-    assert gaps == []
-    assert {"haproxy.cfg", "haproxy-sessions.txt"} <= set(names(pieces))
+        again, more = sorted_out(fw.look())
+    assert gaps == more == []
+    assert {"haproxy.cfg", "haproxy-sessions-1.txt"} <= set(names(pieces))
+    assert "haproxy-sessions-2.txt" in names(again)
+    assert "haproxy.cfg" not in names(again)
+
+
+def test_a_filters_flows_come_along_in_each_look(topology, laboratory, start) -> None:
+    laboratory.slapd(topology.ldap)
+    boxes.snat(topology.fw)
+    start(topology.app1, "held", count=3)
+    with dialog(topology.fw.enter(["sh"])) as fw:
+        pieces, gaps = sorted_out(fw.first())
+        again, more = sorted_out(fw.look())
+    assert gaps == more == []
+    for look, said in ((1, pieces), (2, again)):
+        (flows,) = [piece for piece in said if piece.path.endswith(f"/conntrack-{look}.txt")]
+        (table,) = facts_of(flows)
+        assert isinstance(table, FlowTable)
+        assert len(table) >= 3
 
 
 def test_a_container_is_a_host_of_its_own(topology) -> None:

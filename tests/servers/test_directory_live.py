@@ -14,6 +14,7 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.servers.ldap_tools import modify
 from ldapdiag.sources.directory import ask
 from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.targets import target_of
 from reading import facts_of
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run
@@ -23,7 +24,8 @@ ADMIN = "cn=admin,dc=example,dc=com"
 
 
 def asked(room, url, **binding):
-    return room.inside(partial(ask, url, Binding(**binding), folder="here/ds1", seconds=10, stop=threading.Event()))
+    place, stop = target_of(url).place, threading.Event()
+    return room.inside(partial(ask, place, url, Binding(**binding), folder="here/ds1", seconds=10, stop=stop))
 
 
 def texts(answers):
@@ -56,8 +58,8 @@ class TestOn389:
             ds.connect(name)
         answers = asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD)
         assert answers.gaps == ()
-        assert (answers.peer, answers.identity.family) == ("127.0.0.1", Family.DS389)
         monitor = the(Monitor, answers)
+        assert (answers.peer, monitor.identity.family) == ("127.0.0.1", Family.DS389)
         assert Counter(one.account.lower() for one in monitor.connections) == Counter(
             {MANAGER.lower(): 2, SOMEBODY: 3, "": 1}
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -12,9 +13,11 @@ import pytest
 from fake_directory import FakeDirectory, element, entry
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.directory import ask
 from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
 from ldapdiag.sources.ldap.connecting import connect
+from ldapdiag.sources.targets import target_of
 from reading import facts_of
 
 COUNTERS = {"objectClass": ["top"], "version": ["389-Directory/2.3.1"], "currentconnections": ["3"]}
@@ -31,8 +34,10 @@ def says(base, attributes):
     return ([("cn=monitor", COUNTERS)], 0) if base == "cn=monitor" else ([], 0)
 
 
-def asked(url, seconds=5, stop=None, **binding):
-    return ask(url, Binding(**binding), folder="here/ds1", seconds=seconds, stop=stop or threading.Event())
+def asked(url, seconds=5, stop=None, budget=None, **binding):
+    stop = stop or threading.Event()
+    place = target_of(url).place
+    return ask(place, url, Binding(**binding), folder="here/ds1", seconds=seconds, stop=stop, budget=budget)
 
 
 def texts(answers):
@@ -59,7 +64,7 @@ class TestAnswers:
         (monitor,) = facts_of(texts(answers)["ds1/cn-monitor.ldif"], path="ds1/cn-monitor.ldif")
         assert isinstance(monitor, Monitor)
         assert (monitor.current_connections, len(monitor.connections)) == (3, 2)
-        assert (answers.peer, answers.ours[0], answers.identity.family) == ("127.0.0.1", "127.0.0.1", Family.DS389)
+        assert (answers.peer, monitor.identity.family) == ("127.0.0.1", Family.DS389)
         assert directory.unbound.wait(5)
 
     def test_each_is_asked_once_and_the_connections_after_the_counters(self):
@@ -81,7 +86,7 @@ class TestAnswers:
         with FakeDirectory(says) as directory:
             answers = asked(directory.url, dn="cn=a\nuserPassword: x,o=ü", password="p")  # noqa: S106  of nobody
         first = texts(answers)["ds1/cn-monitor.ldif"].split(b"\n")[0].decode()
-        assert first == f"# asked by 127.0.0.1:{answers.ours[1]} as cn=a\\0AuserPassword: x,o=ü"
+        assert re.fullmatch(r"# asked by 127\.0\.0\.1:\d+ as cn=a\\0AuserPassword: x,o=ü", first)
 
     def test_our_socket_keeps_alive(self, monkeypatch):
         opened = []
@@ -152,24 +157,15 @@ class TestTroubles:
         [
             ("ldap://nobody.invalid", "cannot find the address of 'nobody.invalid'"),
             ("ldapi://%2Fno%2Fsuch%2Fsocket", "cannot connect to the socket /no/such/socket: no such file"),
-            ("ldapi://", "names no socket"),
-            ("ldap://host:99999", "is no LDAP URL"),
-            ("ldap://", "is no LDAP URL"),
-            ("http://host", "is no LDAP URL"),
         ],
     )
-    def test_a_place_that_is_none_is_a_gap(self, url, reason):
+    def test_a_place_where_nobody_is_is_a_gap(self, url, reason):
         assert only_gap(asked(url)).startswith(reason)
 
     def test_a_refused_port_is_a_gap(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
         assert only_gap(asked(f"ldap://127.0.0.1:{port}")).endswith("connection refused")
-
-    def test_a_password_in_the_url_is_not_repeated(self):
-        answers = asked("ldap://me:s3cret@host")
-        assert only_gap(answers) == "an LDAP URL names no user"
-        assert "s3cret" not in repr(answers)
 
     @pytest.mark.parametrize(
         ("code", "word", "how"),
@@ -247,6 +243,17 @@ class TestHostile:
         endless = entry(NUMBER, "cn=a", {"cn": ["x" * 1000]}) * 4000
         with FakeDirectory(lambda *_: endless) as directory:
             assert "larger than 1 MiB" in only_gap(asked(directory.url))
+
+    def test_all_that_are_asked_share_one_budget(self):
+        budget = Budget(2000)
+        with FakeDirectory(says) as directory:
+            assert len(asked(directory.url, budget=budget).pieces) == 2
+        assert budget.left < 2000
+        budget.left = 200
+        with FakeDirectory(says) as directory:
+            answers = asked(directory.url, budget=budget)
+        assert only_gap(answers).endswith("all that is asked says more than 1 GiB")
+        assert "ds1/root-dse.ldif" in texts(answers)
 
     def test_any_ending_is_a_gap(self):
         whole = b"".join(entry(NUMBER, *ROOT) for _ in range(2))

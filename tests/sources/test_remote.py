@@ -14,6 +14,7 @@ from lab.host import wait_for
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sniff import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.reading import facts_of
 from ldapdiag.sources.remote import Dialog, ssh_command
@@ -61,6 +62,9 @@ def host(tmp_path, *lines):
     )
     return [sys.executable, "-I", "-S", str(program)]
 
+
+DONE = ["waiting()", "hear()", "waiting()"]
+"""What ends the first order, and answers the one for the rest with nothing."""
 
 WHOLE = ["script()", "first()", "section('host.txt', 'ldapdiag-host 1\\nname: a\\n')", "waiting()"]
 
@@ -212,10 +216,10 @@ class TestWhatAHostMaySay:
             "say('Welcome\\nldapdiag-collection 1 0123456789\\n0123456789 waiting')",
             *WHOLE,
             "hear()",
-            "waiting()",
+            *DONE,
         )
         with dialog(argv) as polite:
-            pieces, gaps = sorted_out([*polite.connect(), *polite.look()])
+            pieces, gaps = sorted_out(polite.first())
         assert (names(pieces), gaps) == (["host.txt"], [])
 
     def test_a_failed_command_is_a_gap_and_no_table(self, tmp_path) -> None:
@@ -225,10 +229,10 @@ class TestWhatAHostMaySay:
             "hear()",
             "section('sockets-1.txt', 'State\\n', 124)",
             "section('x.txt', 'x\\n', 1, 'ns:blue')",
-            "waiting()",
+            *DONE,
         )
         with dialog(argv) as failing:
-            pieces, gaps = sorted_out([*failing.connect(), *failing.look()])
+            pieces, gaps = sorted_out(failing.first())
         assert names(pieces) == ["host.txt"]
         assert [(gap.target, gap.reason) for gap in gaps] == [
             ("ssh://app1", "`what was run` did not end in time"),
@@ -236,9 +240,9 @@ class TestWhatAHostMaySay:
         ]
 
     def test_other_namespaces_have_folders_of_their_own(self, tmp_path) -> None:
-        argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x', folder='ns:blue')", "waiting()")
+        argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x', folder='ns:blue')", *DONE)
         with dialog(argv) as several:
-            pieces, _ = sorted_out([*several.connect(), *several.look()])
+            pieces, _ = sorted_out(several.first())
         assert [(piece.path, content(piece)) for piece in pieces[1:]] == [("app1-blue/sockets-1.txt", b"x")]
 
     def test_its_gaps_come_with_their_advice(self, tmp_path) -> None:
@@ -248,10 +252,10 @@ class TestWhatAHostMaySay:
             "hear()",
             "say(nonce, 'gap . it is so | do this')",
             "say(nonce, 'gap . no advice')",
-            "waiting()",
+            *DONE,
         )
         with dialog(argv) as lacking:
-            _, gaps = sorted_out([*lacking.connect(), *lacking.look()])
+            _, gaps = sorted_out(lacking.first())
         assert [(gap.reason, gap.how) for gap in gaps] == [("it is so", "do this"), ("no advice", None)]
 
     def test_a_slow_answer_is_late_and_not_lost(self, tmp_path) -> None:
@@ -282,10 +286,20 @@ class TestWhatAHostMaySay:
         assert gap.reason == "no answer in 1 s to the connection"
         assert time.monotonic() - started < 4
 
+    def test_what_all_hosts_say_together_is_bounded(self, tmp_path) -> None:
+        argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x' * 3000)", *DONE)
+        budget = Budget(4000)
+        with dialog(argv, budget=budget) as one, dialog(argv, budget=budget) as other:
+            assert sorted_out(one.first())[1] == []
+            pieces, (gap,) = sorted_out(other.first())
+        assert names(pieces) == ["host.txt"]
+        assert gap.reason == "what `what was run` printed does not fit into the 1 GiB that are held of one run"
+        assert "--print-script" in gap.how
+
     def test_a_marker_after_a_very_long_line_is_seen(self, tmp_path) -> None:
-        argv = host(tmp_path, *WHOLE, "hear()", "section('long.txt', 'x' * 300_000)", "waiting()")
+        argv = host(tmp_path, *WHOLE, "hear()", "section('long.txt', 'x' * 300_000)", *DONE)
         with dialog(argv) as long:
-            pieces, gaps = sorted_out([*long.connect(), *long.look()])
+            pieces, gaps = sorted_out(long.first())
         assert ([len(content(piece)) for piece in pieces[1:]], gaps) == ([300_000], [])
 
 

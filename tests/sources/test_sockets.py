@@ -10,6 +10,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from struct import pack
+from threading import Event
+from threading import Timer as After
 from time import monotonic
 
 import pytest
@@ -117,14 +119,19 @@ def test_without_tcp_info_there_are_no_ages(holder):
     assert sorted(table.keys()) == sorted(read(sockets.dump(path_of(holder))).keys())
 
 
+def space_of(pid):
+    (space,) = [one for one in namespaces.namespaces().found if one.identity == namespaces.identity(pid)]
+    return space
+
+
 @pytest.mark.parametrize("telling", sockets.WAYS)
 def test_every_way_tells_the_same_sockets(holder, telling):
-    content = sockets.WAYS[telling](namespaces.of_pid(holder), None)
+    content = sockets.WAYS[telling](space_of(holder), None, sockets.Limit())
     assert sorted(read(content, telling).keys()) == sorted(read(sockets.dump(path_of(holder))).keys())
 
 
 def test_a_look_is_a_piece_with_its_time_and_origin(holder):
-    space = namespaces.of_pid(holder)
+    space = space_of(holder)
     (piece,) = sockets.take(space, folder="app1", look=2)
     assert (piece.path, piece.folder) == ("app1/sockets-2.inet_diag", "app1")
     assert piece.taken.start < piece.taken.end
@@ -138,7 +145,7 @@ def refused(*_):
 
 def test_what_netlink_refuses_proc_tells_and_the_gap_says_so(holder, monkeypatch):
     monkeypatch.setitem(sockets.WAYS, "inet_diag", refused)
-    piece, gap = sockets.take(namespaces.of_pid(holder), folder="app1", look=1)
+    piece, gap = sockets.take(space_of(holder), folder="app1", look=1)
     assert isinstance(piece, Piece)
     assert piece.path == "app1/sockets-1.proc"
     assert gap.reason == "inet_diag: operation not permitted; proc told fewer columns"
@@ -148,14 +155,21 @@ def test_what_netlink_refuses_proc_tells_and_the_gap_says_so(holder, monkeypatch
 def test_what_every_way_refuses_is_a_gap_and_no_table(holder, monkeypatch):
     for telling in sockets.WAYS:
         monkeypatch.setitem(sockets.WAYS, telling, refused)
-    (gap,) = sockets.take(namespaces.of_pid(holder), folder="app1", look=1)
+    (gap,) = sockets.take(space_of(holder), folder="app1", look=1)
     assert isinstance(gap, Gap)
     assert gap.reason.count("not permitted") == len(sockets.WAYS)
 
 
+def test_what_was_asked_names_the_namespace_as_a_person_would(holder):
+    (piece, *_) = sockets.take(namespaces.namespaces().found[0], folder="here", look=1)
+    assert piece.asked == "inet_diag in its own network namespace"
+    (piece, *_) = sockets.take(space_of(holder), folder="app1", look=1)
+    assert piece.asked == f"inet_diag in the network namespace /proc/{holder}/ns/net"
+
+
 def test_without_pyroute2_proc_tells_and_the_gap_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyroute2.netlink.nlsocket", None)
-    piece, gap = sockets.take(namespaces.of_pid(os.getpid()), folder="app1", look=1)
+    piece, gap = sockets.take(space_of(os.getpid()), folder="app1", look=1)
     assert piece.path.endswith(".proc")
     assert "install pyroute2" in gap.how
 
@@ -206,6 +220,38 @@ def test_a_kernel_that_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(sockets, "MOST_SECONDS", 0.2)
     with there, pytest.raises(TimeoutError):
         sockets.dump()
+
+
+class TestTheLimit:
+    """The kernel never answers; what asks has its own time, and may be stopped."""
+
+    @pytest.fixture(autouse=True)
+    def silence(self, monkeypatch):
+        pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        monkeypatch.setattr(sockets, "_opened", lambda: pair[0].dup().detach())
+        with pair[0], pair[1]:
+            yield
+
+    def told(self, limit):
+        started = monotonic()
+        (gap,) = sockets.take(namespaces.namespaces().found[0], folder="here", look=1, limit=limit)
+        assert monotonic() - started < 2
+        return gap
+
+    def test_the_deadline_ends_it_and_no_other_way_is_tried(self):
+        gap = self.told(sockets.Limit(deadline=monotonic() + 0.2))
+        assert (gap.reason, gap.how) == ("did not come in time", "give it more time (--timeout)")
+
+    def test_ctrl_c_ends_it_at_once(self):
+        stop = Event()
+        after = After(0.2, stop.set)
+        after.start()
+        gap = self.told(sockets.Limit(stop=stop))
+        after.join()
+        assert gap.reason == "were not read: the run was interrupted"
+
+    def test_what_is_over_before_it_began_asks_nothing(self):
+        assert self.told(sockets.Limit(deadline=monotonic() - 1)).reason == "did not come in time"
 
 
 class TestVerbatim:

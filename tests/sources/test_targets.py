@@ -7,27 +7,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.errors import UsageError
+from ldapdiag.sources.ldap.place import Place
 from ldapdiag.sources.targets import Directory, Local, Namespace, Remote, sorted_out, target_of
 
 
 @pytest.mark.parametrize(
-    ("named", "url", "name"),
+    ("named", "scheme", "host", "port"),
     [
-        ("ldap://ds1", "ldap://ds1:389", "ds1"),
-        ("ldaps://ds1", "ldaps://ds1:636", "ds1"),
-        ("ldap://ds1.example.com:1389/", "ldap://ds1.example.com:1389", "ds1.example.com"),
-        ("ldap://[2001:db8::1]", "ldap://[2001:db8::1]:389", "2001:db8::1"),
-        ("ldap://[fe80::1%eth0]:1389", "ldap://[fe80::1%eth0]:1389", "fe80::1%eth0"),
+        ("ldap://ds1", "ldap", "ds1", 389),
+        ("ldaps://ds1", "ldaps", "ds1", 636),
+        ("ldap://ds1.example.com:1389/", "ldap", "ds1.example.com", 1389),
+        ("ldap://[2001:db8::1]", "ldap", "2001:db8::1", 389),
+        ("ldap://[fe80::1%eth0]:1389", "ldap", "fe80::1%eth0", 1389),
     ],
 )
-def test_a_directory(named: str, url: str, name: str) -> None:
-    assert target_of(named) == Directory(named, url, name)
+def test_a_directory(named: str, scheme: str, host: str, port: int) -> None:
+    target = target_of(named)
+    assert target == Directory(named, Place(scheme=scheme, host=host, port=port))
+    assert target.name == host
 
 
-def test_a_local_socket() -> None:
-    assert target_of("ldapi://%2Frun%2Fslapd.socket") == Directory(
-        "ldapi://%2Frun%2Fslapd.socket", "ldapi://%2Frun%2Fslapd.socket", "local"
-    )
+@pytest.mark.parametrize(
+    "named", ["ldapi://%2Frun%2Fslapd.socket", "ldapi://%2Frun%2Fslapd.socket/", "ldapi:///run/slapd.socket"]
+)
+def test_a_local_socket(named: str) -> None:
+    target = target_of(named)
+    assert target == Directory(named, Place(scheme="ldapi", path="/run/slapd.socket"))
+    assert target.name == "local"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +73,7 @@ def test_anything_else_is_a_path(named: str) -> None:
         "ldap://host:port",
         "ldap://",
         "ldapi://",
+        "ldapi:///",
         "ldapi://relative",
         "netns:../proc",
         "netns:",
@@ -77,6 +84,13 @@ def test_what_is_meant_as_a_target_and_is_none_is_said(named: str) -> None:
     with pytest.raises(UsageError, match=r".") as raised:
         target_of(named)
     assert named.splitlines()[0].split("://")[0] in str(raised.value)
+
+
+@pytest.mark.parametrize("named", ["ldap://me:s3cret@host", "ldap://me:s3cret@host:99999", "ssh://me:s3cret@host"])
+def test_a_password_in_a_target_is_refused_and_not_repeated(named: str) -> None:
+    with pytest.raises(UsageError, match=r"://host") as raised:
+        target_of(named)
+    assert "s3cret" not in str(raised.value)
 
 
 @given(st.text(max_size=40))
@@ -98,3 +112,15 @@ def test_nothing_named_is_this_host() -> None:
 
 def test_what_is_named_twice_is_asked_once() -> None:
     assert sorted_out(["ssh://app1", "incident", "ssh://app1"]) == ([Remote("ssh://app1", "app1")], ["incident"])
+
+
+def test_one_name_with_several_ports_is_several_hosts() -> None:
+    """Tunnels: behind each port is another machine."""
+    targets, _ = sorted_out(["ssh://fw:2201", "ssh://fw:2202", "ssh://fw", "ssh://app1:2222", "ssh://root@app1:2222"])
+    assert [target.name for target in targets if isinstance(target, Remote)] == [
+        "fw:2201",
+        "fw:2202",
+        "fw:22",
+        "app1",
+        "app1",
+    ]

@@ -18,7 +18,7 @@ An address comes as often as there are some; other keys are passed over.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FIRST = "ldapdiag-host 1"
 LINE = re.compile(r"([a-z][a-z-]{0,30}): ?(.{0,300})", re.ASCII)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BOOTED = re.compile(r"(?:\{ sec = )?(\d{1,11})(?:,.*)?", re.ASCII)
 CLOCK = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,6})?\d*Z", re.ASCII)
 ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}", re.ASCII)
@@ -83,7 +84,7 @@ def _clock(text: str) -> datetime | None:
 
 def _booted(text: str) -> datetime | None:
     found = BOOTED.fullmatch(text)
-    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+    return EPOCH + timedelta(seconds=int(found[1])) if found else None
 
 
 def _number(text: str) -> int | None:

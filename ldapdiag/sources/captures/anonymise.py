@@ -96,7 +96,7 @@ def anonymise(
     pseudonyms = Pseudonyms(secret)
     disguise = Disguise(pseudonyms)
     pieces, gaps = tuple(pieces), list(gaps)
-    hosts = {_host(piece) for piece in pieces} | {name for name in offsets or {} if ":" not in name}
+    hosts = {_host(piece) for piece in pieces}
     for host in hosts:
         disguise.know_host(host)
     readable = tuple(piece for piece in pieces if _learn(piece, disguise, gaps))

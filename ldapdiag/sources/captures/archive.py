@@ -87,16 +87,11 @@ def write(
     plan = _Plan()
     for piece in pieces:
         plan.add(piece)
-    kept = Manifest(
-        taken_at=taken_at,
-        entries=tuple(entry for _, entry in plan.planned),
-        clock_offsets=dict(offsets or {}),
-        gaps=(*gaps, *plan.gaps),
-    )
+    kept = Manifest(entries=tuple(entry for _, entry in plan.planned), gaps=(*gaps, *plan.gaps))
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with _target(path, partial, taken_at) as target:
-            target.file(manifest.NAME, BytesIO(manifest.as_json(kept)), None, taken_at)
+            target.file(manifest.NAME, BytesIO(manifest.as_json(kept, taken_at, offsets or {})), None, taken_at)
             for piece, entry in plan.planned:
                 with piece.open() as stream:
                     target.file(entry.path, stream, entry.size_bytes, entry.taken.end if entry.taken else taken_at)
@@ -138,7 +133,7 @@ def _suffix(path: Path) -> str:
     if name.endswith(OTHER_ARCHIVES) or name in {"", ".."}:
         raise UsageError(
             f"{legible(path)}: I write no such file; end the name with one of {', '.join(ARCHIVES)}, "
-            "or name a folder that does not exist yet"
+            "or name a new or empty folder"
         )
     return ""
 

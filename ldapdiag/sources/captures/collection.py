@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.capture import Piece, legible
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ BANNER_BYTES = 1 << 16
 """The first line comes within so many."""
 
 MOST_SECTION_BYTES = 256 << 20
-MOST_BYTES = 1 << 30
-"""Of all sections of a host together."""
+MOST_BYTES = 512 << 20
+"""Of all sections of a host together: half of what a run may hold, so that no host alone takes the others' place."""
 
 HOST = "host.txt"
 """The section that names the host."""
@@ -102,6 +103,8 @@ class Script:
     """The output of one run, taken in line by line, as a file holds it or as it arrives."""
 
     nonce: bytes
+    budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
+    """What all that are asked at once may say together."""
     _begin: re.Match[bytes] | None = None
     _content: bytearray = field(default_factory=bytearray)
     _cut: str = ""
@@ -128,11 +131,21 @@ class Script:
     def _append(self, data: bytes) -> None:
         if self._begin is None or self._cut:
             return  # noise between sections: a shell's complaint, a banner at logout
-        if len(self._content) + len(data) > MOST_SECTION_BYTES or len(data) > self._left:
-            self._cut = f"is longer than {MOST_SECTION_BYTES >> 20} MiB, or all is longer than {MOST_BYTES >> 30} GiB"
+        self._cut = self._too_long(len(data))
+        if self._cut:
             return
         self._content += data
         self._left -= len(data)
+
+    def _too_long(self, more: int) -> str:
+        """Return why so many bytes more cannot be taken in; empty where they can."""
+        if len(self._content) + more > MOST_SECTION_BYTES:
+            return f"is longer than {MOST_SECTION_BYTES >> 20} MiB"
+        if more > self._left:
+            return f"does not fit into the {MOST_BYTES >> 20} MiB that are read of one host"
+        if not self.budget.take(more):
+            return f"does not fit into the {RUN_BYTES >> 30} GiB that are held of one run"
+        return ""
 
     def _marked(self, word: bytes, rest: bytes) -> Event | None:
         if word == b"begin":

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
+    from ldapdiag.sources.budget import Budget
+
 CHUNK = 1 << 16
 MOST_BYTES = 2 << 30
 """Decompressed, in all that one name on the command line leads to; a bomb is bigger, one incident's evidence is not."""
@@ -126,13 +128,6 @@ def compressing(stream: BinaryIO, suffix: str, moment: float) -> BinaryIO:
     if suffix == ".gz":
         return cast("BinaryIO", GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=moment))
     return cast("BinaryIO", zstd.ZstdFile(stream, "w", level=9))
-
-
-class Budget:
-    """The decompressed bytes that are still allowed; shared by all that one name leads to."""
-
-    def __init__(self, left: int = MOST_BYTES) -> None:
-        self.left = left
 
 
 class Decompressed(RawIOBase):

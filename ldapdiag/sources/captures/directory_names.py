@@ -80,7 +80,6 @@ DN = (
 PART = re.compile(
     rf"(?P<type>{_ATTRIBUTE})(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
 )
-WHOLE = re.compile(rf"(?:{_ATTRIBUTE}|[A-Za-z][\w-]{{1,60}})\s?=\s?[^\r\n]+", re.IGNORECASE)
 ANY_DN = re.compile(DN, re.IGNORECASE)
 
 FILTER = r"""(?i:filter)["']?\s?[=:]\s?["']?(?=\()"""

@@ -146,10 +146,9 @@ class Disguise:
         if found["four"]:
             return self._four(found["four"], found["prefix"] or "")
         if found["six"]:
-            alone = (
-                found.string[found.start() - 1 : found.start()] == "["
-                or found.string[found.end() : found.end() + 1] == ":"
-            )
+            before = found.string[found.start() - 1 : found.start()]
+            after = found.string[found.end() : found.end() + 1]
+            alone = before == "[" or after in {":", "%"}
             return self._six(whole, port_follows=self._port_follows and not alone)
         return self._known(whole)
 

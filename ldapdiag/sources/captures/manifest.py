@@ -3,18 +3,18 @@
     {"schema": "ldapdiag.capture/1", "tool": {"version": "0.1.0"}, "taken_at": "2026-11-20T13:00:05.123456Z",
      "pieces": [{"path": "app1/sockets-1.txt", "folder": "app1", "asked": "ss -tanoiep", "bytes": 2097,
                  "taken": ["2026-11-20T13:00:01.000000Z", "2026-11-20T13:00:01.250000Z"]}],
-     "clock_offsets": {"app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}},
+     "clock_offsets": {"ssh://app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}},
      "gaps": [{"target": "ssh://app2", "reason": "connection refused", "how": "…"}]}
 
-`taken` is by the clock of whoever collected, or null. A manifest is read as tolerantly as any evidence: what does not
-fit is left out, what nobody knows is ignored, and the pieces are read even where nothing of it can be.
+`taken` is by the clock of whoever collected, or null; `tool`, `taken_at` and `clock_offsets` (by target) are for a
+person, and are not read. A manifest is read as tolerantly as any evidence: what does not fit is left out, what nobody
+knows is ignored, and the pieces are read even where nothing of it can be.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -57,23 +57,18 @@ class ClockOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a capture says of itself."""
+    """What a capture says of itself, and is read again."""
 
-    version: str = __version__
-    """Of the ldapdiag that wrote it."""
-    taken_at: datetime | None = None
     entries: tuple[Entry, ...] = ()
-    clock_offsets: Mapping[str, ClockOffset] = field(default_factory=dict)
-    """By host; a positive offset is a clock ahead of the collector's."""
     gaps: tuple[Gap, ...] = ()
 
 
-def as_json(manifest: Manifest) -> bytes:
-    """Return the bytes of manifest.json."""
+def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, ClockOffset]) -> bytes:
+    """Return the bytes of manifest.json; `clock_offsets` are by target."""
     told = {
         "schema": SCHEMA,
-        "tool": {"version": manifest.version},
-        "taken_at": _iso(manifest.taken_at) if manifest.taken_at else None,
+        "tool": {"version": __version__},
+        "taken_at": _iso(taken_at),
         "pieces": [
             {
                 "path": entry.path,
@@ -85,8 +80,8 @@ def as_json(manifest: Manifest) -> bytes:
             for entry in manifest.entries
         ],
         "clock_offsets": {
-            host: {"seconds": offset.seconds, "uncertainty_seconds": offset.uncertainty_seconds}
-            for host, offset in sorted(manifest.clock_offsets.items())
+            target: {"seconds": offset.seconds, "uncertainty_seconds": offset.uncertainty_seconds}
+            for target, offset in sorted(clock_offsets.items())
         },
         "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in manifest.gaps],
     }
@@ -139,15 +134,7 @@ def _damaged(told: str) -> Gap:
 
 
 def _manifest(parsed: dict[str, Any], gaps: tuple[Gap, ...]) -> Manifest:
-    tool = parsed.get("tool")
-    offsets = parsed.get("clock_offsets")
-    return Manifest(
-        version=_text(tool.get("version")) if isinstance(tool, dict) else "",
-        taken_at=_moment(parsed.get("taken_at")),
-        entries=tuple(_entries(parsed.get("pieces"))),
-        clock_offsets=dict(_offsets(offsets)) if isinstance(offsets, dict) else {},
-        gaps=(*gaps, *_gaps(parsed.get("gaps"))),
-    )
+    return Manifest(entries=tuple(_entries(parsed.get("pieces"))), gaps=(*gaps, *_gaps(parsed.get("gaps"))))
 
 
 def _entries(pieces: object) -> Iterator[Entry]:
@@ -162,14 +149,6 @@ def _entries(pieces: object) -> Iterator[Entry]:
                 taken=_span(piece.get("taken")),
                 size_bytes=size if type(size) is int and size >= 0 else None,
             )
-
-
-def _offsets(offsets: dict[str, Any]) -> Iterator[tuple[str, ClockOffset]]:
-    for host, offset in offsets.items():
-        if isinstance(offset, dict):
-            seconds, uncertainty = (_number(offset.get(key)) for key in ("seconds", "uncertainty_seconds"))
-            if seconds is not None and uncertainty is not None:
-                yield host, ClockOffset(seconds=seconds, uncertainty_seconds=abs(uncertainty))
 
 
 def _gaps(gaps: object) -> Iterator[Gap]:
@@ -187,13 +166,6 @@ def _objects(value: object) -> Iterator[dict[str, Any]]:
 def _text(value: object) -> str:
     r"""Return a text, or an empty one; a lone surrogate, which no file can hold, becomes \udcNN."""
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else ""
-
-
-def _number(value: object) -> float | None:
-    """Return a finite number; None for anything else, and for one too big to be seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e12 < value < 1e12:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _span(value: object) -> Span | None:

@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 UNTOUCHED = (
     *(ipaddress.ip_network(one) for one in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")),
     *CONTAINER_BRIDGES,
-    *(ipaddress.ip_network(one) for one in ("::/16", "fe80::/10", "ff00::/8")),
+    *(ipaddress.ip_network(one) for one in ("::/16", "ff00::/8")),
 )
 """Networks that mean the same everywhere: nothing in them changes, and nothing is mapped into them."""
+
+LINK_LOCAL = ipaddress.ip_network("fe80::/10")
+"""The same everywhere but for its last 64 bits, which many a system makes of its MAC address."""
+
+INTERFACE_BITS = 64
 
 KEPT_BITS = {4: 8, 6: 16}
 """Of an address: who a network belongs to is not told by its first octet, but private stays private."""
@@ -48,7 +53,7 @@ class Pseudonyms:
         self._secret = secret
         self.mapping: dict[str, str] = {}
         """Original to pseudonym, of all that was asked for and changed."""
-        self._untouched_paths = {4: _paths(UNTOUCHED, 4), 6: _paths(UNTOUCHED, 6)}
+        self._untouched_paths = {4: _paths(UNTOUCHED, 4), 6: _paths((*UNTOUCHED, LINK_LOCAL), 6)}
         self._addresses: dict[IpAddress, IpAddress] = {}
         self._words: dict[str, str] = {}
         self._numbers: dict[bytes, int] = {}
@@ -100,20 +105,27 @@ class Pseudonyms:
         if isinstance(address, ipaddress.IPv6Address):
             inner = address.ipv4_mapped
             if inner is not None:
-                mapped = self.address(inner)
-                return ipaddress.IPv6Address((0xFFFF << 32) | int(mapped))
+                return ipaddress.IPv6Address((0xFFFF << 32) | int(self.address(inner)))
+            if address in LINK_LOCAL:
+                mapped_bits = self._bits(address, address.max_prefixlen - INTERFACE_BITS)
+                zone = f"%{address.scope_id}" if address.scope_id else ""
+                return ipaddress.IPv6Address(f"{ipaddress.IPv6Address(mapped_bits)}{zone}")
         if any(address in network for network in UNTOUCHED if network.version == address.version):
             return address
+        return type(address)(self._bits(address, KEPT_BITS[address.version]))
+
+    def _bits(self, address: IpAddress, kept: int) -> int:
+        """Return the number that an address becomes when its first bits are kept."""
         bits = f"{int(address):0{address.max_prefixlen}b}"
         kind = b"address%d\0" % address.version
         paths = self._untouched_paths[address.version]
         mapped_bits = []
         for at, bit in enumerate(bits):
             beginning = bits[:at]
-            keep = at < KEPT_BITS[address.version] or beginning in paths
+            keep = at < kept or beginning in paths
             flip = 0 if keep else self._number(kind, beginning.encode()) & 1
             mapped_bits.append(str(int(bit) ^ flip))
-        return type(address)(int("".join(mapped_bits), 2))
+        return int("".join(mapped_bits), 2)
 
 
 def _paths(networks: Iterable[IpNetwork], version: int) -> frozenset[str]:

@@ -13,9 +13,10 @@ from io import BufferedReader, BytesIO, RawIOBase
 from typing import TYPE_CHECKING, Any, cast
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.capture import MOST_FILES, Piece, legible, unreadable
 from ldapdiag.sources.captures import collection, manifest
-from ldapdiag.sources.captures.compressed import STORED, Budget, Decompressed, compression_of, name_within
+from ldapdiag.sources.captures.compressed import MOST_BYTES, STORED, Decompressed, compression_of, name_within
 from ldapdiag.sources.captures.tar import Content, DamagedError, Member, is_tar, members
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def unpacked(
             yield piece
             return
         whole = cast("BinaryIO", Rejoined(head, stream))
-        yield from _Unpacking(piece, again, archives, budget or Budget()).held(head, whole)
+        yield from _Unpacking(piece, again, archives, budget or Budget(MOST_BYTES)).held(head, whole)
 
 
 def start_of(stream: BinaryIO) -> bytes:

@@ -68,12 +68,6 @@ def namespaces() -> Namespaces:
     return Namespaces(found=tuple(found), unreadable=unreadable)
 
 
-def of_pid(pid: int) -> Namespace:
-    """Return the namespace of a process. Raises OSError when it has ended, or may not be seen."""
-    inode = _inode(f"/proc/{pid}/ns/net")
-    return _namespace(inode, dict(_named(inode[0])).get(inode), pid)
-
-
 def named(name: str) -> Namespace:
     """Return the namespace that `ip netns` knows by this name. Raises OSError when there is none."""
     inode = _inode(NAMED / name)

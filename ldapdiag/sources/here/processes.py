@@ -51,8 +51,6 @@ class DirectoryProcess:
     """The identity of its network namespace; empty where that may not be read."""
     ldapi: tuple[str, ...]
     """Paths of the sockets it listens on, as it sees them."""
-    ports: tuple[int, ...]
-    """TCP ports it listens on."""
 
 
 def socket_holders() -> dict[int, Holder]:
@@ -101,15 +99,17 @@ def _directory(pid: int, program: str) -> DirectoryProcess:
         program=program,
         namespace=identity(pid),
         ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in held})),
-        ports=tuple(sorted({port for inode, port in _listening_ports(pid) if inode in held})),
     )
 
 
-def path_from_here(pid: int, path: str) -> str:
+def path_from_here(pid: int, path: str) -> str | None:
     """Return a path that a process names, as it is reached from here: in a container its root is another.
 
-    Links are followed within its root, where absolute ones begin. What cannot be read is returned as it is.
+    Links are followed within its root, where absolute ones begin; None when there are too many. Where its files are
+    ours it is the path itself, and nowhere else: what we have under that name is another machine's.
     """
+    if _has_our_files(pid):
+        return path
     root = PROC / str(pid) / "root"
     left, done = [part for part in path.split("/") if part], ""
     for _ in range(MOST_LINKS):
@@ -126,28 +126,25 @@ def path_from_here(pid: int, path: str) -> str:
             continue
         left = [*filter(None, link.split("/")), *left]
         done = "" if link.startswith("/") else done
-    return path
+    return None
+
+
+def _has_our_files(pid: int) -> bool:
+    """Tell whether a process has our root, and what is mounted below it; False when it may not be seen."""
+    its, ours = PROC / str(pid), PROC / "self"
+    try:
+        return Path(its, "root").samefile("/") and Path(its, "ns/mnt").readlink() == Path(ours, "ns/mnt").readlink()
+    except OSError:
+        return False
 
 
 def _listening_paths(pid: int) -> Iterator[tuple[int, str]]:
     """Yield inode and path of the listening UNIX sockets of a process' namespace; abstract ones have no path."""
-    for line in _lines(pid, "unix"):
+    try:
+        text = (PROC / str(pid) / "net" / "unix").read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        return
+    for line in text.splitlines():
         fields = line.split(None, 7)
         if len(fields) == 8 and fields[3] == LISTENING and fields[7].startswith("/"):
             yield int(fields[6]), fields[7]
-
-
-def _listening_ports(pid: int) -> Iterator[tuple[int, int]]:
-    """Yield inode and port of the listening TCP sockets of a process' namespace."""
-    for name in ("tcp", "tcp6"):
-        for line in _lines(pid, name):
-            fields = line.split()
-            if len(fields) > 9 and fields[3] == "0A":
-                yield int(fields[9]), int(fields[1].rpartition(":")[2], 16)
-
-
-def _lines(pid: int, name: str) -> list[str]:
-    try:
-        return (PROC / str(pid) / "net" / name).read_text(encoding="utf-8", errors="backslashreplace").splitlines()
-    except OSError:
-        return []

@@ -15,11 +15,13 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address
 
-PORTS = {"ldap": 389, "ldaps": 636}
+if TYPE_CHECKING:
+    from ldapdiag.sources.ldap.place import Place
+
 TICK = 0.1
 """Seconds between two looks at the clock and at Ctrl-C."""
 CHUNK = 1 << 16
@@ -73,43 +75,6 @@ class Trust:
     """None: those the system believes."""
     insecure: bool = False
     """Any certificate will do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """What an LDAP URL names."""
-
-    scheme: str
-    host: str = ""
-    port: int = 0
-    path: str = ""
-    """Of a local socket."""
-
-
-def place_of(url: str) -> Place:
-    """Return what a URL names; raise Unanswered for one that names no directory."""
-    how = "write ldap://HOST[:PORT], ldaps://HOST[:PORT], or ldapi:// and the path with %2F for each slash"
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise Unanswered("is no LDAP URL", how) from None
-    if "@" in parts.netloc:
-        raise Unanswered("an LDAP URL names no user", "-D names who binds, and -W asks for the password")
-    if parts.scheme == "ldapi":
-        path = unquote(parts.netloc) or unquote(parts.path)
-        if not path.startswith("/") or "\0" in path:
-            raise Unanswered("names no socket", how)
-        return Place(scheme="ldapi", path=path)
-    if parts.scheme not in PORTS or not parts.hostname:
-        raise Unanswered("is no LDAP URL", how)
-    return Place(scheme=parts.scheme, host=parts.hostname, port=port or PORTS[parts.scheme])
-
-
-def without_user(url: str) -> str:
-    """Return a URL without what stands before an @ in it, which may be a password."""
-    scheme, separator, rest = url.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def connect(place: Place, patience: Patience) -> socket.socket:

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.remote import ssh_command
 from ldapdiag.sources.ssh.child import Child
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
+    from ldapdiag.sources.budget import Budget
     from ldapdiag.sources.targets import Remote
 
 MOST_BYTES = 256 << 20
@@ -30,12 +32,13 @@ class RemoteFile:
     peer: str | None = None
     clock_offset: None = None
 
-    def __init__(self, target: Remote, seconds: int, stop: threading.Event) -> None:
+    def __init__(self, target: Remote, seconds: int, stop: threading.Event, budget: Budget) -> None:
         self.target = target.told
         self._folder = target.name
         self._path = target.path or ""
         self._seconds = seconds
         self._stop = stop
+        self._budget = budget
         shell = ssh_command(target.user, target.host, target.port, seconds)
         self._argv = [*shell[:-1], f"cat -- {shlex.quote(self._path)}"]
 
@@ -73,6 +76,9 @@ class RemoteFile:
         if not child.ended:
             reason = "was interrupted" if self._stop.is_set() else f"did not come whole in {self._seconds} s"
             return Gap(target=self.target, reason=reason, how="give it more time (--timeout), or copy it here (scp)")
+        if not self._budget.take(len(content)):
+            reason = f"does not fit into the {RUN_BYTES >> 30} GiB that are held of one run"
+            return Gap(target=self.target, reason=reason, how="copy it here (scp), and name the copy")
         if status := child.status():
             reason, how = refusal(child.errors, status)
             return Gap(target=self.target, reason=reason, how=how)

@@ -237,6 +237,15 @@ class TestTexts:
         assert re.search("applic|ation|exam|10.77.2.2|7.2.2", text) is None
         assert re.search(r":uid=\w{11}_\w{3},dc=\w{7}:0:0:0:1:ip=10\.", text)
 
+    @pytest.mark.parametrize("written", ["[{}%eth0]:389", "{}%eth0:389", "{}:389", "[{}]:389"])
+    def test_no_mac_is_left_in_a_link_local_address(self, written: str) -> None:
+        address = "fe80::5054:ff:fe12:3456"
+        head = "State Recv-Q Send-Q Local Address:Port Peer Address:Port"
+        row = f"{head}\nESTAB 0 0 {written.format(address)} 10.1.2.3:5\n"
+        (one,) = anonymise([piece(row.encode())], secret=SECRET).pieces
+        mapped = Pseudonyms(SECRET).address(ipaddress.ip_address(address))
+        assert f" {written.format(mapped)} ".encode() in content_of(one)
+
     def test_bytes_that_are_no_text_survive(self) -> None:
         (one,) = anonymise([piece(b"caf\xe9 10.1.2.3 \xff\x00")], secret=SECRET).pieces
         assert content_of(one).startswith(b"caf\xe9 10.")
@@ -312,6 +321,19 @@ class TestPseudonyms:
         mapped = Pseudonyms(SECRET).address(address)
         assert identifies_a_host(str(mapped)) == identifies_a_host(str(address))
         assert identifies_a_host(str(address)) or mapped == address
+
+    @given(st.ip_addresses(v=6, network="fe80::/10"), st.ip_addresses(v=6, network="fe80::/10"))
+    def test_of_a_link_local_address_the_network_stays_and_nothing_of_the_mac(self, one: Any, other: Any) -> None:
+        names = Pseudonyms(SECRET)
+        mapped = names.address(one)
+        assert int(mapped) >> 64 == int(one) >> 64
+        assert (int(mapped) ^ int(names.address(other))).bit_length() == (int(one) ^ int(other)).bit_length()
+
+    def test_short_link_local_addresses_too(self) -> None:
+        names = Pseudonyms(SECRET)
+        assert int(names.address(ipaddress.ip_address("fe80::1"))) - (0xFE80 << 112) > 1 << 32
+        zoned = names.address(ipaddress.ip_address("fe80::1%eth0"))
+        assert str(zoned) == f"{names.address(ipaddress.ip_address('fe80::1'))}%eth0"
 
     @given(st.ip_addresses(v=4))
     def test_a_mapped_address_maps_as_the_one_inside(self, address: ipaddress.IPv4Address) -> None:

@@ -28,9 +28,10 @@ from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.origin import Span
 from ldapdiag.report import as_json
+from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.capture import Piece, find
 from ldapdiag.sources.captures import archive, unpacking
-from ldapdiag.sources.captures.compressed import Budget, zstd
+from ldapdiag.sources.captures.compressed import zstd
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.gathering import gather
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.captures.collection import events
+from ldapdiag.sources.captures import collection
+from ldapdiag.sources.captures.collection import Script, Section, events
 
 NONCE = "n0nce4711abc"
 BANNER = "Welcome to app1.\nUnauthorised use is forbidden.\n"
@@ -129,6 +131,33 @@ def test_a_file_that_only_mentions_one_is_none(tmp_path: Path) -> None:
     (only,) = found(tmp_path, f"see 'ldapdiag-collection 1 {NONCE}' in the manual\n")
     assert isinstance(only, Piece)
     assert only.path.endswith("/answer.txt")
+
+
+def test_what_is_too_long_is_told_and_its_beginning_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "MOST_SECTION_BYTES", len(TABLE) - 1)
+    read = found(tmp_path, WHOLE)
+    assert [path for path, _, _ in told(read)] == ["app1/host.txt"]
+    assert "what `ss -tan` printed is longer than 0 MiB" in [one.reason for one in read if isinstance(one, Gap)]
+
+
+def test_all_sections_of_a_host_and_all_hosts_together_are_bounded() -> None:
+    shared = Budget(5000)
+    one, other, third = (Script(NONCE.encode(), budget=shared, _left=4500) for _ in range(3))
+    line = b"x" * 2000
+    for script, cut in ((one, ""), (one, ""), (one, "512 MiB that are read of one host"), (other, "held of one run")):
+        script.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
+        script.take(line)
+        section = script.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())
+        assert isinstance(section, Section)
+        assert cut in section.cut
+        assert bool(cut) == bool(section.cut)
+    third.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
+    third.take(b"x" * 1000)
+    section = third.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())
+    assert isinstance(section, Section)
+    assert (section.cut, len(section.content)) == ("", 1000)
 
 
 @given(st.binary(max_size=100), st.integers(0, len(WHOLE)))

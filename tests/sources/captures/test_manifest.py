@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.capture import Piece, find
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
 
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MOMENTS = st.datetimes(timezones=st.just(UTC))
 SPANS = st.builds(
     lambda start, seconds: Span(start=start, end=start + timedelta(seconds=seconds)),
@@ -30,12 +32,7 @@ ENTRIES = st.builds(
 OFFSETS = st.builds(ClockOffset, seconds=st.floats(-1e9, 1e9), uncertainty_seconds=st.floats(0, 1e9))
 GAPS = st.builds(Gap, target=TEXTS, reason=TEXTS, how=st.none() | TEXTS)
 MANIFESTS = st.builds(
-    Manifest,
-    version=TEXTS,
-    taken_at=st.none() | MOMENTS,
-    entries=st.lists(ENTRIES, max_size=3).map(tuple),
-    clock_offsets=st.dictionaries(TEXTS, OFFSETS, max_size=3),
-    gaps=st.lists(GAPS, max_size=3).map(tuple),
+    Manifest, entries=st.lists(ENTRIES, max_size=3).map(tuple), gaps=st.lists(GAPS, max_size=3).map(tuple)
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
@@ -45,15 +42,22 @@ JSON = st.recursive(
 KEYS = ("tool", "taken_at", "pieces", "clock_offsets", "gaps")
 
 
-@given(MANIFESTS)
-def test_what_is_written_is_read_again(written: Manifest) -> None:
-    assert manifest.read(manifest.as_json(written), "c/manifest.json") == written
+@given(MANIFESTS, MOMENTS, st.dictionaries(TEXTS, OFFSETS, max_size=3))
+def test_what_is_written_is_read_again(written: Manifest, taken_at: datetime, offsets: dict[str, ClockOffset]) -> None:
+    assert manifest.read(manifest.as_json(written, taken_at, offsets), "c/manifest.json") == written
+
+
+def test_a_clock_s_offset_is_kept_by_target_for_a_person() -> None:
+    offset = ClockOffset(seconds=0.4, uncertainty_seconds=1.0)
+    told = json.loads(manifest.as_json(Manifest(), NOON, {"ssh://app1": offset}))
+    assert told["clock_offsets"] == {"ssh://app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}}
+    assert told["tool"] == {"version": __version__}
 
 
 def test_times_are_iso_8601_in_utc_to_the_microsecond() -> None:
     start = datetime.fromisoformat("2026-11-20T14:00:01.5+01:00")
     entry = Entry(path="a/b", folder="a", taken=Span(start=start, end=start))
-    told = json.loads(manifest.as_json(Manifest(taken_at=start, entries=(entry,))))
+    told = json.loads(manifest.as_json(Manifest(entries=(entry,)), start, {}))
     assert told["schema"] == "ldapdiag.capture/1"
     assert told["taken_at"] == "2026-11-20T13:00:01.500000Z"
     assert told["pieces"][0]["taken"] == ["2026-11-20T13:00:01.500000Z"] * 2
@@ -66,7 +70,7 @@ def test_any_json_of_our_schema_is_a_manifest_of_what_fits(told: dict[str, Any])
 
 @given(st.binary(max_size=200), st.integers(0, 300))
 def test_damage_never_raises(damage: bytes, at: int) -> None:
-    whole = manifest.as_json(Manifest(entries=(Entry(path="a/b", folder="a"),)))
+    whole = manifest.as_json(Manifest(entries=(Entry(path="a/b", folder="a"),)), NOON, {})
     manifest.read(whole[:at] + damage + whole[at + len(damage) :], "x")
 
 
@@ -108,7 +112,7 @@ def test_a_damaged_one_is_a_gap_and_the_pieces_are_read(tmp_path: Path, content:
 
 def test_a_newer_one_is_read_as_far_as_it_is_known() -> None:
     gap = Gap(target="ssh://app2", reason="refused", how=None)
-    told = json.loads(manifest.as_json(Manifest(gaps=(gap,)))) | {"schema": "ldapdiag.capture/2"}
+    told = json.loads(manifest.as_json(Manifest(gaps=(gap,)), NOON, {})) | {"schema": "ldapdiag.capture/2"}
     read = manifest.read(json.dumps(told).encode(), "x")
     assert isinstance(read, Manifest)
     assert ["ldapdiag.capture/2" in read.gaps[0].reason, read.gaps[1]] == [True, gap]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import shutil
 import subprocess
 
@@ -14,14 +15,18 @@ from reading import facts_of
 SECRETS = ["Geheim", "{SSHA}", "hunter2"]
 
 
-def printed(function, *arguments, stdin=b"", awk=None, folder=None):
+KNOWN = "server_root=; server_hidden=; server_trusted=1"
+"""Of a server's process, as the script sees it."""
+
+
+def printed(function, *arguments, stdin=b"", awk=None, folder=None, known=KNOWN):
     """Return what one function of the script prints."""
     text = script(MORE_PATH="").rstrip().removesuffix("main")
     path = "/usr/sbin:/usr/bin:/sbin:/bin"
     if awk:
         (folder / "awk").symlink_to(shutil.which(awk))
         path = f"{folder}:{path}"
-    body = f'{text}\nTIMEOUT=; SUDO=\nPATH={path}\n{function} "$@"\n'
+    body = f'{text}\nTIMEOUT=; SUDO=; {known}\nPATH={path}\n{function} "$@"\n'
     shown = subprocess.run(
         ["sh", "-c", body, "sh", *arguments], input=stdin, capture_output=True, check=False, timeout=10
     )
@@ -146,7 +151,7 @@ def test_of_a_slapd_d_only_settings_are_printed(tmp_path, awk) -> None:
         "credentials=Gehe\n im\nolcSyncrepl:: R2VoZWlt\nolcUpdateDN: cn=updater\n"
     )
     (folder / "cn=config" / "olcDatabase={1}mdb.ldif.bak").write_text("olcIdleTimeout: 1\n")
-    text = printed("slapd_d_settings", str(folder), **awk)
+    text = printed("slapd_d_settings", str(folder), known=f"{KNOWN}; openldap_folder=$1", **awk)
     hidden(text)
     (configuration,) = facts_of(text)
     assert (configuration.idle_timeout_seconds, configuration.threads, configuration.complete) == (900, 16, True)
@@ -198,6 +203,29 @@ def test_of_a_haproxy_only_addresses_and_timeouts_are_printed(tmp_path, awk) -> 
     (timeouts,) = facts_of(text, path="host/haproxy.cfg")
     assert [service.seconds for service in timeouts.services] == [3600]
     assert timeouts.services[0].servers == {("10.77.1.2", 389)}
+
+
+OTHER_FILES = {
+    "shadow": "root:$6$Geheim$hunter2:19000:0:99999:7:::\nserver:$6$Geheim:19000::::::\nbind:hunter2:1::::::\n",
+    "key": "-----BEGIN PRIVATE KEY-----\nGeheimGeheimGeheim\nhunter2\n-----END PRIVATE KEY-----\n",
+    "credentials": "[default]\naws_secret_access_key = Geheim\npassword=hunter2\npassword: hunter2\n",
+    "netrc": "machine ds1 login admin password hunter2\n",
+    "pin": "Internal (Software) Token:Geheim\n",
+}
+
+
+@pytest.mark.parametrize("function", ["ns_slapd_settings", "slapd_conf_settings", "java_settings", "haproxy_settings"])
+@pytest.mark.parametrize("file", OTHER_FILES)
+def test_of_a_file_that_is_no_configuration_nothing_is_printed(tmp_path, function, file, awk) -> None:
+    """A process may name /etc/shadow as its configuration."""
+    (tmp_path / file).write_text(OTHER_FILES[file])
+    assert printed(function, str(tmp_path / file), **awk) == ""
+
+
+def test_where_proc_does_not_tell_an_account_ps_does() -> None:
+    assert printed("account_number", "none", known="ps() { test $4 = ruser= && echo ' daemon '; }") == "1\n"
+    assert printed("account_number", "none", known="ps() { false; }") == ""
+    assert printed("account_number", str(os.getpid())) == f"{os.getuid()}\n"
 
 
 def test_a_configuration_without_settings_is_no_evidence(tmp_path) -> None:

@@ -184,6 +184,35 @@ def test_a_host_with_no_tool_at_all_still_comes_to_its_end(tmp_path) -> None:
     assert shown.stdout.rstrip().endswith(b" bye")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root looks for other network namespaces")
+def test_each_reason_for_unread_namespaces_has_its_own_advice(tmp_path) -> None:
+    _, gaps = run(path=installed(tmp_path / "bin"), MORE_PATH="", NAMESPACES=1)
+    assert [(gap.reason.partition(": ")[2], gap.how) for gap in gaps] == [
+        ("nsenter is not installed", "install util-linux there")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("others", "reason", "how"),
+    [
+        ("blue:7:/run/netns/blue", "", ""),
+        ("hidden", "even by root", "on the host itself"),
+        (" ".join(f"n{number}:{number}:/proc/{number}/ns/net" for number in range(70)), "more than 64", "netns:NAME"),
+    ],
+    ids=["one", "hidden", "many"],
+)
+def test_what_is_left_unread_says_what_to_do(others, reason, how) -> None:
+    text = script(MORE_PATH="").rstrip().removesuffix("main")
+    counted = "NAMESPACES_READ=1; NAMESPACES_GAP=; NAMESPACES_HOW=; count_namespaces"
+    told = 'echo "$NAMESPACES_GAP|$NAMESPACES_HOW"'
+    shown = subprocess.run(
+        ["sh", "-c", f'{text}\nOTHERS="{others}"; {counted}; {told}'], capture_output=True, text=True, check=True
+    )
+    said = shown.stdout.strip().split("|")
+    assert (reason in said[0], how in said[1]) == (True, True)
+    assert bool(said[0]) == bool(reason)
+
+
 def test_without_looks_there_are_no_sockets() -> None:
     sections, _ = run(LOOKS=0)
     assert not [section for section in sections if section.file.startswith("sockets")]

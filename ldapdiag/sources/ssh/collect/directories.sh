@@ -10,25 +10,24 @@ DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescri
 ns_slapd() {
     slapd_home=`argument "$1" -D | head -1`
     test -n "$slapd_home" || return 0
-    slapd_home=$server_root$slapd_home
-    slapd_config=$slapd_home/dse.ldif
-    readable "$slapd_config" || slapd_config=$slapd_home/config/dse.ldif
-    if readable "$slapd_config"; then
+    slapd_config=`in_root "$slapd_home/dse.ldif"`
+    file_for_it "$slapd_config" || slapd_config=`in_root "$slapd_home/config/dse.ldif"`
+    if file_for_it "$slapd_config"; then
         settings_section dse .ldif "$slapd_config" ns_slapd_settings
-        ns_slapd_errors "$server_root`dse_value nsslapd-errorlog`"
-        test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "$server_root`dse_value nsslapd-ldapifilepath`"
+        ns_slapd_errors "`dse_value nsslapd-errorlog`"
+        test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "`dse_value nsslapd-ldapifilepath`"
     else
-        unreadable "$slapd_home/dse.ldif"
+        unreadable ns-slapd "$slapd_home/dse.ldif"
     fi
 }
 
 ns_slapd_settings() {
-    privileged cat "$1" | ldif_settings "$DS389_SETTINGS"
+    contents "$1" | ldif_settings "$DS389_SETTINGS"
 }
 
 # dse_value NAME: one value of cn=config that is no secret.
 dse_value() {
-    privileged cat "$slapd_config" 2>/dev/null </dev/null | awk -v name="$1:" '
+    contents "$slapd_config" | awk -v name="$1:" '
         found && /^ / { value = value substr($0, 2); next }
         found { exit }
         tolower($1) == name { value = $0; sub(/^[^:]*: */, "", value); found = 1 }
@@ -40,12 +39,15 @@ TESTIMONY='Not listening for new connections|Listening for new connections again
 TESTIMONY=$TESTIMONY'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
 
 ns_slapd_errors() {
-    if readable "$1"; then
-        if testimony "$1" | grep '^\[' >/dev/null 2>&1; then
-            section "$servers_folder" "errors$server_nth" "lines on listening and starting in $1" errors_and_banner "$1"
+    test -n "$1" || return 0
+    errors_file=`in_root "$1"`
+    if file_for_it "$errors_file"; then
+        if testimony "$errors_file" | grep '^\[' >/dev/null 2>&1; then
+            section "$servers_folder" "errors$server_nth" "lines on listening and starting in $errors_file" \
+                errors_and_banner "$errors_file"
         fi
     else
-        unreadable "$1"
+        unreadable ns-slapd "$1"
     fi
 }
 
@@ -92,9 +94,10 @@ may_search() {
 }
 
 ns_slapd_monitor() {
-    privileged test -S "$1" 2>/dev/null </dev/null && may_search || return 0
+    slapd_socket=`in_root "$1"`
+    socket_for_it "$slapd_socket" && may_search || return 0
     section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=monitor -s base" \
-        search "`dse_value nsslapd-ldapimaprootdn`" "`ldapi_url "$1"`" cn=monitor base \
+        search "`dse_value nsslapd-ldapimaprootdn`" "`ldapi_url "$slapd_socket"`" cn=monitor base \
         objectClass cn version threads connection currentconnections totalconnections \
         currentconnectionsatmaxthreads maxthreadsperconnhits dtablesize readwaiters opsinitiated opscompleted \
         currenttime starttime currentbusyworkers currentworkqueue maxbusyworkers maxworkqueue
@@ -110,44 +113,48 @@ openldap() {
     openldap_file=`argument "$1" -f | head -1`
     if test -z "$openldap_folder$openldap_file"; then
         for openldap_try in /etc/ldap/slapd.d /etc/openldap/slapd.d /usr/local/etc/openldap/slapd.d; do
-            if privileged test -d "$server_root$openldap_try" 2>/dev/null </dev/null; then
+            openldap_at=`in_root $openldap_try`
+            if test -n "$openldap_at" && privileged test -d "$openldap_at" 2>/dev/null </dev/null; then
                 openldap_folder=$openldap_try
                 break
             fi
         done
     fi
     if test -n "$openldap_folder"; then
-        openldap_config=$server_root$openldap_folder
-        if readable "$openldap_config/cn=config.ldif"; then
+        openldap_config=`in_root "$openldap_folder"`
+        if test -n "$openldap_config" && file_for_it "`follow "$openldap_folder/cn=config.ldif"`"; then
             settings_section cn-config .ldif "$openldap_config" slapd_d_settings
         else
-            unreadable "$openldap_config"
+            unreadable slapd "$openldap_folder"
         fi
     elif test -n "$openldap_file"; then
-        if readable "$server_root$openldap_file"; then
-            settings_section slapd .conf "$server_root$openldap_file" slapd_conf_settings
+        openldap_config=`in_root "$openldap_file"`
+        if file_for_it "$openldap_config"; then
+            settings_section slapd .conf "$openldap_config" slapd_conf_settings
         else
-            unreadable "$server_root$openldap_file"
+            unreadable slapd "$openldap_file"
         fi
     fi
     openldap_monitor "$1"
 }
 
 slapd_d_settings() {
-    slapd_d_files "$1" | ldif_settings "$OPENLDAP_SETTINGS" cn=config
+    slapd_d_files "$openldap_folder" "$1" | ldif_settings "$OPENLDAP_SETTINGS" cn=config
 }
 
+# slapd_d_files FOLDER PLACE: as it is called there, and here. Each file in it may be a link again.
 slapd_d_files() {
-    privileged cat "$1/cn=config.ldif"
-    privileged ls "$1/cn=config" | grep '^olcDatabase=[{}0-9A-Za-z-]*\.ldif$' | while read slapd_d_file; do
+    contents "`follow "$1/cn=config.ldif"`"
+    privileged ls "$2/cn=config" </dev/null | grep '^olcDatabase=[{}0-9A-Za-z-]*\.ldif$' | while read slapd_d_name; do
+        slapd_d_file=`follow "$1/cn=config/$slapd_d_name"`
         echo
-        privileged cat "$1/cn=config/$slapd_d_file" </dev/null
+        file_for_it "$slapd_d_file" && contents "$slapd_d_file"
     done
 }
 
 # slapd_conf_settings FILE: of each directive named here its first word, so that nothing folded behind it comes along.
 slapd_conf_settings() {
-    privileged cat "$1" | awk '
+    contents "$1" | awk '
         function judge(line,    name, rest) {
             if (line ~ /^#/ || line !~ /^[A-Za-z]/) return
             name = line; sub(/[ \t].*/, "", name)
@@ -175,7 +182,7 @@ slapd_conf_settings() {
 usual_ldapi() {
     for usual_path in /run/slapd/ldapi /var/run/slapd/ldapi /run/openldap/ldapi /var/run/openldap/ldapi /run/ldapi \
         /var/run/ldapi; do
-        if privileged test -S "$server_root$usual_path" 2>/dev/null </dev/null; then
+        if socket_for_it "`in_root $usual_path`"; then
             echo $usual_path
             return
         fi
@@ -189,10 +196,11 @@ openldap_monitor() {
             *%2[fF]*) openldap_path=`printf '%s\n' "$openldap_one" | sed 's,^[^:]*://,,; s,[/?].*,,; s,%2[fF],/,g'` ;;
             *) openldap_path=`usual_ldapi` ;;
         esac
-        case $openldap_path in
-            *[!A-Za-z0-9._/-]* | '') ;;
-            *) openldap_url=`ldapi_url "$server_root$openldap_path"`; break ;;
-        esac
+        openldap_socket=`in_root "$openldap_path"`
+        if socket_for_it "$openldap_socket"; then
+            openldap_url=`ldapi_url "$openldap_socket"`
+            break
+        fi
     done
     test -n "$openldap_url" && may_search || return 0
     section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=Monitor * +" \
@@ -216,13 +224,14 @@ java_instance() {
 }
 
 java_directory() {
-    if readable "$server_root$2"; then
-        settings_section config .ldif "$server_root$2" java_settings
+    java_config=`in_root "$2"`
+    if file_for_it "$java_config"; then
+        settings_section config .ldif "$java_config" java_settings
     else
-        unreadable "$server_root$2"
+        unreadable java "$2"
     fi
 }
 
 java_settings() {
-    privileged cat "$1" | ldif_settings "$OPENDJ_SETTINGS"
+    contents "$1" | ldif_settings "$OPENDJ_SETTINGS"
 }

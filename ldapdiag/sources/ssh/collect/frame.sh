@@ -47,6 +47,13 @@ gap() {
     printf '%s\n' "$NONCE gap $1 $2${3:+ | $3}"
 }
 
+# first_gap NUMBER FOLDER "REASON" "WHAT TO DO": in the first look only; later ones fail as it did.
+first_gap() {
+    test "$1" = 1 || return 0
+    shift
+    gap "$@"
+}
+
 # has PROGRAM: whether it is there. `command -v` and `type` are not everywhere, or answer differently.
 has() {
     has_found=1

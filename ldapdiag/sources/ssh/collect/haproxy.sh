@@ -1,22 +1,29 @@
 # ---- HAProxy.
 
+# haproxy_of PID: its settings; of several processes with one configuration those of the first.
 haproxy_of() {
+    know_proxy "$1"
     for haproxy_file in `argument "$1" -f`; do
-        haproxy_path=$server_root$haproxy_file
-        case $servers_told in *" $haproxy_file "*) continue ;; esac
-        servers_told="$servers_told$haproxy_file "
-        if readable "$haproxy_path" && privileged test -f "$haproxy_path" </dev/null; then
-            section "$servers_folder" haproxy.cfg "the timeouts and addresses in $haproxy_file" haproxy_settings "$haproxy_path"
-            haproxy_sessions "`haproxy_socket "$haproxy_path"`"
+        case $servers_told in *" $server_mounts$haproxy_file "*) continue ;; esac
+        servers_told="$servers_told$server_mounts$haproxy_file "
+        haproxy_path=`in_root "$haproxy_file"`
+        if file_for_it "$haproxy_path"; then
+            section "$servers_folder" haproxy.cfg "the timeouts and addresses in $haproxy_path" haproxy_settings "$haproxy_path"
         else
-            unreadable "$haproxy_path"
+            unreadable haproxy "$haproxy_file"
         fi
     done
 }
 
+# know_proxy PID: a proxy changes its root after it has read its files, so where its mounts are ours, its files are, too.
+know_proxy() {
+    know_process "$1"
+    test -z "$server_jailed" || server_root=
+}
+
 # haproxy_settings FILE: of each keyword named here a word or two; what follows, where passwords stand, is left out.
 haproxy_settings() {
-    privileged cat "$1" | awk '
+    contents "$1" | awk '
         { sub(/\r$/, "") }
         $1 ~ /^(global|defaults|frontend|backend|listen|userlist|peers|resolvers|cache|ring|mailers)$/ {
             print $1 ($2 ~ /^[A-Za-z0-9_.:-]+$/ ? " " $2 : "")
@@ -29,26 +36,53 @@ haproxy_settings() {
         $1 == "server" && $3 != "" { print "    server " $2 " " $3 }'
 }
 
-haproxy_socket() {
-    privileged cat "$1" 2>/dev/null </dev/null | awk '$1 == "stats" && $2 == "socket" { print $3; exit }'
+# sessions FOLDER NETWORK NUMBER: what the proxies there hold, each asked once.
+sessions() {
+    servers_folder=$1
+    sessions_told=' '
+    for sessions_one in `servers_in "$2"`; do
+        case $sessions_one in *:haproxy) ;; *) continue ;; esac
+        know_proxy "`expr "$sessions_one" : '\([0-9]*\):'`"
+        for sessions_file in `argument "$server_pid" -f`; do
+            case $sessions_told in *" $server_mounts$sessions_file "*) continue ;; esac
+            sessions_told="$sessions_told$server_mounts$sessions_file "
+            sessions_path=`in_root "$sessions_file"`
+            file_for_it "$sessions_path" && haproxy_sessions "`haproxy_socket "$sessions_path"`" "$3"
+        done
+    done
 }
 
+# haproxy_socket FILE: the first whose path is plain; what else may stand there, an address or a name, cannot be asked.
+haproxy_socket() {
+    contents "$1" | awk '$1 == "stats" && $2 == "socket" {
+        sub(/^unix@/, "", $3)
+        if ($3 ~ /^\/[A-Za-z0-9._\/-]+$/) { print $3; exit }
+    }'
+}
+
+# haproxy_sessions PATH NUMBER: by socat, to which most characters but those of in_root are syntax, or else by perl.
 haproxy_sessions() {
-    case $1 in
-        /*) ;;
-        *)
-            gap "$servers_folder" "the sessions of HAProxy cannot be asked: its configuration names no stats socket" \
-                "add one: stats socket PATH"
-            return 0 ;;
-    esac
+    if test -z "$1"; then
+        first_gap "$2" "$servers_folder" \
+            "the sessions of HAProxy cannot be asked: its configuration names no stats socket with a plain path" \
+            "add one: stats socket PATH"
+        return 0
+    fi
+    haproxy_at=`in_root "$1"`
     haproxy_said="show sess all, asked of $1"
-    if has socat; then
-        section "$servers_folder" haproxy-sessions.txt "$haproxy_said" ask_socat "$server_root$1"
-    elif has perl; then
-        section "$servers_folder" haproxy-sessions.txt "$haproxy_said" ask_perl "$server_root$1"
+    if socket_for_it "$haproxy_at"; then
+        if has socat; then
+            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_said" ask_socat "$haproxy_at"
+        elif has perl; then
+            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_said" ask_perl "$haproxy_at"
+        else
+            first_gap "$2" "$servers_folder" \
+                "the sessions of HAProxy cannot be asked there: neither socat nor perl is installed" \
+                "echo 'show sess all' | socat - UNIX-CONNECT:$1"
+        fi
     else
-        gap "$servers_folder" "the sessions of HAProxy cannot be asked there: neither socat nor perl is installed" \
-            "echo 'show sess all' | socat - UNIX-CONNECT:$1"
+        first_gap "$2" "$servers_folder" "the sessions of HAProxy cannot be asked: $1 is no socket that may be used" \
+            "ask with --sudo, and see whether it is there"
     fi
 }
 

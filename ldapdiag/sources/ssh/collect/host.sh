@@ -93,17 +93,21 @@ network_of() {
 
 find_namespaces() {
     OTHERS=
+    NAMESPACES_GAP=
+    NAMESPACES_HOW=
     NAMESPACES_READ=1
     NAMESPACES_UNREAD=unknown
     OWN_NAMESPACE=`ls -l /proc/self/ns/net 2>/dev/null | sed -n 's/.* -> \(net:\[[0-9]*\]\).*/\1/p'`
     test -n "$OWN_NAMESPACE" && test "$NAMESPACES" = 1 || return 0
     if test $ROOT = 0; then
         NAMESPACES_GAP="its other network namespaces (containers) cannot be seen by this user"
+        NAMESPACES_HOW="ask with --sudo, or as root"
     elif has nsenter; then
         OTHERS=`list_namespaces | name_namespaces`
         count_namespaces
     else
         NAMESPACES_GAP="its other network namespaces (containers) were not read: nsenter is not installed"
+        NAMESPACES_HOW="install util-linux there"
     fi
 }
 
@@ -174,9 +178,11 @@ count_namespaces() {
         if test "$count_one" = hidden; then
             NAMESPACES_UNREAD=unknown
             NAMESPACES_GAP="the network namespace of some processes cannot be read, even by root"
+            NAMESPACES_HOW="ask on the host itself: root in a container may not see them"
         elif test $NAMESPACES_READ -gt $MOST_NAMESPACES; then
             test "$NAMESPACES_UNREAD" = unknown || NAMESPACES_UNREAD=`expr $NAMESPACES_UNREAD + 1`
             NAMESPACES_GAP="it has more than $MOST_NAMESPACES network namespaces; only the first are read"
+            NAMESPACES_HOW="run ldapdiag there, and name those you want: netns:NAME"
         else
             NAMESPACES_READ=`expr $NAMESPACES_READ + 1`
             count_list="$count_list $count_one"

@@ -9,6 +9,18 @@ look() {
         counters "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
     done
     counters . . "$1"
+    SERVERS=`find_servers`
+    box . . "$OWN_NAMESPACE" "$1"
+    for look_one in `living_others`; do
+        other "$look_one"
+        box "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]" "$1"
+    done
+}
+
+# box FOLDER NAMESPACE NETWORK NUMBER: what one in between holds, in every look: both its ends are looked at then, too.
+box() {
+    flows "$1" "$2" "$4"
+    sessions "$1" "$3" "$4"
 }
 
 # look_at FOLDER NAMESPACE NUMBER: the best table there is.
@@ -59,7 +71,7 @@ counters() {
     section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
 }
 
-# ---- The rest, asked for once: settings, a box's table, the servers.
+# ---- The rest, asked for once: settings, the servers.
 
 rest() {
     SERVERS=`find_servers`
@@ -73,7 +85,6 @@ rest() {
 # rest_in FOLDER NAMESPACE NETWORK
 rest_in() {
     settings "$1" "$2"
-    flows "$1" "$2"
     servers "$1" "$3"
 }
 
@@ -106,19 +117,20 @@ bsd_settings() {
     return 0
 }
 
-# flows FOLDER NAMESPACE: what a filter on this host keeps in mind. Of an empty one, nf_conntrack_count tells in sysctl.txt.
+# flows FOLDER NAMESPACE NUMBER: what a filter on this host keeps in mind. Of an empty one, nf_conntrack_count tells in sysctl.txt.
 flows() {
     test -r /proc/sys/net/netfilter/nf_conntrack_count || return 0
     flows_count=`within "$2" cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null </dev/null`
     case $flows_count in '' | 0) return 0 ;; esac
     if test $ROOT = 0; then
-        gap "$1" "its connection tracking ($flows_count flows) is shown to root only" "ask with --sudo"
+        first_gap "$3" "$1" "its connection tracking ($flows_count flows) is shown to root only" "ask with --sudo"
     elif test -f /proc/net/nf_conntrack; then
-        section "$1" conntrack.txt "cat /proc/net/nf_conntrack" flows_of_kernel "$2"
+        section "$1" "conntrack-$3.txt" "cat /proc/net/nf_conntrack" flows_of_kernel "$2"
     elif has conntrack; then
-        section "$1" conntrack.txt "conntrack -L -p tcp" as_root_within "$2" conntrack -L -p tcp
+        section "$1" "conntrack-$3.txt" "conntrack -L -p tcp" as_root_within "$2" conntrack -L -p tcp
     else
-        gap "$1" "its connection tracking ($flows_count flows) cannot be read: conntrack is not installed" "install conntrack"
+        first_gap "$3" "$1" "its connection tracking ($flows_count flows) cannot be read: conntrack is not installed" \
+            "install conntrack"
     fi
 }
 

@@ -24,7 +24,7 @@ main() {
     section . host.txt "uname, date, ip addr" describe .
     test -z "$SUDO_REFUSED" ||
         gap . "sudo asks for a password, or refuses" "allow it without a password (sudo -n true), or connect as root"
-    test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "ask with --sudo, or as root, on the host itself"
+    test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "$NAMESPACES_HOW"
     next_look=1
     if test "$DIALOG" = 1; then
         wait_for_orders

@@ -5,15 +5,19 @@ servers() {
     servers_folder=$1
     servers_told=' '
     servers_count=0
-    for servers_one in $SERVERS; do
-        servers_pid=`expr "$servers_one" : '\([0-9]*\):'`
-        servers_name=`expr "$servers_one" : '[0-9]*:\([^:]*\)'`
-        servers_its=`expr "$servers_one" : '[0-9]*:[^:]*:\(.*\)'`
-        # Whose namespace cannot be seen is taken for one of this host's own.
-        test -n "$servers_its" || servers_its=$OWN_NAMESPACE
-        test "$servers_its" = "$2" || continue
+    for servers_one in `servers_in "$2"`; do
         test $servers_count -lt $MOST_PROCESSES || break
-        server "$servers_pid" "$servers_name"
+        server "`expr "$servers_one" : '\([0-9]*\):'`" "`expr "$servers_one" : '[0-9]*:\(.*\)'`"
+    done
+}
+
+# servers_in NETWORK: PID:PROGRAM of each there.
+servers_in() {
+    for in_one in $SERVERS; do
+        in_its=`expr "$in_one" : '[0-9]*:[^:]*:\(.*\)'`
+        # Whose namespace cannot be seen is taken for one of this host's own.
+        test -n "$in_its" || in_its=$OWN_NAMESPACE
+        test "$in_its" != "$1" || expr "$in_one" : '\([0-9]*:[^:]*\):'
     done
 }
 
@@ -23,9 +27,10 @@ find_servers() {
         grep -lxE 'ns-slapd|slapd|haproxy|java' /proc/[0-9]*/comm 2>/dev/null </dev/null | while read find_file; do
             find_pid=`expr "$find_file" : '/proc/\([0-9]*\)/'`
             find_network=`network_of "/proc/$find_pid/ns/net"`
-            # One that has ended by now has no namespace either.
-            test -r "$find_file" && echo "$find_pid:`cat "$find_file" 2>/dev/null`:$find_network"
-        done
+            # One that has ended by now has no namespace either; and a name may have several lines.
+            find_name=`cat "$find_file" 2>/dev/null`
+            case $find_name in ns-slapd | slapd | haproxy | java) echo "$find_pid:$find_name:$find_network" ;; esac
+        done | sort -n
     else
         limited ps -A -o pid= -o comm= 2>/dev/null </dev/null | awk '
             { program = $2; sub(".*/", "", program) }
@@ -35,14 +40,13 @@ find_servers() {
 
 # server PID PROGRAM: its settings, and of a directory its limits, its log and its monitor.
 server() {
-    server_root=
-    privileged test -d "/proc/$1/root/." 2>/dev/null </dev/null && server_root=/proc/$1/root
     case $2 in
         haproxy) haproxy_of "$1"; return ;;
         java)
             server_instance=`java_instance "$1"`
             test -n "$server_instance" || return 0 ;;
     esac
+    know_process "$1"
     # Another of the same host gets files of its own: proc-limits-2.txt.
     servers_count=`expr $servers_count + 1`
     server_nth=
@@ -88,17 +92,9 @@ argument() {
         index($0, option) == 1 { print substr($0, length(option) + 1) }' | grep '^[/A-Za-z0-9._-]*$'
 }
 
-readable() {
-    privileged test -r "$1" 2>/dev/null </dev/null
-}
-
 # settings_section STEM ENDING PATH FUNCTION: the settings on connections of a configuration.
 settings_section() {
     section "$servers_folder" "$1$server_nth$2" "the settings of connections in $3" "$4" "$3"
-}
-
-unreadable() {
-    gap "$servers_folder" "cannot read $1" "ask with --sudo, or as a user who may read it"
 }
 
 # ldif_settings "NAMES" [PARENT]: of LDIF on stdin, the entries that have one of these attributes, with nothing else but
