@@ -108,7 +108,7 @@ def commands(host) -> set[tuple[int, str]]:
 
 
 def test_between_two_looks_it_tells_what_it_had(running) -> None:
-    """One look at each end proves them dead only if the client's happened to come first; else it tells how many lack."""
+    """One look at each end proves them dead only if the client's came first; else it tells how many lack."""
     with running("diagnose", "ssh://ldap", "ssh://app1", "--apart", "600", "--format", "json") as run:
         run.shows(b"second look in")
         run.interrupt()
