@@ -35,7 +35,10 @@ def collect(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The capture: NAME.tar.gz, NAME.tar.zst, or a new folder.", show_default=False
+            "--output",
+            "-o",
+            help="The capture: NAME.tar.gz, NAME.tar.zst, or a new or empty folder.",
+            show_default=False,
         ),
     ] = None,
     anonymise: Annotated[

@@ -11,15 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from lab.laboratory import need
 from ldapdiag.sources.captures.collection import Bye, Lack, Section, events
 from ldapdiag.sources.remote import script
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("setpriv") or not shutil.which("unshare"),
-    reason="only root can start processes of others",
-)
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
 ALONE = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+@pytest.fixture(autouse=True)
+def rights():
+    """Processes of others, alone in a namespace, are the laboratory's."""
+    need("setpriv")
 
 
 @pytest.fixture
