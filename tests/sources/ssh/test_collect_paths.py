@@ -21,7 +21,7 @@ ALONE = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 @pytest.fixture(autouse=True)
 def rights():
-    """Processes of others, alone in a namespace, are the laboratory's."""
+    """Need what the laboratory needs: processes of others, alone in a namespace."""
     need("setpriv")
 
 
