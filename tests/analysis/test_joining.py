@@ -7,27 +7,12 @@ import pytest
 
 import facts
 from facts import APP1, APP2, LDAP, at_client, at_server, row, table
-from ldapdiag.analysis.direction import Direction
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.pairing import Pairing, pair
+from joins import OTHERS, joined, paired
+from ldapdiag.analysis.pairing import pair
 from ldapdiag.analysis.proof import proof_of
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import TcpState, Timer
-
-OTHERS = facts.row_of_another_service()
-
-
-def paired(server: Any, *clients: Host, flows: tuple[Any, ...] = ()) -> Pairing:
-    ldap = server if isinstance(server, Host) else facts.host("ldap", server)
-    pairing = pair(facts.server(), (ldap, *clients), flows)
-    assert isinstance(pairing, Pairing)
-    return pairing
-
-
-def joined(server: Any, *client: Any, **kwargs: Any) -> Direction:
-    (direction,) = paired(server, facts.host("app1", *client), **kwargs).directions
-    return direction
 
 
 class TestMatching:

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 import facts
 from facts import APP1, LDAP, at_client, at_server, row, table
-from ldapdiag.analysis.direction import Direction
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.pairing import Pairing, pair
+from joins import OTHERS, joined
 from ldapdiag.evidence.sockets import TcpState
-
-OTHERS = facts.row_of_another_service()
-
-
-def paired(server: Any, *clients: Host, flows: tuple[Any, ...] = ()) -> Pairing:
-    ldap = server if isinstance(server, Host) else facts.host("ldap", server)
-    pairing = pair(facts.server(), (ldap, *clients), flows)
-    assert isinstance(pairing, Pairing)
-    return pairing
-
-
-def joined(server: Any, *client: Any, **kwargs: Any) -> Direction:
-    (direction,) = paired(server, facts.host("app1", *client), **kwargs).directions
-    return direction
 
 
 class TestVirtualAddress:
