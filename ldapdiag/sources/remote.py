@@ -47,6 +47,8 @@ LONGEST_LINE = 1 << 16
 """Bytes; a longer one is handed on in parts, of which none cuts a marker that is shorter than MARKER."""
 MARKER = 1024
 MOST_SECTIONS = 4000
+MOST_FOR_ONE = 60
+"""Seconds for one command there; one that hangs outlives us by as much, since its shell waits for it."""
 LOOK = b"look\n"
 REST = b"rest\n"
 
@@ -153,7 +155,7 @@ class Dialog:
             LOOKS=int(self.looks),
             MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
-            LIMIT=max(1, int(self.seconds * 0.7)),
+            LIMIT=max(1, min(MOST_FOR_ONE, int(self.seconds * 0.7))),
         )
         try:
             self._child = Child(self.argv)
