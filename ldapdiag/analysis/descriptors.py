@@ -8,6 +8,7 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.evidence.host_facts import DescriptorCount
+from ldapdiag.servers import Defaults
 
 MOST_CONNECTIONS = "the most connections it is set to take"
 """A limit's name that is no limit on descriptors; Windows has none."""
@@ -114,8 +115,7 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
     if not limits and server.monitor and defaults and (size := server.monitor.connection_table_size):
         # 389-ds takes the reserved ones off its limit and makes the rest its table (daemon.c): 19936 of 20000.
-        configured = configuration.reserved_descriptors if configuration else None
-        reserved = defaults.RESERVED_DESCRIPTORS if configured is None else configured
+        reserved = _reserved(server, defaults)
         limits.append((size + reserved, f"dtablesize and the {reserved} reserved"))
     if limits and defaults and (cap := defaults.descriptor_cap(server.version)):
         limits.append((cap, "the server's built-in cap"))
@@ -130,9 +130,13 @@ def _served(server: DirectoryServer, limit: int | None) -> int | None:
     defaults = server.product and server.product.defaults
     if limit is None or not defaults or not defaults.TIMES_RESERVED:
         return None
+    return max(1, limit - defaults.TIMES_RESERVED * _reserved(server, defaults))
+
+
+def _reserved(server: DirectoryServer, defaults: Defaults) -> int:
+    """Return how many descriptors the server keeps for itself, as configured or by default."""
     configured = server.configuration.reserved_descriptors if server.configuration else None
-    reserved = defaults.RESERVED_DESCRIPTORS if configured is None else configured
-    return max(1, limit - defaults.TIMES_RESERVED * reserved)
+    return defaults.RESERVED_DESCRIPTORS if configured is None else configured
 
 
 def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:

@@ -168,6 +168,7 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     wanted = {ends.look.sockets.remote_port[row]: row for row in rows.absent}
     found = _dialled_elsewhere(ends, near, wanted)
     ways: list[Way] = []
+    matched = 0
     for way in sorted(found, key=lambda way: (-len(found[way]), way)):
         pairs = [(row, there) for row, there in found[way] if ends.look.sockets.remote_port[row] in wanted]
         if not pairs or not _is_more_than_chance(ends, len(pairs), len(near.established(way))):
@@ -176,16 +177,15 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
         if not few or (is_ldap and not rows.matched):
             ways.append(way)
             rows.matched.extend(pairs)
+            matched += len(pairs)
         elif way[0] != ends.server_address and (is_ldap or len(pairs) > 1):
             rows.unproven[f"open from the same ports towards {endpoint(*way[:2])}, which may lead here"] += len(pairs)
         else:
             continue  # another service
         wanted = {port: row for port, row in wanted.items() if row not in dict(pairs)}
-    absent, rows.absent = len(rows.absent), list(wanted.values())
+    rows.absent = list(wanted.values())
     if not ways:
         return None
-    spared = sum(count for reason, count in rows.unproven.items() if reason.endswith("which may lead here"))
-    matched = absent - len(wanted) - spared
     count = sum(len(near.established(way)) for way in ways)
     return Virtual(" and ".join(endpoint(*way[:2]) for way in ways), tuple(ways), count, matched)
 

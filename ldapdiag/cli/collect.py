@@ -84,6 +84,7 @@ def _collect(named: list[str], terms: Asked, stop: Event, output: Path, *, anony
     from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
+    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
     from ldapdiag.sources.targets import Remote, sorted_out  # noqa: PLC0415
 
     targets, paths = sorted_out(named)
@@ -94,7 +95,7 @@ def _collect(named: list[str], terms: Asked, stop: Event, output: Path, *, anony
     archive.ready(output, with_key=anonymised)
     agreed = terms()
     with reading() as progress:
-        gathered = ask(targets, agreed, stop=stop, progress=progress)
+        gathered = ask(targets, agreed, stop=stop, progress=progress or SILENCE)
     if not on_one_screen():
         tell(gathered.gaps)
     if not gathered.pieces:

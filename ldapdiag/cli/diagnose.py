@@ -120,11 +120,12 @@ def _diagnose(evidence: list[str], ids: list[str], asked: Asked, stop: Event, *,
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
+    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
 
     checks = chosen(installed_checks(), ids)
     terms = asked()
     with reading() as progress:
-        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress, stop=stop)
+        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress or SILENCE, stop=stop)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)

@@ -22,22 +22,6 @@ WIDTH = 28
 """Columns for a target's name, before what it said."""
 
 
-class Silent:
-    """Nobody watches."""
-
-    def __call__(self, path: str) -> None:
-        """Say nothing of a file."""
-
-    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
-        """Say nothing of an answer."""
-
-    def failed(self, gap: Gap) -> None:
-        """Say nothing of a failure: the report does."""
-
-    def waiting(self, seconds: float) -> None:
-        """Say nothing of a pause."""
-
-
 class Watched:
     """A line for each target, which stays, and one for what goes on just now."""
 
@@ -82,10 +66,10 @@ def _advice(gap: Gap) -> str:
 
 
 @contextmanager
-def reading() -> Iterator[Silent | Watched]:
-    """Yield who is to hear of progress; the line of the moment is gone when the reading is over."""
+def reading() -> Iterator[Watched | None]:
+    """Yield who is to hear of progress, None where nobody watches; its line of the moment is gone at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield Silent()
+        yield None
         return
     from rich.console import Console  # noqa: PLC0415  import late
 

@@ -143,7 +143,7 @@ def look_live(parties: Sequence[Party], terms: Terms, *, stop: threading.Event, 
     if stop.is_set():
         gaps.append(Gap(target="this run", reason="was interrupted", how="run it again for the rest"))
     offsets = {said.party.target: offset for said in everyone if (offset := said.party.clock_offset) is not None}
-    pieces = _once_each(list(_placed(everyone)), everyone)
+    pieces = _once_each(_placed(everyone), everyone)
     return Gathered(pieces=tuple(pieces), gaps=tuple(gaps), clock_offsets=offsets)
 
 
@@ -194,9 +194,8 @@ def _pause(seconds: float, stop: threading.Event, progress: Progress) -> None:
         stop.wait(seconds)
 
 
-def _placed(everyone: Iterable[Said]) -> Iterator[Piece]:
+def _placed(everyone: Sequence[Said]) -> Iterator[Piece]:
     """Yield every piece; what a directory said over LDAP goes to the host that has the address that answered."""
-    everyone = list(everyone)
     for said in everyone:
         address = said.party.peer
         found = (other.folder_of(address) for other in everyone) if address else ()
@@ -208,7 +207,7 @@ def _placed(everyone: Iterable[Said]) -> Iterator[Piece]:
                 yield replace(piece, folder=folder, path=f"{folder}/{piece.path.rpartition('/')[2]}")
 
 
-def _once_each(pieces: list[Piece], everyone: Iterable[Said]) -> Iterator[Piece]:
+def _once_each(pieces: Iterable[Piece], everyone: Sequence[Said]) -> Iterator[Piece]:
     """Yield the pieces of every network namespace once: ssh to a host and to its container read the same ones.
 
     What the operator named himself counts; of what was come upon on the way, the first, and none that claims an address
