@@ -47,6 +47,16 @@ class Said:
         return str(verdict["outcome"])
 
     @property
+    def connections(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the connections of the only server, by client and by account."""
+        (share,) = self.found("connection-share")
+        observed = share["observed"]
+        return (
+            {one["client"]: one["connections"] for one in observed["by_client"]},
+            {one["bind_dn"]: one["connections"] for one in observed["by_account"]},
+        )
+
+    @property
     def ghosts(self) -> dict[str, dict[str, Any]]:
         """Return what was observed of ghosts, by the client's address."""
         return {one["observed"]["client"]: one["observed"] for one in self.found("ghost-connections")}

@@ -30,23 +30,13 @@ def sitting(site, desk_of):
     return desk_of(site, "ldap", "app1")
 
 
-def counted(said) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the connections by client and by account."""
-    (share,) = said.found("connection-share")
-    observed = share["observed"]
-    return (
-        {one["client"]: one["connections"] for one in observed["by_client"]},
-        {one["bind_dn"]: one["connections"] for one in observed["by_account"]},
-    )
-
-
 THEIRS = ({"10.77.2.2": COUNT}, {ACCOUNT: COUNT})
 
 
 def test_without_arguments_root_finds_everything(site, sitting) -> None:
     said = sitting.diagnose(*APART, host=site.ldap)
     assert said.outcomes("descriptor-headroom") == {"clear"}
-    assert counted(said) == THEIRS
+    assert said.connections == THEIRS
     assert said.report["gaps"] == []
     (host,) = said.report["hosts"]
     assert (host["name"], host["looks"], host["roles"]) == ("ldap", 2, ["server"])
@@ -69,27 +59,27 @@ def test_a_client_is_asked_over_ssh_beside_it(site, sitting) -> None:
     said = sitting.diagnose("local:", "ssh://app1", *APART, host=site.ldap)
     assert said.report["gaps"] == []
     assert said.outcome("ghost-connections", "10.77.2.2 -> 10.77.1.2:389") == "clear"
-    assert counted(said) == THEIRS
+    assert said.connections == THEIRS
 
 
 def test_ldapi_with_external_leaves_our_own_connection_out(site, sitting) -> None:
     said = sitting.diagnose(f"ldapi://{site.server.ldapi}", "-Y", "EXTERNAL", "local:", *APART, host=site.ldap)
     assert said.report["gaps"] == []
-    assert counted(said) == THEIRS
+    assert said.connections == THEIRS
 
 
 def test_a_password_is_for_what_was_named_alone(site, sitting) -> None:
     """It would be a wrong one here, and nobody is to find out: the directory that is found is asked as root."""
     said = sitting.diagnose("-D", "uid=nobody,dc=example,dc=com", *sitting.bind[2:], *APART, host=site.ldap)
     assert said.report["gaps"] == []
-    assert counted(said) == THEIRS
+    assert said.connections == THEIRS
 
 
 def test_our_own_connection_over_tcp_is_no_client_either(site, sitting) -> None:
     bind = ("-D", site.server.administrator, *sitting.bind[2:])
     for beside in ((), ("ssh://ldap",), ("ssh://ldap", "ssh://app1")):
         said = sitting.diagnose("ldap://ldap", *beside, *bind, *APART)
-        assert counted(said) == THEIRS, beside
+        assert said.connections == THEIRS, beside
 
 
 def test_anybody_else_gets_what_is_shown_to_him(site, sitting) -> None:
@@ -129,4 +119,4 @@ class TestContainer:
     def test_is_found_and_asked_with_everything(self, topology, desk, target) -> None:
         said = desk.diagnose(*target, *APART, host=topology.ldap)
         assert said.report["gaps"] == []
-        assert counted(said) == ({"10.88.1.1": COUNT}, {ACCOUNT: COUNT})
+        assert said.connections == ({"10.88.1.1": COUNT}, {ACCOUNT: COUNT})

@@ -37,16 +37,6 @@ def trusted(laboratory):
     return ("--ca-file", str(laboratory.authority.certificate))
 
 
-def counted(said) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the connections by client and by account."""
-    (share,) = said.found("connection-share")
-    observed = share["observed"]
-    return (
-        {one["client"]: one["connections"] for one in observed["by_client"]},
-        {one["bind_dn"]: one["connections"] for one in observed["by_account"]},
-    )
-
-
 THEIRS = ({"10.77.2.2": COUNT}, {account("application_foo"): COUNT})
 
 
@@ -54,7 +44,7 @@ class TestTls:
     @pytest.mark.parametrize("way", [["ldaps://ldap"], ["ldap://ldap", "-ZZ"], ["ldap://ldap", "-Z"], ["ldap://ldap"]])
     def test_the_right_authority_opens_every_way(self, sitting, trusted, way) -> None:
         said = sitting.diagnose(*way, *trusted, *sitting.bind)
-        assert counted(said) == THEIRS
+        assert said.connections == THEIRS
 
     @pytest.mark.parametrize("way", [["ldaps://ldap"], ["ldap://ldap", "-ZZ"], ["ldap://ldap", "-Z"]])
     def test_a_wrong_authority_is_refused_with_the_reason(self, sitting, tmp_path, way) -> None:
