@@ -1,0 +1,154 @@
+"""Counting: what a result, a failed BIND or the end of a connection adds to a Segment; for whom, once that is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.connection import UNKNOWN, Connection
+from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH
+from ldapdiag.evidence.log.rests import Rests
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.connection import Account, Answer, Pending
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.tables import ShapeKey
+
+IN_PROGRESS = 14
+"""saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""
+
+UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1)
+"""Searches whose request is not in the log."""
+
+NOBODY = Connection(0, 0, UNKNOWN)
+"""Whose results these are."""
+
+
+def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+    segment: Segment,
+    number: int,
+    connection: Connection,
+    pending: Pending,
+    op: int,
+    time: int,
+    err: int,
+    etime: int | None,
+    wait: int | None,
+    entries: int,
+    notes: bytes,
+) -> None:
+    """Count the result of a request."""
+    asked, kind, row, subject, account = pending
+    if etime is None:
+        etime = max(0, time - asked)
+    segment.took += etime
+    if row is None:
+        if kind == BIND and err not in {0, IN_PROGRESS}:
+            fail(segment, connection, subject, err)
+        return
+    row.answered += 1
+    row.etime += etime
+    row.entries += entries
+    row.histogram[etime.bit_length()] += 1
+    if wait is not None:
+        row.wait += wait
+    if err:
+        row.errors[err] = row.errors.get(err, 0) + 1
+    if notes:
+        row.noted[notes] = row.noted.get(notes, 0) + 1
+    if etime >= row.worst[0]:
+        row.worst = max(row.worst, (etime, -time, -number, -op, subject))
+    cell = segment.attribution.get((row.key[0], connection.client, account))  # type: ignore[arg-type]  # no unknown there
+    if cell is None:
+        owe(segment, connection, row.key[0], account, [1, etime, 1 if notes else 0])
+        return
+    cell[0] += 1
+    cell[1] += etime
+    if notes:
+        cell[2] += 1
+
+
+def answer_held(segment: Segment, number: int, connection: Connection, pending: Pending, held: Answer) -> None:
+    """Count a result that was kept until its request was known."""
+    op, time, _, err, etime, wait, entries, notes, _ = held
+    answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes)
+
+
+def unrequested(segment: Segment, number: int, held: Answer) -> None:
+    """Count a result whose request is not in the log: the operation is counted by it, for nobody."""
+    kind = held.kind
+    if kind < 0 or kind == ABANDON:
+        return
+    if segment.forgotten[kind]:
+        segment.forgotten[kind] -= 1
+        return
+    segment.operations[kind] += 1
+    row = None
+    if kind == SEARCH:
+        row = segment.shape(UNSEEN_SEARCH)
+        row.searches += 1
+    pending = (held.time, kind, row, UNKNOWN if kind == BIND else b"", UNKNOWN)
+    answer_held(segment, number, NOBODY, pending, held)
+
+
+def owe(segment: Segment, connection: Connection, shape: bytes, account: Account, counts: list[int]) -> None:
+    """Count searches for who asked, or keep them with the connection until that is known."""
+    if connection.client is not None and isinstance(account, bytes):
+        segment.attribute((shape, connection.client, account), counts)
+        return
+    cell = connection.owed.setdefault((shape, account), [0, 0, 0])
+    for place, count in enumerate(counts):
+        cell[place] += count
+
+
+def fail(segment: Segment, connection: Connection, dn: bytes, err: int, count: int = 1) -> None:
+    """Count failed BINDs."""
+    if connection.client is None:
+        connection.failures[dn, err] = connection.failures.get((dn, err), 0) + count
+        return
+    key = segment.failures.place((dn, connection.client, err))
+    segment.failures[key] = segment.failures.get(key, 0) + count
+
+
+def rests_of(connection: Connection, epoch: int) -> Rests:
+    """Return where rests of a connection are counted."""
+    return connection.rests.setdefault(epoch, Rests()) if connection.row is None else connection.row.rests
+
+
+def end(segment: Segment, number: int, connection: Connection, *, at_end: bool = False) -> None:
+    """Count a connection of which nothing more can come; `at_end`: it is open where the log ends."""
+    _nobody_knows(segment, connection)
+    row = connection.row or segment.client(UNKNOWN)
+    account = connection.account
+    name = segment.accounts.place(account if isinstance(account, bytes) else UNKNOWN)
+    segment.accounts[name] = segment.accounts.get(name, 0) + 1
+    row.operations += connection.operations
+    segment.continued += connection.continued
+    if connection.asked is not None:
+        segment.holes += max(0, connection.last_op - connection.asked.op + 1 - connection.requests)
+    if at_end:
+        segment.open_at_end += 1
+        return
+    code = connection.code
+    row.codes[code] = row.codes.get(code, 0) + 1
+    if connection.operations == 0:
+        row.silent[code] = row.silent.get(code, 0) + 1
+    row.per_connection[connection.operations.bit_length()] += 1
+    if connection.closed is None:
+        return
+    if connection.opened is not None:
+        row.lifetimes[max(0, connection.closed - connection.opened).bit_length()] += 1
+    tail = connection.tail
+    if tail is not None and tail.quiet and tail.rested is not None and connection.closed > tail.rested:
+        row.tails.setdefault(code, Rests()).add(connection.closed - tail.rested, connection.closed, number)
+
+
+def _nobody_knows(segment: Segment, connection: Connection) -> None:
+    """Count for nobody what is owed to a client or account that the log does not tell."""
+    client = UNKNOWN if connection.client is None else connection.client
+    for (shape, account), counts in connection.owed.items():
+        segment.attribute((shape, client, account if isinstance(account, bytes) else UNKNOWN), counts)
+    for (dn, err), count in connection.failures.items():
+        key = segment.failures.place((dn, client, err))
+        segment.failures[key] = segment.failures.get(key, 0) + count
+    for rests in connection.rests.values():
+        segment.client(client).rests.take(rests)

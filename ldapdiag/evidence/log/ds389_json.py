@@ -1,0 +1,207 @@
+r"""The access log of 389-ds as JSON (3.0 and later, nsslapd-accesslog-log-format: json or json-pretty).
+
+    {"local_time":"2025-02-10T13:49:28.425317898 -0500", "operation":"SEARCH", "key":"1739213368-1", "conn_id":1,
+     "op_id":1, "base_dn":"dc=example,dc=com", "scope":2, "filter":"(uid=scarter)", "attrs":["cn"]}
+    {"local_time":"2025-02-10T13:49:28.503395725 -0500", "operation":"RESULT", "key":"1739213368-1", "conn_id":1,
+     "op_id":1, "msg":"", "tag":101, "err":0, "nentries":1, "wtime":"0.000068", "optime":"0.011231", "etime":"0.011299",
+     "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
+
+An object stands on one line, or on many (json-pretty); each begins with a brace in the first column, so after a broken
+one reading goes on at the next. The first part of `key` is when the connection was opened, not when the server was.
+Source: ldap/servers/slapd/accesslog.c.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of
+from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.scan import Scan
+
+NAME = "389-json"
+FAMILY = Family.DS389
+
+Fields = dict[str, object]
+
+OBJECT = re.compile(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
+"""A line, and the lines up to the next that begins with a brace."""
+FIELDS = (re.compile(rb'"local_time"\s{0,9}:'), re.compile(rb'"operation"\s{0,9}:'), re.compile(rb'"conn_id"\s{0,9}:'))
+STAMP = re.compile(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
+"""The pattern of the time is nsslapd-accesslog-time-format, ISO 8601 unless set; fraction and zone are added to it."""
+DURATION = re.compile(rb"-?\d{1,12}(?:\.\d{1,12})?")
+NANOSECONDS = 9
+DIGITS = 19
+MOST = 1 << 63
+MOST_NOTES = 20
+
+REQUESTS = {
+    "ADD": ADD, "DELETE": DELETE, "MODIFY": MODIFY, "MODRDN": MODRDN, "COMPARE": COMPARE, "EXTENDED_OP": EXTENDED,
+}  # fmt: skip
+ASKED_BY_THE_SERVER = {*REQUESTS, "BIND", "SEARCH"}
+PASSED_OVER = {"STAT", "SORT", "VLV", "ENTRY", "REFERRAL", "ERROR", "TLS_INFO", "EXTENDED_OP_INFO", "SESSION"}
+DECODER = json.JSONDecoder()
+
+
+def recognises(head: bytes) -> bool:
+    """Tell the log by the fields that each of its records has."""
+    return head.lstrip().startswith(b"{") and all(field.search(head) for field in FIELDS)
+
+
+def cut(data: bytes, at: int) -> int:
+    """Return where the last object that begins at or before a place begins: all before it is whole."""
+    return data.rfind(b"\n{", 0, at) + 1
+
+
+def scan(data: bytes, log: Scan) -> None:
+    """Read whole objects."""
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    log.lines += data.count(b"\n")
+    for found in OBJECT.finditer(data):
+        text = found[0]
+        if not text.strip():
+            log.passed_over()
+        elif not _read(log, text):
+            log.misread(text)
+
+
+def _read(log: Scan, text: bytes) -> bool:
+    """Read one object; tell whether it is understood."""
+    decoded = text.decode(errors="surrogateescape").strip()
+    try:
+        fields, end = DECODER.raw_decode(decoded)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(fields, dict):
+        return False
+    if decoded[end:].strip():
+        log.misread(_bytes(decoded[end:].strip()))
+    if isinstance(header := fields.get("header"), dict):
+        log.named(_text(header, "instance"), _text(header, "version"))
+        return True
+    conn, time, operation = _number(fields, "conn_id", -1), _time(log, fields), fields.get("operation")
+    if time is None or not isinstance(operation, str):
+        return False
+    if fields.get("internal_op") is True or (conn < 0 and "op_internal_id" in fields):
+        _internal(log, operation)
+        return True
+    return conn >= 0 and (_operation if "op_id" in fields else _event)(log, fields, operation, conn, time)
+
+
+def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> bool:
+    op = _number(fields, "op_id", -1)
+    match operation:
+        case "RESULT":
+            _result(log, fields, conn, op, time)
+        case "SEARCH":
+            scope = _number(fields, "scope", -1)
+            log.search(conn, op, time, _text(fields, "base_dn"), scope, _text(fields, "filter"))
+        case "BIND":
+            log.bind(conn, op, time, _text(fields, "bind_dn"))
+        case "UNBIND":
+            log.unbound(conn, op, time)
+        case "ABANDON":
+            target = str(fields.get("target_op"))
+            log.abandoned(conn, op, time, int(target) if target.isdecimal() and len(target) < DIGITS else None)
+        case _ if operation in REQUESTS:
+            log.request(conn, op, time, REQUESTS[operation])
+        case _:
+            return _event(log, fields, operation, conn, time)
+    return True
+
+
+def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> bool:
+    """Read what a connection says of itself; tell whether it is understood."""
+    match operation:
+        case "CONNECTION":
+            client = _text(fields, "client_ip")
+            log.opened(conn, time, address(client), b"" if client == b"local" else _text(fields, "server_ip"))
+        case "DISCONNECT":
+            log.closed(
+                conn, time, close_code(b"%b - %b" % (_text(fields, "close_error"), _text(fields, "close_reason")))
+            )
+        case "HAPROXY":
+            log.client_is(conn, time, address(_text(fields, "haproxy_ip")))
+        case "AUTOBIND":
+            log.bound(conn, time, _text(fields, "bind_dn"))
+        case "TLS_CLIENT_INFO" if fields.get("client_dn"):
+            log.bound(conn, time, _text(fields, "client_dn"))
+        case _:
+            log.passed_over()
+            return operation in PASSED_OVER
+    return True
+
+
+def _result(log: Scan, fields: Fields, conn: int, op: int, time: int) -> None:
+    """Read a result; the timings are texts, the cookie of the last page is -1."""
+    kind, err = OF_TAG.get(_number(fields, "tag", 0), UNKNOWN), _number(fields, "err", 0)
+    account = _text(fields, "bind_dn") if kind == BIND and err == 0 else None
+    paged = "pr_cookie" in fields or "pr_idx" in fields
+    page = _number(fields, "pr_idx", 0) if paged else None
+    pages_end = paged and _number(fields, "pr_cookie", 0) == -1
+    etime, wait = _duration(fields, "etime"), _duration(fields, "wtime")
+    wait = _duration(fields, "wqtime") if wait is None else wait
+    entries = max(_number(fields, "nentries", 0), 0)
+    log.result(conn, op, time, kind, err, etime, wait, entries, _notes(fields), account, page, pages_end)
+
+
+def _notes(fields: Fields) -> bytes:
+    """Return the letters as the text log writes them: `P,A`."""
+    notes = fields.get("notes")
+    if not isinstance(notes, list):
+        return b""
+    return b",".join(_text(note, "note") for note in notes[:MOST_NOTES] if isinstance(note, dict))
+
+
+def _internal(log: Scan, operation: str) -> None:
+    if operation in ASKED_BY_THE_SERVER:
+        log.internal()
+    else:
+        log.passed_over()
+
+
+def _time(log: Scan, fields: Fields) -> int | None:
+    """Return when, and tell of the clock; None if it is no time."""
+    found = STAMP.fullmatch(_text(fields, "local_time"))
+    if found is None:
+        return None
+    stamp, fraction, zone = found.groups(b"")
+    text = b"%b %b" % (stamp, zone)
+    try:
+        second = (NETSCAPE if stamp[2:3] == b"/" else ISO)[text]
+    except ValueError:
+        return None
+    log.clock(zone)
+    if len(fraction) < NANOSECONDS:
+        log.resolution(10 ** (NANOSECONDS - len(fraction)))
+    return second + nanoseconds(fraction)
+
+
+def _duration(fields: Fields, name: str) -> int | None:
+    text = _text(fields, name)
+    return duration_of(text) if DURATION.fullmatch(text) else None
+
+
+def _text(fields: Fields, name: str) -> bytes:
+    value = fields.get(name)
+    return _bytes(value) if isinstance(value, str) else b""
+
+
+def _bytes(text: str) -> bytes:
+    """Return what was logged; a lone surrogate, which JSON can spell, has no bytes of its own."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="replace")
+
+
+def _number(fields: Fields, name: str, missing: int) -> int:
+    value = fields.get(name)
+    return value if type(value) is int and abs(value) < MOST else missing

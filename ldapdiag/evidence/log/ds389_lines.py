@@ -1,0 +1,198 @@
+r"""What the lines of 389-ds and DSEE say of one operation, and of one connection; the dialects know what stands before.
+
+    BIND dn="uid=quickr,dc=x" method=128 version=3
+    SRCH base="dc=x" scope=2 filter="(cn=a", Bad search filter
+    ABANDON targetop=3 msgid=4 nentries=0 etime=0.000091731
+    fd=64 Disconnect - Cleanly Closed Connection - U1
+    fd=64 closed error 104 (Connection reset by peer) - B1
+    fd=64 Disconnect - Connection reset by peer - TCP connection reset by peer.
+
+    fd=64 slot=64 SSL connection from 127.0.0.11 to 127.0.0.1
+    AUTOBIND dn="cn=Directory Manager"
+
+Source: ldap/servers/slapd/result.c, opshared.c, bind.c, abandon.c, connection.c, auth.c.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.stamps import duration
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.scan import Scan
+
+MOST_REMEMBERED = 20_000
+LONGEST_CODE = 64
+RESET = b"reset"
+"""Our word for a close that names no code because the client reset the connection."""
+
+KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
+
+SECONDS = rb"-?\d{1,12}(?:\.\d{1,12})?+"
+NOTES = rb"[A-Z](?:,[A-Z]){0,20}\b"
+TAIL = re.compile(
+    rb"""(?:\ wqtime=(?P<queued>%(seconds)b))?+ (?:\ wtime=(?P<wait>%(seconds)b))?+ (?:\ optime=%(seconds)b)?+
+    (?:\ writetime=%(seconds)b)?+ (?:\ etime=(?P<etime>%(seconds)b))?+ (?:\ wbusy=\S{1,30}\ wqdepth=\S{1,30})?+
+    (?:\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+)?+ (?:\ csn=\S{1,80})?+"""
+    % {b"seconds": SECONDS, b"notes": NOTES},
+    re.VERBOSE,
+)
+"""What may stand behind nentries=: the timings of any era, the notes; then what a client can have written begins."""
+
+PAGES = re.compile(
+    rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+ | \ sid=".*")?
+    \ pr_idx=(?P<index>\d{1,9})\ pr_cookie=(?P<cookie>-?\d{1,9})(?:\ sid=".*)?+"""
+    % {b"notes": NOTES},
+    re.VERBOSE | re.DOTALL,
+)
+"""A page of a paged search (RFC 2696); cookie -1 is the last. The session id is the client's."""
+
+REQUEST = re.compile(
+    rb"""BIND\ dn="(?P<bind>.*)"\ method=.*
+    | (?P<unbind>UNBIND)(?:,.*)?
+    | (?P<request>ADD|MOD|DEL|MODRDN|CMP|EXT)\ (?:dn|oid)=".*
+    | SRCH\ base="(?P<base>[^"]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"]*+)*+)"
+        \ scope=(?P<scope>-?\d{1,10}+)\ filter="(?:(?P<search>.*)"\ attrs=.* | (?P<refused>.*)"(?:,.*)?)
+    | (?P<abandon>ABANDON)\ targetop=(?:(?P<target>\d{1,10}+)|[A-Z][\w -]{1,60})\ msgid=.*
+    | fd=-?\d{1,10}+\ (?P<close>(?:closed|Disconnect)\b.*)
+    | (?P<passed>STAT|SORT|VLV|ENTRY|REFERRAL|SESSION|UNPROCESSED\ OPERATION|RESULT\ err=-?\d{1,10}\ tag=48)\b.*""",
+    re.VERBOSE | re.DOTALL,
+)
+"""What an operation can say of itself, but for its result.
+
+A base ends before the first `" scope=`, a filter before the last `" attrs=`; a search without attrs= is one that the
+server refused.
+"""
+
+EVENT = re.compile(
+    rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?:[A-Z]{2,8}\ )?+connection\ from\ (?P<opened>\S{1,255})\ to\ (?P<server>\S.*)
+    | fd=\d{1,10}+\ HAProxy\ new_address_from=(?P<client>\S{1,255})\ to\ new_address_dest=.*
+    | AUTOBIND\ dn="(?P<autobind>.*)"
+    | (?:TLS|SSL)\S{0,20}\ client\ bound\ as\ (?P<certificate>.*)
+    | \(Internal\)\ op=\S{1,60}\ (?P<internal>SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b.*
+    | (?P<passed>(?:TLS|SSL)[\w.]{0,20}\ .*|\(Internal\)\ op=\S{1,60}\ .*)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""What a connection can say of itself. `(Internal)` is what the server does for an operation of this connection."""
+
+CODE = re.compile(rb"[A-Z]\d{1,2}")
+ADDRESS_AND_PORT = re.compile(
+    rb"(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?|\[([\da-fA-F:.]{2,45}(?:%\w{1,20})?)\](?::\d{1,5})?"
+)
+
+
+class _Numbers(dict[bytes, int]):
+    """Numbers by their digits: those of connections and operations come again and again, and int() is slow."""
+
+    def __missing__(self, digits: bytes) -> int:
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        self[digits] = number = int(digits)
+        return number
+
+
+class _Answers(dict[bytes, tuple[int, int, int]]):
+    """(err, kind, entries) by `err=0 tag=101 nentries=1`."""
+
+    def __missing__(self, text: bytes) -> tuple[int, int, int]:
+        err, tag, entries = (int(field.partition(b"=")[2]) for field in text.split(b" "))
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        self[text] = answer = (err, OF_TAG.get(tag, UNKNOWN), max(entries, 0))
+        return answer
+
+
+NUMBERS = _Numbers()
+ANSWERS = _Answers()
+
+
+def resulted(log: Scan, conn: int, op: int, time: int, answer: bytes, tail: bytes) -> None:
+    """Read a result: `err=0 tag=101 nentries=1`, and whatever stands behind."""
+    err, kind, entries = ANSWERS[answer]
+    told = TAIL.match(tail)
+    assert told is not None  # noqa: S101  each of its parts may be missing, so it matches any text
+    rest = tail[told.end() :].rstrip()
+    notes, account, page, pages_end = told["notes"], None, None, False
+    if kind == BIND and err == 0:
+        account = _account(rest)
+    elif b" pr_idx=" in rest and (pages := PAGES.fullmatch(rest)):
+        notes, page, pages_end = notes or pages["notes"], int(pages["index"]), pages["cookie"] == b"-1"
+    etime, wait = duration_of(told["etime"]), duration_of(told["wait"] or told["queued"])
+    log.result(conn, op, time, kind, err, etime, wait, entries, notes or b"", account, page, pages_end)
+
+
+def requested(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
+    """Read what an operation says of itself, but for its result; tell whether it is understood."""
+    said = REQUEST.fullmatch(text)
+    if said is None:
+        return False
+    match said.lastgroup:
+        case "bind":
+            log.bind(conn, op, time, said["bind"])
+        case "unbind":
+            log.unbound(conn, op, time)
+        case "request":
+            log.request(conn, op, time, KINDS[said["request"]])
+        case "search" | "refused" as named:
+            log.search(conn, op, time, said["base"], int(said["scope"]), said[named])
+        case "abandon" | "target":
+            log.abandoned(conn, op, time, int(said["target"]) if said["target"] else None)
+        case "close":
+            log.closed(conn, time, close_code(said["close"]))
+        case _:
+            log.passed_over()
+    return True
+
+
+def happened(log: Scan, conn: int, time: int, text: bytes) -> bool:
+    """Read what a connection says of itself; tell whether it is understood."""
+    said = EVENT.fullmatch(text)
+    if said is None:
+        return False
+    match said.lastgroup:
+        case "server":
+            client = said["opened"]
+            log.opened(conn, time, address(client), b"" if client == b"local" else said["server"])
+        case "client":
+            log.client_is(conn, time, address(said["client"]))
+        case "autobind" | "certificate" as named:
+            log.bound(conn, time, said[named])
+        case "internal":
+            log.internal()
+        case _:
+            log.passed_over()
+    return True
+
+
+def close_code(text: bytes) -> bytes:
+    """Return U1 of `Disconnect - Cleanly Closed Connection - U1`; of a close without a code what it says instead."""
+    code = text.rpartition(b" - ")[2]
+    if CODE.fullmatch(code):
+        return code
+    if b"onnection reset by peer" in text:
+        return RESET
+    return text.removeprefix(b"Disconnect").removeprefix(b"closed").lstrip(b" -")[:LONGEST_CODE]
+
+
+def address(peer: bytes) -> bytes:
+    """Return a peer without port and brackets; what is no address stays as it is (`local`, `unknown`)."""
+    found = ADDRESS_AND_PORT.fullmatch(peer)
+    return (found[1] or found[2]) if found else peer
+
+
+def duration_of(seconds: bytes | None) -> int | None:
+    """Return nanoseconds; a clock that was set back makes some servers log less than nothing."""
+    if seconds is None:
+        return None
+    return 0 if seconds.startswith(b"-") else duration(seconds)
+
+
+def _account(rest: bytes) -> bytes | None:
+    """Return the DN that a bind's result ends with; before it the client's session id may stand."""
+    before, found, dn = rest.rpartition(b' dn="')
+    if not found or not dn.endswith(b'"') or (before and not before.startswith(b' sid="')):
+        return None
+    return dn[:-1]

@@ -1,0 +1,86 @@
+r"""Unindexed searches in the errors log of 389-ds: a second witness, which outlives the access log's rotation.
+
+    [20/Nov/2026:08:45:20.754113294 +0000] - NOTICE - ldbm_back_search - Unindexed search: search base="dc=x" \
+scope=2 filter="(displayName=*jos*)" conn=1 op=1
+    [20/Nov/2026:08:45:21.754113294 +0000] - ERR - log_result - Internal unindexed search: source (cn=MemberOf,cn=x) \
+search base="dc=x" filter="(member=a)" etime=0.105 nentries=1  notes=A
+
+The first is written at the default level for each search whose candidates are all entries (notes=A), the second for the
+server's own. A filter is not escaped: it ends before the last `" conn=` of its line. The server drops the end of a line
+that is too long, with its newline: such a notice is passed over, and the next one begins in the middle of its line.
+Source: ldap/servers/slapd/back-ldbm/ldbm_search.c, result.c.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BEGINNING = re.compile(
+    rb"""\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\ ?([+-]\d{4}|Z)\]
+    \ -\ (?:NOTICE|ERR)\ -\ (?:ldbm_back_search|log_result)\ -\ (?P<internal>Internal\ )?+[Uu]nindexed\ search:[ ]""",
+    re.VERBOSE,
+)
+SEARCH = re.compile(
+    rb"""(?:source\ \([^"]*\)\ )?search\ base="(?P<base>[^"]*+(?:"(?!\ (?:scope=\d\ )?filter=")[^"]*+)*+)"
+    (?:\ scope=(?P<scope>\d))?+\ filter="(?P<filter>.*)"
+    \ (?:conn=(?P<conn>\d{1,19})\ op=(?P<op>-?\d{1,10})|etime=.*)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """One unindexed search, as the errors log tells it."""
+
+    time: int
+    """Nanoseconds since 1970-01-01 UTC."""
+    base: bytes
+    scope: int | None
+    """None where the line has none: the server's own, told by log_result."""
+    filter: bytes
+    connection: int | None
+    operation: int | None
+    internal: bool
+    """The server asked itself."""
+
+
+def notices(data: bytes) -> Iterator[Notice]:
+    """Yield the unindexed searches that whole lines of an errors log tell of; all else is passed over."""
+    for line in data.split(b"\n"):
+        begun = list(BEGINNING.finditer(line))
+        if not begun:
+            continue
+        said = SEARCH.fullmatch(line[begun[-1].end() :].rstrip())
+        time = _time(*begun[-1].group(1, 2, 3))
+        if said is not None and time is not None:
+            yield _notice(time, said, internal=begun[-1]["internal"] is not None)
+
+
+def _notice(time: int, said: re.Match[bytes], *, internal: bool) -> Notice:
+    return Notice(
+        time=time,
+        base=said["base"],
+        scope=_number(said["scope"]),
+        filter=said["filter"],
+        connection=_number(said["conn"]),
+        operation=_number(said["op"]),
+        internal=internal,
+    )
+
+
+def _time(stamp: bytes, fraction: bytes | None, zone: bytes) -> int | None:
+    try:
+        return NETSCAPE[b"%b %b" % (stamp, zone)] + nanoseconds(fraction or b"")
+    except ValueError:
+        return None
+
+
+def _number(digits: bytes | None) -> int | None:
+    return None if digits is None else int(digits)

@@ -1,0 +1,177 @@
+r"""The access log of 389-ds as text, of RHDS, FreeIPA and Netscape's: every era.
+
+    \t389-Directory/2.3.1 B2025.016.1616
+    \tlocalhost:13389 (/etc/dirsrv/slapd-corp1)
+
+    [20/Nov/2026:08:45:20.751921248 +0000] conn=1 fd=64 slot=64 connection from 127.0.0.11 to 127.0.0.1
+    [20/Nov/2026:08:45:20.752174123 +0000] conn=1 op=0 BIND dn="uid=quickr,dc=x" method=128 version=3
+    [20/Nov/2026:08:45:20.752605431 +0000] conn=1 op=0 RESULT err=0 tag=97 nentries=0 wtime=0.000091024 \
+optime=0.000464531 etime=0.000554371 dn="uid=quickr,dc=x"
+    [20/Nov/2026:08:45:20.753093512 +0000] conn=1 op=1 SRCH base="dc=x" scope=2 filter="(sn=a"b)" attrs="cn mail"
+    [27/Apr/2015:13:16:35 -0400] conn=11 op=1 RESULT err=0 tag=101 nentries=1 etime=0 notes=U
+    [20/Nov/2026:08:45:20.812307811 +0000] conn=1 op=2 fd=64 Disconnect - Cleanly Closed Connection - U1
+    [20/Nov/2026:08:48:22.151829727 +0000] conn=2 (Internal) op=0(1)(1) SRCH base="dc=x" scope=0 filter="(cn=*)" ...
+
+A quote in a base, a filter or a DN is not escaped, and a client can write ` notes=A` into any of them: each field is
+read where the server puts it, never looked for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.ds389_lines import ANSWERS, NUMBERS, happened, requested, resulted
+from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.log.scan import Scan
+
+NAME = "389-text"
+FAMILY = Family.DS389
+
+PIECE = 100_000
+"""Bytes read at once: the records of more would not stay in the processor's cache."""
+NANOSECONDS = 9
+"""Digits of a fraction."""
+
+STAMP = rb"""(?:[^\s="\[]{1,255}\ {1,80}\|\ )?+
+    \[(\d\d/[^/\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}+))?+\ ?([+-]\d{4}|Z)\]\ """
+"""The time up to the second, its fraction, the zone; perhaps after the name of a container."""
+
+RECORD = re.compile(
+    STAMP
+    + rb"""conn=(\d{1,19}+)\ (?:
+        op=(-?\d{1,10}+)\ (?:
+            RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(?:
+                (?:\ wtime=0\.(\d{9})\ optime=0\.\d{9})?+\ etime=0\.(\d{9})\n | (.*)\n )
+          | SRCH\ base="([^"\n]*+(?:"(?!\ scope=-?\d{1,10}\ filter=")[^"\n]*+)*+)"
+                \ scope=(-?\d{1,10}+)\ filter="(.*)"\ attrs=.*\n
+          | (.*)\n )
+      | (.*)\n )
+  | (.*)\n
+    """,
+    re.VERBOSE,
+)
+"""Results, searches, other lines of an operation, lines of a connection, and any other line.
+
+Of results the plain ones below a second are read here: they are most of any log. Tag 48 is the server's own. A base
+ends before the first `" scope=`, a filter before the last `" attrs=`.
+"""
+
+HEADER = re.compile(
+    rb"""\s++(?:(?P<version>[\w()\ -]{1,60}/\d\S{0,40}\ B\S{1,40}(?:\ \([\w-]{1,20}\))?+)
+    | (?P<instance>\S{1,255}:\d{1,5}\ \(.*\)))\s*+""",
+    re.VERBOSE,
+)
+"""The first lines of each file, rotated ones too: no sign of a restart."""
+INTERNAL = re.compile(
+    STAMP
+    + rb"""conn=Internal(?:\(\d{1,19}\))?+\ ++(?:op=\S{1,60}\ ++)?+
+    (?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?+.*""",
+    re.VERBOSE,
+)
+"""What the server does for nobody's operation."""
+RECOGNISED = re.compile(
+    rb"^" + STAMP + rb"conn=(?:\d{1,19}|Internal\S{0,25})\ (?!op=\S{1,40}\ msgId=)", re.VERBOSE | re.MULTILINE
+)
+
+Record = tuple[bytes, ...]
+"""stamp, fraction, zone, conn, op; answer, wtime, etime, tail; base, scope, filter; request; event; any other line."""
+
+
+def recognises(head: bytes) -> bool:
+    """Tell an access log of 389-ds by a line of it; DSEE's has message ids."""
+    return RECOGNISED.search(head) is not None
+
+
+def scan(data: bytes, log: Scan) -> None:
+    """Read whole lines."""
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    log.lines += data.count(b"\n")
+    result, search, numbers, answers = log.result, log.search, NUMBERS, ANSWERS
+    second, seen, seen_zone = 0, b"", b""
+    pieces = (RECORD.findall(data, at, end) for at, end in _pieces(data))
+    for record in chain.from_iterable(pieces):
+        stamp, fraction, zone, conn, op, answer, wait, etime, tail, base, scope, sought, _, _, _ = record
+        if stamp != seen or zone != seen_zone or not stamp:
+            if (began := second_of(log, stamp, fraction, zone)) is None:
+                _outside(log, record)
+                continue
+            second, seen, seen_zone = began, stamp, zone
+        time = second + (int(fraction) if len(fraction) == NANOSECONDS else nanoseconds(fraction))
+        if etime:
+            err, kind, entries = answers[answer]
+            waited = int(wait) if wait else None
+            result(numbers[conn], numbers[op], time, kind, err, int(etime), waited, entries)
+        elif scope:
+            search(numbers[conn], numbers[op], time, base, numbers[scope], sought)
+        elif answer:
+            resulted(log, numbers[conn], numbers[op], time, answer, tail)
+        elif not _told(log, record, time):
+            log.misread(_line(record))
+
+
+def _told(log: Scan, record: Record, time: int) -> bool:
+    """Read a line that is neither a result nor a search; tell whether it is understood."""
+    _, _, _, conn, op, *_, request, event, _ = record
+    if op:
+        return requested(log, int(conn), int(op), time, request.rstrip())
+    return happened(log, int(conn), time, event.rstrip())
+
+
+def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where pieces of whole lines begin and end."""
+    at = 0
+    while at < len(data):
+        end = data.rfind(b"\n", at, at + PIECE) + 1 or data.index(b"\n", at) + 1
+        yield at, end
+        at = end
+
+
+def second_of(log: Scan, stamp: bytes, fraction: bytes, zone: bytes) -> int | None:
+    """Return when a second begins and tell of its zone; None if it is no time."""
+    try:
+        began = NETSCAPE[b"%b %b" % (stamp, zone)]
+    except ValueError:
+        return None
+    log.clock(zone)
+    if len(fraction) < NANOSECONDS:
+        log.resolution(10 ** (NANOSECONDS - len(fraction)))
+    return began
+
+
+def _outside(log: Scan, record: Record) -> None:
+    """Read a line that is no client's."""
+    line = record[-1]
+    if record[0]:
+        log.misread(_line(record))
+    elif internal := INTERNAL.fullmatch(line):
+        if internal["request"]:
+            log.internal()
+        else:
+            log.passed_over()
+    else:
+        outside_of_records(log, line)
+
+
+def outside_of_records(log: Scan, line: bytes) -> None:
+    """Read a line of the header that each file begins with, or none."""
+    header = HEADER.fullmatch(line)
+    if header:
+        log.named(header["instance"] or b"", header["version"] or b"")
+    if header or not line.strip():
+        log.passed_over()
+    else:
+        log.misread(line)
+
+
+def _line(record: Record) -> bytes:
+    """Return about the line that a record was."""
+    stamp, fraction, zone, conn, op, *_, request, event, _ = record
+    return b"[%b.%b %b] conn=%b %b" % (stamp, fraction, zone, conn, b"op=%b %b" % (op, request) if op else event)

@@ -1,0 +1,241 @@
+"""merge and combine: the algebra of Segments (DESIGN 4). Both consume what they are given.
+
+total = start()
+for data in pieces: total = merge(total, scan(data))
+finish(total)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.counting import end, unrequested
+from ldapdiag.evidence.log.joining import join
+from ldapdiag.evidence.log.kinds import UNKNOWN
+from ldapdiag.evidence.log.runs import Run
+from ldapdiag.evidence.log.segment import RESTART, SAMPLES, Segment
+from ldapdiag.evidence.log.tables import CAPS, Caps, Key, Table, add
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.connection import Connection
+
+
+def start(caps: Caps = CAPS) -> Segment:
+    """Return the Segment before the first record of a stream: what comes next has nothing before it."""
+    segment = Segment(caps)
+    segment.anchored = True
+    return segment
+
+
+def merge(left: Segment, right: Segment) -> Segment:
+    """Return what two adjacent pieces of one stream add up to."""
+    _add(left, right)
+    for run in right.runs:
+        _repoint(left, run)
+    if left.anchored:
+        for run in right.runs:
+            _live_on(left, run)
+        _let_go(left)
+        return left
+    for run in right.runs:
+        if left.runs[-1].ascends(run):
+            _join_runs(left, left.runs[-1], run)
+        else:
+            left.runs.append(run)
+    return left
+
+
+def finish(segment: Segment) -> Segment:
+    """Return the Segment of a stream that has been read to its end: what is open is open where the log ends."""
+    if not segment.anchored:
+        segment = merge(start(segment.caps), segment)
+    if segment.runs:
+        _end_life(segment, at_end=True)
+        segment.runs = []
+    return segment
+
+
+def forget(segment: Segment) -> Segment:
+    """Return an anchored Segment that counts nothing of what has been, but knows the connections that are open."""
+    fresh = start(segment.caps)
+    (life,) = segment.runs
+    for connection in life.connections.values():
+        if connection.client is not None:
+            connection.row = fresh.client(connection.client)
+        connection.pending = {
+            op: (asked, UNKNOWN, None, b"", account) for op, (asked, _, _, _, account) in connection.pending.items()
+        }
+        connection.operations = connection.continued = 0
+        connection.owed, connection.failures, connection.rests = {}, {}, {}
+    life.initial += life.delta
+    life.delta = life.top = 0
+    fresh.runs = [life]
+    for name in ("zones", "servers", "instances", "resolution"):
+        setattr(fresh, name, getattr(segment, name))
+    return fresh
+
+
+def combine(one: Segment, other: Segment) -> Segment:
+    """Return what two finished streams of different servers add up to; nothing is paired, the order is nothing."""
+    _add(one, other)
+    one.samples = sorted({*one.samples, *other.samples})[:SAMPLES]
+    return one
+
+
+def _add(left: Segment, right: Segment) -> None:
+    """Add up what does not depend on the edge."""
+    for name in (
+        "lines",
+        "misread",
+        "passed_over",
+        "lost",
+        "internal",
+        "continued",
+        "holes",
+        "opened",
+        "waited",
+        "took",
+    ):
+        setattr(left, name, getattr(left, name) + getattr(right, name))
+    left.lives += right.lives
+    left.open_at_end += right.open_at_end
+    left.open_before += right.open_before
+    left.ended_by_restart += right.ended_by_restart
+    left.peak = max(left.peak, right.peak)
+    left.resolution = max(left.resolution, right.resolution)
+    left.longest_wait = max(left.longest_wait, right.longest_wait)
+    left.first_time = min((t for t in (left.first_time, right.first_time) if t is not None), default=None)
+    left.last_time = max((t for t in (left.last_time, right.last_time) if t is not None), default=None)
+    left.samples = (left.samples + right.samples)[:SAMPLES]
+    left.zones |= right.zones
+    left.cut_short |= right.cut_short
+    left.operations = [mine + theirs for mine, theirs in zip(left.operations, right.operations, strict=True)]
+    left.forgotten = [mine + theirs for mine, theirs in zip(left.forgotten, right.forgotten, strict=True)]
+    add(left.results, right.results)
+    add(left.waits, right.waits)
+    _add_tables(left, right)
+
+
+def _add_tables(left: Segment, right: Segment) -> None:
+    _add_table(left.servers, right.servers)
+    _add_table(left.instances, right.instances)
+    _add_table(left.closed, right.closed)
+    _add_table(left.noted, right.noted)
+    _add_table(left.accounts, right.accounts)
+    _add_table(left.failures, right.failures)
+    _add_table(left.not_indexed, right.not_indexed)
+    for asker, counts in right.attribution.items():
+        left.attribute(asker, counts)
+    left.attribution.full |= right.attribution.full
+    for shape, row in right.shapes.items():
+        left.shape(shape).take(row)
+    left.shapes.full |= right.shapes.full
+    for address, client in right.clients.items():
+        left.client(address).take(client)
+    left.clients.full |= right.clients.full
+
+
+def _add_table(mine: Table[Key, int], theirs: Table[Key, int]) -> None:
+    for key, count in theirs.items():
+        place = mine.place(key)
+        mine[place] = mine.get(place, 0) + count
+    mine.full |= theirs.full
+
+
+def _repoint(segment: Segment, run: Run) -> None:
+    """Let the connections of a run count in the rows of the Segment they have come to."""
+    for connection in run.connections.values():
+        if connection.row is not None and connection.client is not None:
+            connection.row = segment.client(connection.client)
+        for op, pending in connection.pending.items():
+            asked, kind, row, subject, account = pending
+            if row is not None:
+                connection.pending[op] = (asked, kind, segment.shape(row.key), subject, account)
+
+
+def _live_on(segment: Segment, run: Run) -> None:
+    """Let the current life of an anchored Segment go on with a run, or end with it."""
+    if segment.runs[-1].restarts(run):
+        _end_life(segment, at_end=False)
+        segment.runs = [Run()]
+    _join_runs(segment, segment.runs[-1], run)
+
+
+def _join_runs(segment: Segment, life: Run, run: Run) -> None:
+    for number, right in run.connections.items():
+        left = life.connections.get(number)
+        if left is None and right.is_stray and life.has_opened(number, right.newest):
+            _decide(segment, number, right)
+            continue
+        if left is not None and left.opened is not None and right.opened is not None:
+            _supersede(segment, number, left)
+            left = None
+        if left is None:
+            connection = right
+            connection.newest = max(connection.newest, life.newest)
+            life.initial += segment.anchored and right.opened is None
+        else:
+            connection = left
+            life.initial -= segment.anchored and left.opened is None and right.opened is not None
+            join(segment, number, left, right)
+        life.connections[number] = connection
+        if segment.anchored:
+            _decide(segment, number, connection)
+        if connection.complete:
+            end(segment, number, connection)
+            del life.connections[number]
+    life.count_on(run)
+
+
+def _supersede(segment: Segment, number: int, connection: Connection) -> None:
+    """End a connection whose number is opened anew: there was a restart that no other opening showed."""
+    if connection.closed is None:
+        connection.code = RESTART
+        segment.ended_by_restart += 1
+    end(segment, number, connection)
+
+
+def _decide(segment: Segment, number: int, connection: Connection) -> None:
+    """Count results without request of a connection before which there is nothing."""
+    held, connection.held = connection.held, []
+    for answer in held:
+        unrequested(segment, number, answer)
+
+
+def _end_life(segment: Segment, *, at_end: bool) -> None:
+    """End a server life: by a restart, which ends what is open, or where the log ends."""
+    (life,) = segment.runs
+    for number, connection in life.connections.items():
+        if connection.closed is None and not at_end:
+            connection.code = RESTART
+            segment.ended_by_restart += 1
+        end(segment, number, connection, at_end=at_end and connection.closed is None)
+    segment.peak = max(segment.peak, life.peak)
+    segment.lives += life.last >= 0
+    segment.open_before += life.initial
+
+
+def _let_go(segment: Segment) -> None:
+    """Let go of closed connections whose results do not come, and of the quietest when there are too many."""
+    life = segment.runs[-1]
+    latest = segment.last_time or 0
+    over = [
+        number
+        for number, connection in life.connections.items()
+        if connection.opened is not None and connection.is_gone(latest)
+    ]
+    for number in over:
+        end(segment, number, life.connections.pop(number))
+    if len(life.connections) <= segment.caps.connections:
+        return
+    segment.cut_short.add("connections")
+
+    def noise(number: int) -> tuple[bool, bool, int]:
+        connection = life.connections[number]
+        return connection.closed is None, bool(connection.pending), connection.rested or connection.first
+
+    for number in sorted(life.connections, key=noise)[: len(life.connections) - segment.caps.connections // 2]:
+        connection = life.connections.pop(number)
+        for pending in connection.pending.values():
+            segment.forgotten[pending[1]] += 1
+        end(segment, number, connection, at_end=connection.closed is None)

@@ -1,0 +1,232 @@
+r"""The text access log of OpenDJ and its kin (OpenDS, ForgeRock DS, Oracle OUD), in pairs of lines or combined.
+
+    [20/Nov/2026:08:58:03 +0000] CONNECT conn=0 from=127.0.0.11:60305 to=127.0.0.1:13489 protocol=LDAP
+    [20/Nov/2026:08:58:03 +0000] BIND REQ conn=0 op=0 msgID=1 version=3 type=SIMPLE dn="uid=quickr,dc=example,dc=com"
+    [20/Nov/2026:08:58:03 +0000] BIND RES conn=0 op=0 msgID=1 result=0 authDN="uid=quickr,dc=example,dc=com" etime=23
+    [20/Nov/2026:08:58:03 +0000] SEARCH REQ conn=0 op=1 msgID=2 base="dc=a" scope=sub filter="(cn=*jos*)" attrs="cn"
+    [20/Nov/2026:08:58:03 +0000] SEARCH RES conn=0 op=1 msgID=2 result=4 message="..." nentries=100 unindexed etime=445
+    [20/Nov/2026:08:58:05 +0000] DISCONNECT conn=0 reason="Client Disconnect"
+
+Combined (log-format), one line when the operation ends:
+
+    [20/Nov/2026:08:58:03 +0000] SEARCH conn=0 op=1 msgID=2 base="dc=a" scope=sub filter="(cn=x)" attrs="cn" result=0
+    nentries=1 etime=2
+
+etime is milliseconds; `etime-resolution: nanoseconds` makes it nanoseconds, and no line says so. Since Java 9 months
+are spelled as the locale does: 20/June/2023. No text is escaped: a base, a filter, a DN stand as the client sent them.
+So a request ends where its line ends, or where a result follows; entries, `unindexed` and etime are read from the end
+of the line. In the combined form a client can still forge the result code of its own search, and a BIND whose name
+holds a quote is not read. conn=-1, -2, ... are the server's own.
+Source: org.opends.server.loggers.TextAccessLogPublisher, org.opends.server.types.AdditionalLogItem.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.log.scan import Scan
+
+    Match = re.Match[bytes]
+
+NAME = "opendj-text"
+FAMILY = Family.OPENDJ
+
+MILLISECOND = 1_000_000
+
+STAMP = rb"""
+\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
+(?P<zone>\ [+-]\d{4}|\ ?Z)?+\][ ]
+"""
+END = rb"[\ \r]*+(?:\n|\Z)"
+ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+CONTROLS = rb"(?:\ requestControls=[\d.,]*+)?+(?:\ type=synchronization)?+"
+ITEM = rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?:=(?:'[^'\n]*+'|"%s"|[^\s'"]++))?+""" % (
+    ESCAPED
+)
+"""What the server adds to a result: a word, or a name and its value."""
+
+RECORD = re.compile(
+    STAMP
+    + rb"""
+(?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,19}+)
+(?:\ op=(?P<op>\d{1,19}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+)?+
+(?: \ from=\[?(?P<client>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ to=(?P<server>[^\s"]{1,100}+)[^\n]*+(?:\n|\Z)
+  | \ reason="(?P<reason>[^"\n]{0,100}+)"[^\n]*+(?:\n|\Z)
+  | (?:(?>\ base="(?P<base>[^\n]*?)"\ scope=(?P<scope>\w{1,20}+)\ filter=")
+       (?>(?P<filter>[^\n]*?)"\ attrs="[^"\n]*+"%(controls)s(?=\ result=-?\d|%(end)s)))?+
+    (?:\ result=(?P<found>-?\d{1,9}+)(?:\ (?:message|masked\w{1,9}+)=[^\n]*)?
+       \ nentries=(?P<entries>\d{1,18}+)(?:\ (?P<unindexed>unindexed)(?=\ )|%(item)s)*+
+       \ etime=(?P<search_etime>\d{1,18}+))?%(end)s
+  | (?:(?:\ version=\S{1,9}+)?+\ type=\S{1,60}+(?:\ mechanism=\S{0,60}+)?+\ dn="(?P<dn>%(escaped)s)"%(controls)s
+      | (?>[^\n]*?(?=\ result=-?\d)))?+
+    (?:\ result=(?P<err>-?\d{1,9}+)(?:(?:%(item)s)*+\ authDN="(?P<account>%(escaped)s)"
+         (?:\ authzDN="%(escaped)s")?+(?=\ etime=\d++%(end)s))?+[^\n]*\ etime=(?P<etime>\d{1,18}+))?%(end)s
+  | [^\n]*+(?:\n|\Z)
+) (?P<record>)
+| (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
+| (?P<misread>[^\n]++\n?+|\n)
+"""
+    % {b"controls": CONTROLS, b"end": END, b"escaped": ESCAPED, b"item": ITEM},
+    re.VERBOSE,
+)
+
+TELLING = re.compile(
+    rb"^"
+    + STAMP
+    + rb"""
+    (?: CONNECT\ conn=\d++\ from=[^"\s]
+      | (?:SEARCH|BIND|UNBIND|ADD|DELETE|MODIFY|MODIFYDN|COMPARE|EXTENDED|ABANDON)\ (?:RE[QS]\ )?+
+        conn=-?\d++\ op=\d++\ msgID=)""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""What PingDirectory, which writes REQUEST and RESULT, does not write."""
+
+SCOPES = {
+    b"base": 0,
+    b"baseObject": 0,
+    b"one": 1,
+    b"singleLevel": 1,
+    b"sub": 2,
+    b"wholeSubtree": 2,
+    b"subordinates": 3,
+    b"subordinateSubtree": 3,
+}
+"""As the newer and the older versions write them; base-object and the like are what a client's tools say."""
+
+REQUESTS = {
+    b"ADD": kinds.ADD,
+    b"COMPARE": kinds.COMPARE,
+    b"DELETE": kinds.DELETE,
+    b"EXTENDED": kinds.EXTENDED,
+    b"MODIFY": kinds.MODIFY,
+    b"MODIFYDN": kinds.MODRDN,
+}
+
+
+def recognises(head: bytes) -> bool:
+    """Tell by a line that none of the relatives writes."""
+    return TELLING.search(head) is not None
+
+
+def scan(data: bytes, log: Scan) -> None:
+    """Read whole records."""
+    log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+    passed_over = 0
+    zone_before: bytes | None = b""
+    for line in RECORD.finditer(data):
+        if line.lastgroup == "record":
+            try:
+                second, fraction, zone = line.group("second", "fraction", "zone")
+                if zone != zone_before:
+                    log.clock(zone and zone.strip())
+                    log.resolution(10 ** (9 - len(fraction or b"")))
+                    zone_before = zone
+                time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
+                passed_over += not _take(log, time, line)
+            except (ValueError, KeyError):  # no such month in English, no such scope, a request without its fields
+                log.misread(line[0].rstrip(b"\r\n"))
+        elif line.lastgroup == "comment":
+            passed_over += 1
+        else:
+            log.misread(line[0].rstrip(b"\r\n"))
+    log.passed_over(passed_over)
+
+
+def _take(log: Scan, time: int, line: Match) -> bool:
+    """Take one record; tell whether it was of use."""
+    word, half, conn = line.group("word", "half", "conn")
+    number = int(conn)
+    if number < 0:
+        if half == b"RES" or word in UNCOUNTED:
+            return False
+        log.internal()
+        return True
+    take = TAKERS.get(word)
+    if take is None:
+        raise ValueError(word)
+    if half == b"RES" and word in {b"ABANDON", b"UNBIND"}:
+        return False
+    take(log, number, time, line)
+    return True
+
+
+UNCOUNTED = frozenset({b"CONNECT", b"DISCONNECT"})
+
+
+def _connect(log: Scan, conn: int, time: int, line: Match) -> None:
+    if line["client"] is None:
+        raise ValueError(line[0])
+    log.opened(conn, time, line["client"], line["server"])
+
+
+def _disconnect(log: Scan, conn: int, time: int, line: Match) -> None:
+    log.closed(conn, time, line["reason"] or b"")
+
+
+def _search(log: Scan, conn: int, time: int, line: Match) -> None:
+    half, base, scope, text, found = line.group("half", "base", "scope", "filter", "found")
+    op = int(line["op"] or b"")
+    if (half != b"RES" and base is None) or (half != b"REQ" and found is None):
+        raise ValueError(line[0])
+    etime = int(line["search_etime"] or b"0") * MILLISECOND
+    if half != b"RES":
+        log.search(conn, op, time - etime, base, SCOPES[scope], text)
+    if half != b"REQ":
+        notes = line["unindexed"] or b""
+        log.result(conn, op, time, kinds.SEARCH, int(found), etime, None, int(line["entries"]), notes)
+
+
+def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
+    half, dn, err, etime, account = line.group("half", "dn", "err", "etime", "account")
+    op = int(line["op"] or b"")
+    if (half != b"RES" and dn is None) or (half != b"REQ" and err is None):
+        raise ValueError(line[0])
+    if half is None and err == b"0" and account is None:  # forged: a real success says who
+        raise ValueError(line[0])
+    elapsed = int(etime or b"0") * MILLISECOND
+    if half != b"RES":
+        log.bind(conn, op, time - elapsed, dn)
+    if half != b"REQ":
+        log.result(conn, op, time, kinds.BIND, int(err), elapsed, account=account if err == b"0" else None)
+
+
+def _other(log: Scan, conn: int, time: int, line: Match) -> None:
+    word, half, err = line.group("word", "half", "err")
+    op = int(line["op"] or b"")
+    if half == b"REQ":
+        log.request(conn, op, time, REQUESTS[word])
+        return
+    if err is None:
+        raise ValueError(line[0])
+    etime = int(line["etime"]) * MILLISECOND
+    if half is None:
+        log.request(conn, op, time - etime, REQUESTS[word])
+    log.result(conn, op, time, REQUESTS[word], int(err), etime)
+
+
+def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
+    # The target is told by its message id; nobody says that these run along with the operations.
+    log.abandoned(conn, int(line["op"] or b""), time, None)
+
+
+def _unbind(log: Scan, conn: int, time: int, line: Match) -> None:
+    log.unbound(conn, int(line["op"] or b""), time)
+
+
+TAKERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
+    b"CONNECT": _connect,
+    b"DISCONNECT": _disconnect,
+    b"SEARCH": _search,
+    b"BIND": _bind,
+    b"ABANDON": _abandon,
+    b"UNBIND": _unbind,
+    **dict.fromkeys(REQUESTS, _other),
+}

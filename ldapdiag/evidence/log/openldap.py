@@ -1,0 +1,220 @@
+r"""slapd's log at level stats (256), alone or with others (filter, sync), of OpenLDAP 2.3 to 2.7.
+
+    conn=1001 fd=16 ACCEPT from IP=127.0.0.11:32917 (IP=0.0.0.0:13390)
+    conn=1001 op=0 BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128
+    conn=1001 op=0 BIND dn="uid=quickr,ou=services,dc=example,dc=com" mech=SIMPLE bind_ssf=0 ssf=0    if it succeeded
+    conn=1001 op=0 RESULT tag=97 err=0 qtime=0.000022 etime=0.000166 text=
+    conn=1001 op=1 SRCH base="dc=example,dc=com" scope=2 deref=3 filter="(cn=*jos*)"
+    conn=1001 op=1 SRCH attr=cn mail
+    <= mdb_substring_candidates: (displayName) not indexed                     2.4: always; 2.5+: level filter (32)
+    conn=1001 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=
+    conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line that says what it means: WHOAMI
+    conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
+    conn=1001 op=3 UNBIND
+    conn=1001 fd=16 closed                                 or: closed (idletimeout)
+
+qtime and etime came with 2.5; etime counts qtime in. A DN is written in its normal form, with \ before a quote; a
+filter's own quotes stand as they are, so it ends at the last quote of the line. conn=-1 is the server's own.
+What stands before the message is told in syslog.py. Sources: servers/slapd/{connection,bind,search,result,extended}.c
+(Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.log.scan import Scan
+
+    Match = re.Match[bytes]
+
+ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+"""The inside of a quoted DN."""
+END = rb"[\ \r]*+(?:\n|\Z)"
+
+MESSAGE = rb"""
+(?: conn=(?P<conn>\d{1,19}+)\ (?:
+      op=(?P<op>\d{1,19}+)\ (?:
+          SRCH\ base="(?P<base>%(escaped)s)"\ scope=(?P<scope>[0-3])\ deref=\d
+          \ filter="(?P<filter>[^\n]*)"%(end)s(?P<search>)
+        | (?:SEARCH\ )?+RESULT\ (?:tag=(?P<tag>\d{1,9}+)|oid=\S*+)\ err=(?P<err>-?\d{1,9}+)
+          (?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{6})\ etime=(?P<etime>-?\d{1,9}+\.\d{6}))?+
+          (?:\ nentries=(?P<entries>\d{1,19}+))?+ \ text=[^\n]*+(?:\n|\Z)(?P<result>)
+        | BIND\ dn="(?P<dn>%(escaped)s)"\ (?:method=\d++%(end)s(?P<bind>) | mech=[^\n]*+(?:\n|\Z)(?P<bound>))
+        | (?P<what>ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<request>)
+        | UNBIND%(end)s(?P<unbind>)
+        | ABANDON\ msg=\d++%(end)s(?P<abandon>)
+        | (?:SRCH\ attr=|MOD\ attr=|BIND\ (?:authcid=|anonymous\ )|STARTTLS|PASSMOD|WHOAMI|CANCEL[ ]
+            |PROXYAUTHZ\ |ENTRY\ |REF\ |INTERMEDIATE\ |DISCONNECT\ |[a-z])[^\n]*+(?:\n|\Z)(?P<detail>)
+      )
+    | fd=\d++\ (?:
+          ACCEPT\ from\ (?: IP=(?:\[(?P<v6>[^\]\s]{1,99}+)\]|(?P<v4>[^:\s]{1,99}+)):\d++
+                            \ \(IP=(?P<server>[^)\s]{0,99}+)\)
+                          | PATH=[^\n]*+)%(end)s(?P<accept>)
+        | closed(?:\ \((?P<reason>[^)\n]{0,99}+)\))?+%(end)s(?P<close>)
+        | TLS\ established[^\n]*+(?:\n|\Z)(?P<tls>)
+      )
+    )
+  | conn=(?:-1|18446744073709551615|4294967295)\ op=\d++\ (?:
+        (?:SRCH\ base|ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|BIND\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<internal>)
+      | [^\n]*+(?:\n|\Z)(?P<internal_detail>))
+  | <=\ \w{1,9}_(?P<index>\w{1,20}+(?<=_candidates)):\ \((?P<attribute>[^)\n]{1,256}+)\)
+    \ (?:not\ indexed|index_param\ failed\ \(18\))%(end)s(?P<not_indexed>)
+  | @\(\#\)\ \$OpenLDAP:\ slapd\ (?P<version>\S{1,64}+)[^\n]*+(?:\n|\Z)(?P<banner>)
+  | %(lost)s
+  | (?!conn=)[^\n]*+(?:\n|\Z)(?P<trace>)
+)
+""" % {b"escaped": ESCAPED, b"end": END, b"lost": LOST}
+"""The groups without text name the kind of a line: the last one that matched is the kind."""
+
+TELLING = (
+    rb"(?:conn=\d{1,19}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,20}+:\ \()"
+)
+"""What no other program writes: enough to know the log by."""
+
+REQUESTS = {
+    b"ADD dn": kinds.ADD,
+    b"MOD dn": kinds.MODIFY,
+    b"MODRDN dn": kinds.MODRDN,
+    b"DEL dn": kinds.DELETE,
+    b"CMP dn": kinds.COMPARE,
+    b"EXT oid": kinds.EXTENDED,
+}
+
+
+def _accept(log: Scan, time: int, line: Match) -> None:
+    conn, v4, v6, server = line.group("conn", "v4", "v6", "server")
+    log.opened(int(conn), time, v4 or v6 or b"local", server or b"")
+
+
+def _close(log: Scan, time: int, line: Match) -> None:
+    log.closed(int(line["conn"]), time, line["reason"] or b"")
+
+
+def _bind(log: Scan, time: int, line: Match) -> None:
+    log.bind(int(line["conn"]), int(line["op"]), time, line["dn"])
+
+
+def _bound(log: Scan, time: int, line: Match) -> None:
+    log.bound(int(line["conn"]), time, line["dn"])
+
+
+def _search(log: Scan, time: int, line: Match) -> None:
+    conn, op, base, scope, text = line.group("conn", "op", "base", "scope", "filter")
+    log.search(int(conn), int(op), time, base, int(scope), text)
+
+
+def _request(log: Scan, time: int, line: Match) -> None:
+    log.request(int(line["conn"]), int(line["op"]), time, REQUESTS[line["what"]])
+
+
+def _result(log: Scan, time: int, line: Match) -> None:
+    conn, op, tag, err, qtime, etime, entries = line.group("conn", "op", "tag", "err", "qtime", "etime", "entries")
+    kind = kinds.EXTENDED if tag is None else kinds.OF_TAG.get(int(tag), kinds.UNKNOWN)
+    log.result(int(conn), int(op), time, kind, int(err), _elapsed(etime), _elapsed(qtime), int(entries or 0))
+
+
+def _elapsed(seconds: bytes | None) -> int | None:
+    """Return nanoseconds of b"0.005531"; None where none are told, or the clock was set back meanwhile."""
+    return None if seconds is None or seconds.startswith(b"-") else int(seconds.replace(b".", b"")) * 1000
+
+
+def _unbind(log: Scan, time: int, line: Match) -> None:
+    log.unbound(int(line["conn"]), int(line["op"]), time)
+
+
+def _abandon(log: Scan, time: int, line: Match) -> None:
+    log.abandoned(int(line["conn"]), int(line["op"]), time, None)
+
+
+def _internal(log: Scan, _: int, __: Match) -> None:
+    log.internal()
+
+
+def _not_indexed(log: Scan, _: int, line: Match) -> None:
+    log.not_indexed(line["attribute"], line["index"].removesuffix(b"_candidates"))
+
+
+def _banner(log: Scan, time: int, line: Match) -> None:
+    log.banner(time, line["version"])
+
+
+def _lost(log: Scan, _: int, line: Match) -> None:
+    log.lost(int(line["lost_by_pid"] or line["lost_by_rate"] or line["suppressed"]))
+
+
+TAKERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
+    "search": _search,
+    "result": _result,
+    "accept": _accept,
+    "close": _close,
+    "bind": _bind,
+    "bound": _bound,
+    "request": _request,
+    "unbind": _unbind,
+    "abandon": _abandon,
+    "internal": _internal,
+    "not_indexed": _not_indexed,
+    "banner": _banner,
+    "lost": _lost,
+}
+"""By kind of line. Lines of other kinds are passed over: details of a request, other programs, the server's trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slapd:
+    """slapd's messages behind one kind of prefix."""
+
+    prefix: Prefix
+    telling: re.Pattern[bytes]
+    record: re.Pattern[bytes]
+    FAMILY: Family = Family.OPENLDAP
+
+    @classmethod
+    def behind(cls, prefix: Prefix) -> Slapd:
+        """Compile the grammar of a record."""
+        # The version's second line, and what a container prints of its own, begin with a blank.
+        unstamped = rb"(?:[\t\ ][^\n]*+)?+\r?+\n(?P<unstamped>)|(?P<misread>[^\n]++\n?+|\n)"
+        return cls(
+            prefix=prefix,
+            telling=re.compile(rb"^" + prefix.pattern + TELLING, re.VERBOSE | re.MULTILINE),
+            record=re.compile(prefix.pattern + MESSAGE + rb"|" + unstamped, re.VERBOSE),
+        )
+
+    @property
+    def NAME(self) -> str:  # noqa: N802  as the modules of other dialects say it
+        """Return what the dialect is called: `openldap-stderr`, `openldap-syslog`."""
+        return self.prefix.name
+
+    def recognises(self, head: bytes) -> bool:
+        """Tell by a line with this prefix that only slapd writes."""
+        return self.telling.search(head) is not None
+
+    def scan(self, data: bytes, log: Scan) -> None:
+        """Read whole records."""
+        log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+        clock = self.prefix.clock(log)
+        passed_over = 0
+        for line in self.record.finditer(data):
+            take = TAKERS.get(line.lastgroup)
+            if take is not None:
+                try:
+                    take(log, clock(*line.group("second", "fraction", "zone")), line)
+                except ValueError:  # a stamp like Feb 31
+                    log.misread(line[0].rstrip(b"\r\n"))
+            elif line.lastgroup == "misread":
+                log.misread(line[0].rstrip(b"\r\n"))
+            else:
+                passed_over += 1
+        log.passed_over(passed_over)
+
+
+DIALECTS = tuple(Slapd.behind(prefix) for prefix in PREFIXES)

@@ -1,0 +1,244 @@
+r"""The text access log of PingDirectory (once UnboundID, Alcatel-Lucent 8661) and of the SDK's in-memory server.
+
+    [01/Jan/2024:00:00:00 -0600] CONNECT instanceName="ds1:389" startupID="ABC" conn=1 from="1.2.3.4" to="5.6.7.8"
+    [01/Jan/2024:00:00:00 -0600] BIND RESULT instanceName="ds1:389" startupID="ABC" conn=1 op=0 msgID=1 version=3
+        dn="uid=a" authType="SIMPLE" resultCode=0 etime=0.123 authDN="uid=a,dc=b" clientConnectionPolicy="default"
+    [01/Jan/2024:00:00:00 -0600] SEARCH RESULT instanceName="ds1:389" startupID="ABC" conn=1 op=2 msgID=3 base="dc=b"
+        scope=2 filter="(cn=x)" attrs="ALL" resultCode=0 qtime=0 etime=0.456 entriesReturned=5 unindexed=true
+    [01/Jan/2024:00:00:00 -0600] DISCONNECT instanceName="ds1:389" startupID="ABC" conn=1 reason="Client Unbind"
+
+(each on one line). By default there is a line for the result alone, which then tells the request too; with log-requests
+there is a REQUEST line as well, and the RESULT need not repeat it. etime and qtime are milliseconds. A value stands in
+quotes, in which bytes may stand as #22; a quote ends it where a blank or the end of the line follows, and a filter
+where `)` stands before it too, for the in-memory server escapes nothing.
+Only a new startupID tells of a restart. conn=-1, ... are the server's own.
+Source: com.unboundid.ldap.sdk.unboundidds.logs (LogMessage), com.unboundid.ldap.listener.AccessLogRequestHandler.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.stamps import NETSCAPE, duration, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.log.scan import Scan
+
+    Match = re.Match[bytes]
+
+NAME = "ping-text"
+FAMILY = Family.PING
+
+NOT_TOLD = -1
+"""A result whose line has no code: the server leaves out what it does not know."""
+
+STAMP = rb"""
+\[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
+(?P<zone>\ [+-]\d{4}|\ ?Z)?+\][ ]
+"""
+VALUE = rb'(?:[^"\n]++|"(?![\ \r\n]|\Z))*+'
+"""The inside of quotes."""
+FILTER = rb'(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*+'
+NUMBER = rb"\d{1,18}+(?:\.\d{1,18}+)?+"
+
+RECORD = re.compile(
+    STAMP
+    + rb"""
+(?P<word>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?:\ (?P<half>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?=[\ \r\n]|\Z))?+
+(?:\ (?:
+    conn=(?P<conn>-?\d{1,19}+) | op=(?P<op>\d{1,19}+)
+  | instanceName="(?P<instance>%(value)s)" | startupID="(?P<startup>%(value)s)"
+  | from="(?P<client>%(value)s)" | to="(?P<server>%(value)s)" | reason="(?P<reason>%(value)s)"
+  | dn="(?P<dn>%(value)s)" | base="(?P<base>%(value)s)" | scope=(?P<scope>[0-3]) | filter="(?P<filter>%(filter)s)"
+  | requestOID="(?P<oid>%(value)s)" | idToAbandon=(?P<abandoned>\d{1,18}+)
+  | resultCode=(?P<err>\d{1,9}+) | etime=(?P<etime>%(number)s) | qtime=(?P<qtime>%(number)s)
+  | entriesReturned=(?P<entries>\d{1,18}+) | unindexed=(?P<unindexed>true) | authDN="(?P<account>%(value)s)"
+  | (?!filter=)[\w.-]++=(?:"%(value)s"|[^\s"]*+)
+)(?=[\ \r\n]|\Z))*+ [\ \r]*+(?:\n|\Z)(?P<record>)
+| (?:\#[^\n]*+|[\ \t\r]*+)\n(?P<comment>)
+| """
+    % {b"value": VALUE, b"filter": FILTER, b"number": NUMBER}
+    + STAMP.replace(b"?P<second>", b"?:").replace(b"?P<fraction>", b"?:").replace(b"?P<zone>", b"?:")
+    + rb"""(?:SECURITY-NEGOTIATION|CLIENT-CERTIFICATE)\ [^\n]*+(?:\n|\Z)(?P<negotiation>)
+| (?P<misread>[^\n]++\n?+|\n)
+""",
+    re.VERBOSE,
+)
+
+TELLING = re.compile(
+    rb"^"
+    + STAMP
+    + rb"""
+    (?: (?:SEARCH|BIND|ADD|DELETE|MODIFY|MODDN|COMPARE|EXTENDED|ABANDON|UNBIND)\ (?:REQUEST|RESULT|FORWARD)\ [a-zA-Z]++=
+      | (?:DIS)?CONNECT\ (?:instanceName="|conn=\d++\ from="|threadID=|product=))""",
+    re.VERBOSE | re.MULTILINE,
+)
+
+REQUESTS = {
+    b"ADD": kinds.ADD,
+    b"COMPARE": kinds.COMPARE,
+    b"DELETE": kinds.DELETE,
+    b"EXTENDED": kinds.EXTENDED,
+    b"MODDN": kinds.MODRDN,
+    b"MODIFYDN": kinds.MODRDN,
+    b"MODIFY": kinds.MODIFY,
+}
+HEXADECIMAL = re.compile(rb"#([0-9a-fA-F]{2})")
+
+
+def recognises(head: bytes) -> bool:
+    """Tell by a line that none of the relatives writes."""
+    return TELLING.search(head) is not None
+
+
+def scan(data: bytes, log: Scan) -> None:
+    """Read whole records."""
+    log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
+    passed_over = 0
+    server = Server(log)
+    for line in RECORD.finditer(data):
+        if line.lastgroup == "record":
+            try:
+                passed_over += not server.take(line)
+            except (ValueError, KeyError):  # a month in another language, a record without its fields
+                log.misread(line[0].rstrip(b"\r\n"))
+        elif line.lastgroup == "misread":
+            log.misread(line[0].rstrip(b"\r\n"))
+        else:
+            passed_over += 1
+    log.passed_over(passed_over)
+
+
+class Server:
+    """Takes records, and remembers what every record repeats."""
+
+    def __init__(self, log: Scan) -> None:
+        self.log = log
+        self.zone: bytes | None = b""
+        self.instance: bytes | None = None
+        self.startup: bytes | None = None
+
+    def take(self, line: Match) -> bool:
+        """Take one record; tell whether it was of use."""
+        second, fraction, zone, word, half = line.group("second", "fraction", "zone", "word", "half")
+        if zone != self.zone:
+            self.log.clock(zone and zone.strip())
+            self.log.resolution(10 ** (9 - len(fraction or b"")))
+            self.zone = zone
+        time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
+        self._introduce(line)
+        taker = TAKERS.get(word)
+        if taker is None or half not in HALVES:
+            if word not in PASSED_OVER and half not in PASSED_OVER:
+                raise ValueError(line[0])
+            return False
+        conn = int(line["conn"] or b"")
+        if conn < 0:
+            if half:
+                self.log.internal()
+            return half is not None
+        taker(self.log, conn, time, line)
+        return True
+
+    def _introduce(self, line: Match) -> None:
+        instance, startup = line.group("instance", "startup")
+        if instance is not None and instance != self.instance:
+            self.instance = instance
+            self.log.named(decoded(instance))
+        if startup is not None and startup != self.startup:
+            self.startup = startup
+            self.log.life(startup)
+
+
+HALVES = frozenset({None, b"REQUEST", b"RESULT"})
+PASSED_OVER = frozenset(
+    {b"FORWARD", b"FORWARD-FAILED", b"ENTRY", b"REFERENCE", b"ASSURANCE-COMPLETE", b"ASSURANCE-COMPLETED"}
+    | {b"INTERMEDIATE-RESPONSE", b"RESPONSE", b"SECURITY-NEGOTIATION", b"CLIENT-CERTIFICATE", b"ENTRY-REBALANCING"}
+)
+"""What a proxy does for a request, what a search returns, what is agreed before requests."""
+
+
+def decoded(text: bytes) -> bytes:
+    """Return the value of b"a#22b": a"b."""
+    return HEXADECIMAL.sub(lambda found: bytes((int(found[1], 16),)), text) if b"#" in text else text
+
+
+def host_of(address: bytes) -> bytes:
+    """Return the address without a port: b"1.2.3.4", b"1.2.3.4:5", b"[::1]:5" and b"::1" have one or not."""
+    if address.startswith(b"["):
+        return address[1:].partition(b"]")[0]
+    return address.partition(b":")[0] if address.count(b":") == 1 else address
+
+
+def milliseconds(text: bytes | None) -> int | None:
+    """Return the nanoseconds of b"0.123" milliseconds."""
+    return None if text is None else duration(text) // 1000
+
+
+def _connect(log: Scan, conn: int, time: int, line: Match) -> None:
+    if line["client"] is None:
+        raise ValueError(line[0])
+    log.opened(conn, time, host_of(line["client"]), line["server"] or b"")
+
+
+def _disconnect(log: Scan, conn: int, time: int, line: Match) -> None:
+    log.closed(conn, time, line["reason"] or b"")
+
+
+def _search(log: Scan, conn: int, time: int, line: Match) -> None:
+    half, base, scope, text, etime = line.group("half", "base", "scope", "filter", "etime")
+    op, elapsed = int(line["op"] or b""), milliseconds(etime)
+    if base is not None and scope is not None and text is not None:
+        log.search(conn, op, time - (elapsed or 0), decoded(base), int(scope), decoded(text))
+    elif half != b"RESULT":
+        raise ValueError(line[0])
+    if half == b"RESULT":
+        err, wait = int(line["err"] or NOT_TOLD), milliseconds(line["qtime"])
+        notes = b"unindexed" if line["unindexed"] else b""
+        log.result(conn, op, time, kinds.SEARCH, err, elapsed, wait, int(line["entries"] or 0), notes)
+
+
+def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
+    half, dn, account = line.group("half", "dn", "account")
+    op, elapsed = int(line["op"] or b""), milliseconds(line["etime"])
+    if dn is not None:
+        log.bind(conn, op, time - (elapsed or 0), decoded(dn))
+    elif half != b"RESULT":
+        raise ValueError(line[0])
+    if half == b"RESULT":
+        err, wait = int(line["err"] or NOT_TOLD), milliseconds(line["qtime"])
+        account = decoded(account) if err == 0 and account is not None else None
+        log.result(conn, op, time, kinds.BIND, err, elapsed, wait, account=account)
+
+
+def _other(log: Scan, conn: int, time: int, line: Match) -> None:
+    half, kind = line["half"], REQUESTS[line["word"]]
+    op, elapsed = int(line["op"] or b""), milliseconds(line["etime"])
+    if half != b"RESULT" or line["dn"] is not None or line["oid"] is not None:
+        log.request(conn, op, time - (elapsed or 0), kind)
+    if half == b"RESULT":
+        log.result(conn, op, time, kind, int(line["err"] or NOT_TOLD), elapsed, milliseconds(line["qtime"]))
+
+
+def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
+    log.abandoned(conn, int(line["op"] or b""), time, None)
+
+
+def _unbind(log: Scan, conn: int, time: int, line: Match) -> None:
+    log.unbound(conn, int(line["op"] or b""), time)
+
+
+TAKERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
+    b"CONNECT": _connect,
+    b"DISCONNECT": _disconnect,
+    b"SEARCH": _search,
+    b"BIND": _bind,
+    b"ABANDON": _abandon,
+    b"UNBIND": _unbind,
+    **dict.fromkeys(REQUESTS, _other),
+}

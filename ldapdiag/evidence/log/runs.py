@@ -1,0 +1,133 @@
+"""Runs of openings, and where a server life ends.
+
+A server numbers its connections upwards, so a log is a sequence of runs of ascending openings; where an opening does
+not ascend, the server has restarted (there may be no banner), or two lines were written in the wrong order. Which of
+the two is decided when everything before is known: two runs are one life unless `restarts` says no.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.connection import Connection
+
+DISORDER = 8
+"""So far below the newest connection one may be that was accepted before it and written after it."""
+
+NONE_YET = 1 << 63
+
+LATE = 1_000_000_000
+"""Nanoseconds by which the line of an opening may come after the connection's first request: slapd does that."""
+
+
+class Run:
+    """A stretch of a log in which openings ascend: its connections, and how many were open at once."""
+
+    __slots__ = (
+        "certain",
+        "connections",
+        "delta",
+        "first",
+        "identity",
+        "initial",
+        "last",
+        "newest",
+        "oldest",
+        "recent",
+        "top",
+    )
+
+    def __init__(self, *, certain: bool = False) -> None:
+        self.certain = certain
+        """The log says that the server started here."""
+        self.identity = b""
+        """What tells this life of the server from others; empty where the log does not say."""
+        self.first: tuple[int, int] | None = None
+        """Number and time of the first opening."""
+        self.last = -1
+        """The highest number opened or mentioned."""
+        self.newest = -1
+        """The highest number opened."""
+        self.oldest = NONE_YET
+        """The lowest."""
+        self.recent: set[int] = set()
+        """Numbers opened that are within DISORDER of the highest."""
+        self.connections: dict[int, Connection] = {}
+        """Those that are open, or wait for a result, or were opened earlier, by number."""
+        self.delta = 0
+        """Openings less closes."""
+        self.top = 0
+        """The most that delta has been."""
+        self.initial = 0
+        """Connections that were open before the log began."""
+
+    def opened(self, number: int, time: int) -> None:
+        """Count an opening."""
+        if self.first is None:
+            self.first = (number, time)
+        self.last = max(self.last, number)
+        self.newest = max(self.newest, number)
+        self.oldest = min(self.oldest, number)
+        self.recent.add(number)
+        if len(self.recent) > 4 * DISORDER:
+            self.recent = {one for one in self.recent if one > self.last - DISORDER}
+        self.delta += 1
+        self.top = max(self.top, self.delta)
+
+    def has_opened(self, number: int, newest: int = -1) -> bool:
+        """Tell whether a connection of this number belongs to this run: one that is not there any more is closed.
+
+        `newest` is the highest number that a run to follow had opened by then.
+        """
+        return self.oldest <= number <= max(self.newest, newest)
+
+    def ascends(self, following: Run) -> bool:
+        """Tell whether the openings of the run that follows simply go on.
+
+        What comes before the first opening stays apart from it: should that be a restart, it was another life.
+        """
+        if self.ends_before(following) or following.first is None:
+            return not self.ends_before(following)
+        return self.first is not None and following.first[0] > self.last
+
+    def ends_before(self, following: Run) -> bool:
+        """Tell whether the log says that the run that follows belongs to another life."""
+        return following.certain or bool(self.identity and following.identity and self.identity != following.identity)
+
+    def restarts(self, following: Run) -> bool:
+        """Tell whether the server restarted between this run, which is all of its life so far, and the next."""
+        if self.ends_before(following):
+            return True
+        if following.first is None:
+            return False
+        number, time = following.first
+        if number > self.last:
+            return False
+        there = self.connections.get(number)
+        if there is not None:
+            return not is_late(there, time)
+        return number in self.recent or number <= self.last - DISORDER
+
+    def count_on(self, following: Run) -> None:
+        """Take over what another run counted, as what came next."""
+        self.identity = self.identity or following.identity
+        self.first = self.first or following.first
+        self.last = max(self.last, following.last)
+        self.newest = max(self.newest, following.newest)
+        self.oldest = min(self.oldest, following.oldest)
+        self.recent = {one for one in self.recent | following.recent if one > self.last - DISORDER}
+        self.top = max(self.top, self.delta + following.top)
+        self.delta += following.delta
+        self.initial += following.initial
+
+    @property
+    def peak(self) -> int:
+        """The most connections that were open at once."""
+        return self.initial + self.top
+
+
+def is_late(there: Connection, time: int) -> bool:
+    """Tell whether an opening at this time is the late line of a connection that has already asked."""
+    begun = there.asked is not None and there.asked.op == 0
+    return there.opened is None and there.closed is None and begun and time - there.first <= LATE

@@ -1,0 +1,348 @@
+"""Scan: what the records of one piece of a log say, added up as they come. Dialects call it, a record at a time."""
+
+# ruff: noqa: PLR1730  max() and min() are calls, and these lines run for every record
+
+from __future__ import annotations
+
+from ldapdiag.evidence.filters import shape
+from ldapdiag.evidence.log.bases import base_class
+from ldapdiag.evidence.log.clients import address
+from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection, Tail
+from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, end, rests_of, unrequested
+from ldapdiag.evidence.log.joining import introduce
+from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
+from ldapdiag.evidence.log.runs import LATE, Run, is_late
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tables import CAPS, Caps, ShapeRow
+from ldapdiag.evidence.log.tally import NEVER, Hints, Tally
+
+MOST_FILTERS = 20_000
+"""Literal filters whose row is remembered; far more are sent, but the same few most often."""
+
+LONGEST_REMEMBERED = 512
+
+
+class Scan(Tally):
+    """Adds up one piece of a log. Times and durations in nanoseconds; text as logged, in bytes."""
+
+    def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
+        super().__init__(hints, caps)
+        self.run = self.segment.runs[0]
+        self.connections = self.run.connections
+        self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
+        self._classes: dict[tuple[bytes, int], bytes] = {}
+
+    def finish(self) -> Segment:
+        """Return what it all adds up to."""
+        if self.first != NEVER:
+            self.segment.first_time, self.segment.last_time = self.first, self.last
+        return self.segment
+
+    # -- connections
+
+    def opened(self, number: int, time: int, client: bytes, server: bytes = b"") -> None:
+        """Count an accepted connection; `client` without its port."""
+        self.at(time)
+        client = address(client)
+        segment = self.segment
+        segment.opened += 1
+        if server:
+            server = segment.servers.place(server)
+            segment.servers[server] = segment.servers.get(server, 0) + 1
+        there = self.connections.get(number)
+        if there is not None and is_late(there, time):
+            self.run.opened(number, time)
+            introduce(segment, there, time, client)
+            segment.client(client).opened += 1
+            return
+        if self.run.last >= number or (self.run.first is None and self.connections):
+            self._next_run(certain=False)
+        self.run.opened(number, time)
+        connection = self.connections[number] = Connection(time, time, client)
+        connection.row = row = segment.client(client)
+        row.opened += 1
+
+    def client_is(self, number: int, time: int, client: bytes) -> None:
+        """Take the client that a PROXY header names for the one of the connection."""
+        self.at(time)
+        client = address(client)
+        connection = self._connection(number, time)
+        if connection.row is not None:
+            connection.row.opened -= 1
+        connection.client = client
+        connection.row = row = self.segment.client(client)
+        row.opened += connection.opened is not None
+
+    def closed(self, number: int, time: int, code: bytes) -> None:
+        """Count a closed connection, and the server's word for why."""
+        self.at(time)
+        segment = self.segment
+        code = segment.closed.place(code)
+        segment.closed[code] = segment.closed.get(code, 0) + 1
+        self.run.delta -= 1
+        connection = self._unless_gone(number, time)
+        if connection is None or connection.closed is not None:
+            return
+        connection.closed = time
+        connection.code = code
+        connection.tail = Tail(connection.rested, len(connection.held), not connection.pending)
+        if connection.complete:
+            end(segment, number, connection)
+            del self.connections[number]
+
+    # -- requests
+
+    def request(self, number: int, op: int, time: int, kind: int) -> None:
+        """Count a request that is neither a BIND nor a search."""
+        connection = self._asks(number, op, time)
+        self.segment.operations[kind] += 1
+        connection.pending[op] = (time, kind, None, b"", connection.account)
+
+    def bind(self, number: int, op: int, time: int, dn: bytes) -> None:
+        """Count a BIND request."""
+        connection = self._asks(number, op, time)
+        self.segment.operations[BIND] += 1
+        connection.pending[op] = (time, BIND, None, dn, connection.account)
+
+    def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
+        """Count a search request."""
+        connection = self._asks(number, op, time)
+        self.segment.operations[SEARCH] += 1
+        row = self._rows.get((filter, base, scope))
+        if row is None:
+            row = self._row(filter, base, scope)
+        row.searches += 1
+        connection.pending[op] = (time, SEARCH, row, filter, connection.account)
+
+    def unbound(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
+        """Count an UNBIND; it ends no rest, for the connection would not have been missed."""
+        self.at(time)
+        self.segment.operations[UNBIND] += 1
+        connection = self._unless_gone(number, time)
+        if connection is not None and connection.closed is None:
+            connection.operations += 1
+
+    def abandoned(self, number: int, op: int, time: int, target: int | None) -> None:
+        """Count an ABANDON; the operation it found has no result."""
+        connection = self._asks(number, op, time)
+        self.segment.operations[ABANDON] += 1
+        if target is not None and connection.pending.pop(target, None) is None and connection.opened is None:
+            connection.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None))
+        if not connection.pending:
+            connection.rested = time
+
+    def internal(self) -> None:
+        """Count an operation of the server itself."""
+        self.segment.internal += 1
+
+    # -- results
+
+    def result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+        self,
+        number: int,
+        op: int,
+        time: int,
+        kind: int,
+        err: int,
+        etime: int | None = None,
+        wait: int | None = None,
+        entries: int = 0,
+        notes: bytes = b"",
+        account: bytes | None = None,
+        page: int | None = None,
+        pages_end: bool = False,  # noqa: FBT001,FBT002
+    ) -> None:
+        """Count a result.
+
+        `account`: who a BIND result says is bound now; `page`: the server's number of a paged search, and `pages_end`
+        that its last page is sent.
+        """
+        if time > self.last:
+            self.last = time
+        if time < self.first:
+            self.first = time
+        segment = self.segment
+        segment.results[err] += 1
+        if wait is not None:
+            self._waited(wait, time)
+        if notes and kind == SEARCH:
+            notes = self._noted(notes)
+        connection = self.connections.get(number) or self._unless_gone(number, time)
+        if connection is None or connection.closed is not None:
+            self._late(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
+            return
+        if page is not None:
+            _page(connection, page, pages_end)
+        pending = connection.pending.pop(op, None)
+        if pending is None:
+            self._unrequested(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
+        else:
+            answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes)
+            if kind == BIND:
+                _bound(connection, op, err, pending[3] if account is None else account)
+        if not connection.pending:
+            connection.rested = time
+
+    def bound(self, number: int, time: int, account: bytes) -> None:
+        """Take this account for the connection's: AUTOBIND, a client certificate, slapd's second line of a BIND."""
+        self.at(time)
+        connection = self._connection(number, time)
+        connection.account = account
+        if connection.opened is None or any(pending[1] == BIND for pending in connection.pending.values()):
+            connection.named = account
+
+    def lone_search(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
+        self,
+        time: int,
+        client: bytes,
+        account: bytes,
+        base: bytes,
+        scope: int,
+        filter: bytes,  # noqa: A002  RFC 4511's word
+        entries: int,
+        etime: int,
+        notes: bytes = b"",
+    ) -> None:
+        """Count a search and its result, of which the connection is not told."""
+        self.at(time)
+        segment = self.segment
+        segment.operations[SEARCH] += 1
+        segment.results[0] += 1
+        row = self._row(filter, base, scope)
+        row.searches += 1
+        connection = Connection(time, time, address(client))
+        if notes:
+            notes = self._noted(notes)
+        pending = (time, SEARCH, row, filter, account)
+        answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes)
+
+    # -- what else
+
+    def banner(self, time: int | None, version: bytes = b"") -> None:
+        """Begin a new server life: the log says that the server started here."""
+        if time is not None:
+            self.at(time)
+        self._next_run(certain=True)
+        if version:
+            self.named(b"", version)
+
+    # -- how
+
+    def _connection(self, number: int, time: int) -> Connection:
+        """Return a connection; one not seen yet was opened before this piece."""
+        connection = self.connections.get(number)
+        if connection is None:
+            connection = self.connections[number] = Connection(time)
+            connection.newest = self.run.newest
+            self.run.last = max(self.run.last, number)
+        return connection
+
+    def _unless_gone(self, number: int, time: int) -> Connection | None:
+        """Return a connection; None of one that was opened in this run and is closed."""
+        there = self.connections.get(number)
+        return self._connection(number, time) if there is None and not self.run.has_opened(number) else there
+
+    def _asks(self, number: int, op: int, time: int) -> Connection:
+        """Return the connection of a request, with the rest counted that the request ends."""
+        if time > self.last:
+            self.last = time
+        if time < self.first:
+            self.first = time
+        connection = self.connections.get(number)
+        if connection is None:
+            connection = self._connection(number, time)
+        connection.operations += 1
+        last = connection.last_op
+        if op == last + 1 and connection.closed is None:
+            rested = connection.rested
+            if rested is not None and time - rested >= SECOND and not connection.pending and last >= 0:
+                rests_of(connection, len(connection.held)).add(time - rested, time, number)
+        if connection.asked is None:
+            connection.asked = Asked(op, time, len(connection.held), connection.rested)
+        if op > last:
+            connection.last_op = op
+        connection.requests += 1
+        return connection
+
+    def _row(self, filter: bytes, base: bytes, scope: int) -> ShapeRow:  # noqa: A002  RFC 4511's word
+        kind = self._classes.get((base, scope))
+        if kind is None:
+            if len(self._classes) >= MOST_FILTERS:
+                self._classes.clear()
+            kind = self._classes[base, scope] = base_class(base, scope)
+        row = self.segment.shape((shape(filter), kind, scope))
+        if len(filter) <= LONGEST_REMEMBERED:
+            if len(self._rows) >= MOST_FILTERS:
+                self._rows.clear()
+            self._rows[filter, base, scope] = row
+        return row
+
+    def life(self, identity: bytes) -> None:
+        """Hear which life of the server wrote this: a startupID."""
+        if self.run.identity not in {b"", identity}:
+            self._next_run(certain=True)
+        self.run.identity = identity
+
+    def _next_run(self, *, certain: bool) -> None:
+        identity = b"" if certain else self.run.identity
+        self.run = Run(certain=certain)
+        self.run.identity = identity
+        self.connections = self.run.connections
+        self.segment.runs.append(self.run)
+
+    def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
+        """Count a result that comes after the close of its connection."""
+        if connection is None:
+            unrequested(self.segment, number, held)
+            return
+        pending = connection.pending.pop(held.op, None)
+        if pending is None or connection.is_gone(held.time):
+            self._unrequested(number, connection, held)
+        else:
+            answer_held(self.segment, number, connection, pending, held)
+        if connection.complete:
+            end(self.segment, number, connection)
+            del self.connections[number]
+
+    def _unrequested(self, number: int, connection: Connection, held: Answer) -> None:
+        """Keep a result whose request may be in an earlier piece, else count it."""
+        if connection.opened is None or held.time <= connection.opened + LATE:
+            connection.held.append(held)
+        else:
+            unrequested(self.segment, number, held)
+        if held.kind == BIND and connection.closed is None:
+            _bound(connection, held.op, held.err, held.account)
+
+    def _waited(self, nanoseconds: int, time: int) -> None:
+        """Count how long an operation waited for a worker."""
+        segment = self.segment
+        segment.waits[nanoseconds.bit_length()] += 1
+        segment.waited += nanoseconds
+        if nanoseconds >= segment.longest_wait[0]:
+            segment.longest_wait = max(segment.longest_wait, (nanoseconds, -time))
+
+    def _noted(self, notes: bytes) -> bytes:
+        """Count the notes of a search, and return what they are counted as."""
+        notes = self.segment.noted.place(notes)
+        self.segment.noted[notes] = self.segment.noted.get(notes, 0) + 1
+        return notes
+
+
+def _page(connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
+    """Tell the first page of a paged search from the later ones, which are no searches of their own."""
+    goes_on = connection.pages.get(page)
+    if goes_on:
+        connection.continued += 1
+    elif goes_on is None and connection.opened is None:
+        connection.pages_left.add(page)
+    connection.pages[page] = not ends
+
+
+def _bound(connection: Connection, op: int, err: int, dn: bytes | None) -> None:
+    """Tell who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody)."""
+    named, connection.named = connection.named, None
+    if err == 0:
+        connection.account = (op if dn is None else dn) if named is None else named
+    elif err != IN_PROGRESS:
+        connection.account = ANONYMOUS

@@ -1,0 +1,90 @@
+"""Time stamps of access logs as integers: nanoseconds since 1970-01-01 UTC; sums of floats would change with the cut.
+
+A log repeats each second thousands of times, so the part up to the second is parsed once and remembered:
+
+    NETSCAPE[b"20/Nov/2026:08:45:20 +0000"]        389-ds, DSEE, OpenDJ, PingDirectory
+    ISO[b"2026-11-20T08:54:04+00:00"]              JSON logs, syslog
+
+The fraction is added with `nanoseconds`.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import timegm
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECOND = 1_000_000_000
+MOST_REMEMBERED = 100_000
+"""Seconds; a day has fewer."""
+
+MONTHS = {name: number for number, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+NETSCAPE_STAMP = re.compile(rb"(\d\d)/([^/]{3,12})/(\d{4}):(\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d)(\d\d)|Z))?")
+ISO_STAMP = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d):?(\d\d)|Z))?")
+
+
+class Seconds(dict[bytes, int]):
+    """Stamps up to the second, by their text; KeyError never: ValueError for a text that is no time."""
+
+    def __init__(self, parse: Callable[[bytes], int]) -> None:
+        super().__init__()
+        self._parse = parse
+
+    def __missing__(self, text: bytes) -> int:
+        if len(self) >= MOST_REMEMBERED:
+            self.clear()
+        self[text] = time = self._parse(text)
+        return time
+
+
+def nanoseconds(fraction: bytes) -> int:
+    """Return the nanoseconds of a decimal fraction of a second: b"752174" is 752174000."""
+    return int(fraction[:9].ljust(9, b"0")) if fraction else 0
+
+
+def duration(seconds: bytes) -> int:
+    """Return nanoseconds of b"0.000554371", b"12", or b"0.5"."""
+    if seconds[-10:-9] == b".":
+        return int(seconds[:-10] + seconds[-9:])
+    whole, _, fraction = seconds.partition(b".")
+    return int(whole or b"0") * SECOND + nanoseconds(fraction)
+
+
+def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seconds: int = 0) -> int:
+    """Return nanoseconds since 1970 of a date and a time of day that lies `offset_seconds` east of UTC."""
+    year, month, day = date
+    if not (1 <= month <= 12 and 1 <= day <= 31 and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
+        raise ValueError((date, clock))
+    return (timegm((year, month, day, *clock)) - offset_seconds) * SECOND
+
+
+def _netscape(text: bytes) -> int:
+    found = NETSCAPE_STAMP.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    day, name, year, hour, minute, second, *zone = found.groups()
+    month = MONTHS.get(name[:3].lower())
+    if month is None:
+        raise ValueError(text)
+    return instant((int(year), month, int(day)), (int(hour), int(minute), int(second)), _east(zone))
+
+
+def _iso(text: bytes) -> int:
+    found = ISO_STAMP.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    year, month, day, hour, minute, second, *zone = found.groups()
+    return instant((int(year), int(month), int(day)), (int(hour), int(minute), int(second)), _east(zone))
+
+
+def _east(zone: list[bytes | None]) -> int:
+    sign, hours, minutes = zone
+    seconds = int(hours or 0) * 3600 + int(minutes or 0) * 60
+    return -seconds if sign == b"-" else seconds
+
+
+NETSCAPE = Seconds(_netscape)
+ISO = Seconds(_iso)

@@ -1,0 +1,172 @@
+r"""What stands before slapd's own message, and the time it tells.
+
+slapd writes to stderr (-d, or a logfile), to syslog, or to a logfile in the manner of syslog:
+
+    6b000aac.1b749727 0x7f6ced7fe6c0 conn=1000 ...            2.5+: seconds, nanoseconds and thread, in hex
+    6807a029 conn=1981 ...                                    2.4: seconds in hex
+    openldap-0  | 6b000aac.1b749727 0x7f6ced7fe6c0 conn=...   the same through a container's log
+    Nov 20 08:54:04 vm slapd[3989]: conn=1000 ...             syslog (RFC 3164), logfile-format syslog-*: no year
+    <167>Sep 7 07:40:20 vm slapd[1722022]: conn=1000 ...      with its priority; the day of some is not padded
+    2026-11-20T08:54:04.460651+00:00 vm slapd[3989]: conn=    rsyslog's own format; logfile-format rfc3339-utc
+    <167>1 2026-11-20T08:54:04.460651+00:00 vm slapd 3989 - -  conn=1000 ...      RFC 5424
+
+A syslog holds the lines of other programs too, and tells of lines it did not keep. Sources: servers/slapd/logging.c
+(slap_debug_print), RFC 3164 and 5424, rsyslog's runtime/ratelimit.c and plugins/imuxsock, systemd's journald.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.stamps import ISO, MONTHS, SECOND, Seconds, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.log.scan import Scan
+    from ldapdiag.evidence.log.tally import Hints
+
+    Clock = Callable[[bytes, bytes | None, bytes | None], int]
+
+YEAR_UNKNOWN = 1972
+"""Of stamps without a year when nobody knows when the file ended: long ago, and with a 29th of February."""
+SLACK = timedelta(days=1)
+"""The clock of whoever copied the file may be behind the server's, or in another zone."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TRADITIONAL_STAMP = re.compile(rb"(\w{3})\ {1,2}(\d{1,2})\ (\d\d):(\d\d):(\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What stands before a message: a verbose pattern with the groups second, fraction and zone, and what they mean."""
+
+    name: str
+    pattern: bytes
+    clock: Callable[[Scan], Clock]
+    """Gives nanoseconds since 1970 of (second, fraction, zone); ValueError for what is no time."""
+
+
+def _hexadecimal_clock(log: Scan) -> Clock:
+    log.clock(b"+0000")
+    seconds = HEXADECIMAL
+    coarse = False
+
+    def time(second: bytes, fraction: bytes | None, _: bytes | None) -> int:
+        nonlocal coarse
+        if fraction is None:
+            if not coarse:
+                log.resolution(SECOND)
+                coarse = True
+            return seconds[second]
+        # Without clock_gettime the fraction is microseconds, in five digits.
+        return seconds[second] + (int(fraction, 16) if len(fraction) == 8 else int(fraction, 16) * 1000)
+
+    return time
+
+
+def _iso_clock(log: Scan) -> Clock:
+    zone_before: bytes | None = b""
+
+    def time(second: bytes, fraction: bytes | None, zone: bytes | None) -> int:
+        nonlocal zone_before
+        if zone != zone_before:
+            log.clock(zone)
+            log.resolution(10 ** max(0, 9 - len(fraction or b"")))
+            zone_before = zone
+        return ISO[second + (zone or b"")] + nanoseconds(fraction or b"")
+
+    return time
+
+
+def _traditional_clock(log: Scan) -> Clock:
+    log.clock(None)
+    log.resolution(SECOND)
+    seconds = Seconds(lambda text: yearless(text, log.hints))
+
+    def time(second: bytes, fraction: bytes | None, _: bytes | None) -> int:
+        return seconds[second] + nanoseconds(fraction or b"")
+
+    return time
+
+
+def yearless(text: bytes, hints: Hints) -> int:
+    """Return the nanoseconds since 1970 of b"Nov 20 08:54:04": the last such time before the log's end.
+
+    Each stamp for itself, whatever stands before it, so that a log gives the same times however it was cut.
+    """
+    found = TRADITIONAL_STAMP.fullmatch(text)
+    month = MONTHS.get(found[1].lower()) if found else None
+    if found is None or month is None:
+        raise ValueError(text)
+    day, hour, minute, second = (int(number) for number in found.groups()[1:])
+    end = hints.year_end or datetime(YEAR_UNKNOWN, 12, 31, tzinfo=hints.zone)
+    latest = end + SLACK
+    for year in range(latest.year, latest.year - 9, -1):
+        if (month, day) == (2, 29) and (year % 4 or (year % 100 == 0 and year % 400)):
+            continue
+        time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=hints.zone)
+        if time < latest:
+            return (time - EPOCH) // timedelta(seconds=1) * SECOND
+    raise ValueError(text)
+
+
+HEXADECIMAL = Seconds(lambda text: int(text, 16) * SECOND)
+
+HEX_STAMP = rb"""
+(?P<second>[0-9a-f]{8}) (?:\.(?P<fraction>[0-9a-f]{8}|[0-9a-f]{5})\ (?:0x)?+[0-9A-Fa-f]{1,16}+)?+ (?P<zone>)\ [\ ]*+
+"""
+"""Seconds and nanoseconds (or microseconds) since 1970, and the thread."""
+
+WRAPPER = rb"""
+(?:\x1b\[[\d;]{0,9}m)?+
+(?: \d{1,9}+[:-]                                    # grep -n
+  | [^\s|]{1,200}+ [\ ]{1,60}+                      # a pod, a container, or when it was written
+    (?: \|(?:\x1b\[[\d;]{0,9}m)?+\ [\ ]*+           # docker compose
+      | std(?:out|err)\ [FP]\ )?+                   # the log of a kubelet
+)
+"""
+
+TAG = rb"""
+\ \S{1,255}+\ (?:(?:\w{1,20}+:\w{1,20}+\ )?+              # the host; AIX adds the facility
+  [^\s:\[]{1,128}+ (?:\[[^\]\s]{0,32}+\])?+ :[\ ]*+       # the program
+  (?:\[ID\ \d{1,9}+\ [\w.]{1,40}+\]\ )?+)?+               # Solaris adds a message id
+"""
+"""Host and program. The program is whatever an administrator called it: what follows decides."""
+
+STDERR = Prefix("openldap-stderr", HEX_STAMP, _hexadecimal_clock)
+CONTAINER = Prefix("openldap-container", WRAPPER + HEX_STAMP, _hexadecimal_clock)
+TRADITIONAL = Prefix(
+    "openldap-syslog",
+    rb"""(?:<\d{1,3}+>)?+
+    (?P<second>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ {1,2}\d{1,2}\ \d\d:\d\d:\d\d)
+    (?:\.(?P<fraction>\d{1,9}))?+ (?P<zone>)"""
+    + TAG,
+    _traditional_clock,
+)
+ISO_STAMP = rb"(?P<second>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) (?:[.,](?P<fraction>\d{1,9}))?+ (?P<zone>Z|[+-]\d\d:?\d\d)"
+ISO_SYSLOG = Prefix("openldap-syslog-iso", rb"(?:<\d{1,3}+>)?+" + ISO_STAMP + TAG, _iso_clock)
+RFC5424 = Prefix(
+    "openldap-syslog-rfc5424",
+    rb"<\d{1,3}+>1\ "
+    + ISO_STAMP
+    + rb"""\ \S{1,255}+\ \S{1,48}+\ \S{1,128}+\ \S{1,32}+\      # host, program, process, message id
+    (?:-|(?:\[(?:[^\]\\\n]|\\.)*+\])++) [\ ]*+ (?:\xef\xbb\xbf)?+ [\ ]*+""",
+    _iso_clock,
+)
+
+PREFIXES = (STDERR, RFC5424, ISO_SYSLOG, TRADITIONAL, CONTAINER)
+
+LOST = rb"""
+(?: imuxsock\ lost\ (?P<lost_by_pid>\d{1,12}+)\ messages\ from\ pid\ [^\n]*+
+  | im\w{1,30}+[^\n]{0,300}?:\ (?P<lost_by_rate>\d{1,12}+)\ messages\ lost\ due\ to\ rate-limiting[^\n]*+
+  | Suppressed\ (?P<suppressed>\d{1,12}+)\ messages\ from\ [^\n]{0,200}?(?:slapd|ldap)[^\n]*+
+) (?:\n|\Z)(?P<lost>)
+"""
+"""A syslog daemon says that it did not keep everything: rsyslog's imuxsock and imjournal, and journald of a unit.
+
+rsyslog may speak of another program: it tells a pid at best. journald names the unit.
+"""

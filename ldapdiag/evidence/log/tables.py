@@ -1,0 +1,152 @@
+"""The rows a Segment counts in, and the caps of tables that are keyed by what a client sends."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ldapdiag.evidence.log.rests import Rests
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+Key = TypeVar("Key", bound="Hashable")
+Row = TypeVar("Row")
+
+OTHER = b"other"
+"""Where everything beyond a cap is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """The most of each that is kept apart; what comes beyond is counted as `other`, and the totals stay exact."""
+
+    shapes: int = 10_000
+    """Of (shape, base, scope)."""
+    clients: int = 20_000
+    accounts: int = 20_000
+    attribution: int = 60_000
+    """Of (shape, client, account)."""
+    failures: int = 20_000
+    """Of (DN, client, result code) of failed BINDs."""
+    codes: int = 200
+    """Of reasons for a close: a server's own words, but a log is text."""
+    notes: int = 200
+    connections: int = 200_000
+    """Followed at once; beyond, those that have been quiet longest are let go."""
+
+
+CAPS = Caps()
+
+
+class Table(dict[Key, Row], Generic[Key, Row]):
+    """A dict that takes no more new keys than its cap; `place` tells under which key to count."""
+
+    __slots__ = ("full", "most", "other")
+
+    def __init__(self, most: int, other: Key) -> None:
+        super().__init__()
+        self.most = most
+        self.other = other
+        self.full = False
+
+    def place(self, key: Key) -> Key:
+        """Return the key, or the one that stands for all others once the table is full."""
+        if key in self or len(self) < self.most or key == self.other:
+            return key
+        self.full = True
+        return self.other
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _table, (self.most, self.other, self.full, dict(self))
+
+
+def _table(most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key, Row]:  # noqa: FBT001  what pickle hands back
+    table: Table[Key, Row] = Table(most, other)
+    table.full = full
+    table.update(rows)
+    return table
+
+
+ShapeKey = tuple[bytes, bytes, int]
+"""Filter without its values, class of the base, scope."""
+
+Worst = tuple[int, int, int, int, bytes]
+"""Nanoseconds, then -time, -connection, -op: of two equal ones the earlier is the greater; and the filter as logged."""
+
+NOTHING: Worst = (-1, 0, 0, 0, b"")
+
+
+class ShapeRow:
+    """The searches of one shape, base class and scope. Times in nanoseconds."""
+
+    __slots__ = ("answered", "entries", "errors", "etime", "histogram", "key", "noted", "searches", "wait", "worst")
+
+    def __init__(self, key: ShapeKey) -> None:
+        self.key = key
+        self.searches = 0
+        """Requests."""
+        self.answered = 0
+        self.etime = 0
+        self.wait = 0
+        self.entries = 0
+        self.noted: dict[bytes, int] = {}
+        self.errors: dict[int, int] = {}
+        """Results by code, but for success."""
+        self.histogram: defaultdict[int, int] = defaultdict(int)
+        """Results by the bit length of their etime: bucket b holds those below 2**b nanoseconds."""
+        self.worst = NOTHING
+
+    def take(self, other: ShapeRow) -> None:
+        """Count the searches of another row, too."""
+        self.searches += other.searches
+        self.answered += other.answered
+        self.etime += other.etime
+        self.wait += other.wait
+        self.entries += other.entries
+        add(self.noted, other.noted)
+        add(self.errors, other.errors)
+        add(self.histogram, other.histogram)
+        self.worst = max(self.worst, other.worst)
+
+
+class ClientRow:
+    """The connections of one client address."""
+
+    __slots__ = ("codes", "lifetimes", "opened", "operations", "per_connection", "rests", "silent", "tails")
+
+    def __init__(self) -> None:
+        self.opened = 0
+        self.operations = 0
+        """On connections that have ended, or were open at the end of the log."""
+        self.codes: dict[bytes, int] = {}
+        """Closes by the server's word for why."""
+        self.silent: dict[bytes, int] = {}
+        """Those of them on connections without any operation: probes."""
+        self.lifetimes: defaultdict[int, int] = defaultdict(int)
+        """Closed connections by the bit length of their life in nanoseconds."""
+        self.per_connection: defaultdict[int, int] = defaultdict(int)
+        """Closed connections by the bit length of their number of operations."""
+        self.rests = Rests()
+        """Followed by a request."""
+        self.tails: dict[bytes, Rests] = {}
+        """Before a close, by its reason."""
+
+    def take(self, other: ClientRow) -> None:
+        """Count the connections of another row, too."""
+        self.opened += other.opened
+        self.operations += other.operations
+        add(self.codes, other.codes)
+        add(self.silent, other.silent)
+        add(self.lifetimes, other.lifetimes)
+        add(self.per_connection, other.per_connection)
+        self.rests.take(other.rests)
+        for code, rests in other.tails.items():
+            self.tails.setdefault(code, Rests()).take(rests)
+
+
+def add(into: dict[Key, int], counts: dict[Key, int]) -> None:
+    """Add counts to those that are there."""
+    for key, count in counts.items():
+        into[key] = into.get(key, 0) + count

@@ -1,0 +1,39 @@
+"""What a dialect says of a log: its calls, recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.log.scan import Hints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+QUIET = {"passed_over", "clock", "resolution", "life"}
+"""What a dialect says with nearly every line."""
+
+
+class Calls:
+    """Stands in for a Scan and keeps every call as (name, *arguments), keywords as pairs at the end."""
+
+    def __init__(self, hints: Hints) -> None:
+        self.hints = hints
+        self.lines = 0
+        self.made: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def called(*arguments: object, **keywords: object) -> None:
+            self.made.append((name, *arguments, *keywords.items()))
+
+        return called
+
+
+def calls_of(scan: Callable[..., None], data: bytes, hints: Hints | None = None) -> list[tuple[Any, ...]]:
+    """Return the calls a dialect makes for this data; but for those in QUIET."""
+    calls = Calls(hints or Hints())
+    scan(data, calls)
+    return [made for made in calls.made if made[0] not in QUIET]

@@ -1,0 +1,150 @@
+"""Logs that a server could have written, drawn: connections, binds, searches, pages, restarts, damage and disorder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import gmtime, strftime
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.log.runs import DISORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Draw = Callable[[st.SearchStrategy[int]], int]
+
+CLIENTS = [b"10.0.0.1", b"10.0.0.2", b"local"]
+DNS = [b"uid=app,dc=x", b"uid=web,dc=x", b"cn=Directory Manager"]
+FILTERS = [b"(uid=a)", b"(displayName=*joe*)", b"(|(uid=a)(mail=b*))", b"(objectClass=*)"]
+CODES = [b"Cleanly Closed Connection - U1", b"Bad Ber Tag or uncleanly closed connection - B1", b"Idle Timeout - T1"]
+STEPS = [0, 1_000, 2_000_000, 999_999_999, 1_000_000_000, 31_000_000_000, 4_000_000_000_000]
+"""Nanoseconds between two lines."""
+
+
+@dataclass
+class Server:
+    """A 389-ds that logs; every choice is drawn."""
+
+    draw: Draw
+    lines: list[bytes] = field(default_factory=list)
+    time: int = 1_795_000_000 * 10**9
+    next: int = 100
+    open: dict[int, int] = field(default_factory=dict)
+    """The next operation of each open connection."""
+    restarted: bool = False
+    waiting: list[tuple[int, int, bytes]] = field(default_factory=list)
+    """Operations without result: connection, op, what kind."""
+
+    def say(self, text: bytes) -> None:
+        self.time += STEPS[self.draw(st.integers(0, len(STEPS) - 1))]
+        second, fraction = divmod(self.time, 10**9)
+        stamp = strftime("%d/%b/%Y:%H:%M:%S", gmtime(second)).encode()
+        self.lines.append(b"[%b.%09d +0000] %b\n" % (stamp, fraction, text))
+
+    def step(self) -> None:
+        choice = self.draw(st.integers(0, 11))
+        if choice == 0 or not self.open:
+            self.opens()
+        elif choice <= 4:
+            self.asks()
+        elif choice <= 8 and self.waiting:
+            self.answers()
+        elif choice == 9:
+            self.closes()
+        elif choice == 10 and self.next % 100 > DISORDER + 1:
+            self.restarts()
+        else:
+            self.asks()
+
+    def opens(self) -> None:
+        number, self.next = self.next, self.next + 1
+        self.open[number] = 0
+        client = CLIENTS[self.draw(st.integers(0, 2))]
+        self.say(b"conn=%d fd=%d slot=%d connection from %b to 10.9.9.9" % (number, 64, 64, client))
+        if self.draw(st.integers(0, 9)) == 0:
+            self.say(b"conn=%d fd=64 HAProxy new_address_from=192.0.2.7 to new_address_dest=10.9.9.9" % number)
+
+    def asks(self) -> None:
+        numbers = sorted(self.open)
+        number = numbers[self.draw(st.integers(0, len(numbers) - 1))]
+        op = self.open[number] + (self.draw(st.integers(0, 12)) == 0)
+        self.open[number] = op + 1
+        kind = self.draw(st.integers(0, 5))
+        if kind == 0:
+            dn = DNS[self.draw(st.integers(0, 2))]
+            self.say(b'conn=%d op=%d BIND dn="%b" method=128 version=3' % (number, op, dn))
+            self.waiting.append((number, op, b"97 " + dn))
+        elif kind == 1:
+            self.say(b'conn=%d op=%d MOD dn="uid=x,dc=x"' % (number, op))
+            self.waiting.append((number, op, b"103"))
+        elif kind == 2 and self.waiting:
+            target = self.waiting[self.draw(st.integers(0, len(self.waiting) - 1))][1]
+            self.say(
+                b"conn=%d op=%d ABANDON targetop=%d msgid=%d nentries=0 etime=0.100000000"
+                % (number, op, target, target + 1)
+            )
+        else:
+            text = FILTERS[self.draw(st.integers(0, 3))]
+            self.say(b'conn=%d op=%d SRCH base="ou=people,dc=x" scope=2 filter="%b" attrs=ALL' % (number, op, text))
+            self.waiting.append((number, op, b"101"))
+
+    def answers(self) -> None:
+        number, op, what = self.waiting.pop(self.draw(st.integers(0, len(self.waiting) - 1)))
+        tag, _, dn = what.partition(b" ")
+        err = (0, 0, 0, 49, 14)[self.draw(st.integers(0, 4))] if dn else 0
+        rest = b' dn="%b"' % dn if dn and err == 0 and self.draw(st.integers(0, 2)) else b""
+        if tag == b"101":
+            rest = (
+                b"",
+                b' notes=A details="Fully Unindexed Filter"',
+                b' notes=P details="Paged Search" pr_idx=0 pr_cookie=0',
+                b' notes=P details="Paged Search" pr_idx=0 pr_cookie=-1',
+            )[self.draw(st.integers(0, 3))]
+        etime = self.draw(st.integers(0, 3)) * 700_000_000
+        self.say(
+            b"conn=%d op=%d RESULT err=%d tag=%b nentries=1 wtime=0.000100000 optime=0.0002 etime=%d.%09d%b"
+            % (number, op, err, tag, *divmod(etime, 10**9), rest)
+        )
+
+    def closes(self) -> None:
+        numbers = sorted(self.open)
+        number = numbers[self.draw(st.integers(0, len(numbers) - 1))]
+        op = self.open.pop(number)
+        if self.draw(st.booleans()):
+            self.say(b"conn=%d op=%d UNBIND" % (number, op))
+        self.say(b"conn=%d op=%d fd=64 Disconnect - %b" % (number, op, CODES[self.draw(st.integers(0, 2))]))
+
+    def restarts(self) -> None:
+        self.restarted = True
+        self.time += 2 * 10**9
+        self.open.clear()
+        self.waiting.clear()
+        self.next = 1
+
+
+def may_swap(line: bytes, following: bytes) -> bool:
+    """Tell whether two lines may be written in the other order: of one moment, and not two requests of a connection."""
+    words, others = line.split(b" ", 5), following.split(b" ", 5)
+    result = b"RESULT" in (words[4], others[4])
+    return line[:24] == following[:24] and (words[2] != others[2] or result)
+
+
+@st.composite
+def drawn_logs(draw: Draw) -> list[bytes]:
+    """Draw the lines of a log, some lost, some in another order than they happened, beginning anywhere."""
+    server = Server(draw)
+    for _ in range(draw(st.integers(0, 60))):
+        server.step()
+    lines = server.lines
+    for _ in range(draw(st.integers(0, 4))):
+        if len(lines) > 1:
+            place = draw(st.integers(0, len(lines) - 2))
+            if may_swap(lines[place], lines[place + 1]):
+                lines[place], lines[place + 1] = lines[place + 1], lines[place]
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.integers(0, len(lines)))
+        if place < len(lines) and (not server.restarted or b"connection from" not in lines[place]):
+            del lines[place]
+    return lines[draw(st.integers(0, 5)) :]

@@ -1,0 +1,128 @@
+"""Event 1644 as CSV: both orders of the columns, the whole event in one field, and cuts between rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from datetime import timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.log import active_directory_1644 as ad
+from ldapdiag.evidence.log.scan import Hints
+from log.calls import calls_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIME = 1_795_164_844 * 10**9
+MS = 10**6
+PAGES = ["9", "9", "9", "9", "9"]
+FIRST = [
+    "10.1.1.1",
+    "33654",
+    "DC=a,DC=b",
+    " (member<==>CN=x) ",
+    "subtree",
+    "cn",
+    "",
+    "209369",
+    "1",
+    "DNT_index:94168:N;",
+]
+OLD = ["DC1", "11/20/2026 8:54:04 AM", *FIRST, *PAGES, "1641", "member", "A\\svc"]
+NEW = [
+    "DC1",
+    "11/20/2026 8:54:04 AM",
+    *FIRST[2:4],
+    *FIRST[7:9],
+    *FIRST[:2],
+    *FIRST[4:7],
+    FIRST[9],
+    *PAGES,
+    "1641",
+    "none",
+    "A\\svc",
+]
+HEADER = "LDAPServer,TimeGenerated,ClientIP\r\n"
+
+
+def written(*rows: list[str], quoting: int = csv.QUOTE_ALL) -> bytes:
+    """Return rows as PowerShell writes them."""
+    out = io.StringIO(newline="")
+    csv.writer(out, quoting=quoting).writerows(rows)
+    return out.getvalue().encode()  # type: ignore[no-any-return]
+
+
+def found(notes: bytes = b"", user: bytes = b"A\\svc") -> tuple:
+    """Return the call for the event above."""
+    return ("lone_search", TIME, b"10.1.1.1", user, b"DC=a,DC=b", 2, b"(member<==>CN=x)", 1, 1641 * MS, notes)
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_ALL, csv.QUOTE_MINIMAL])
+def test_both_orders_of_the_columns(quoting: int) -> None:
+    data = HEADER.encode() + written(OLD, NEW, OLD[:-1], quoting=quoting)
+
+    assert ad.recognises(data)
+    assert ad.recognises(b"\xef\xbb\xbf" + data)
+    assert calls_of(ad.scan, data) == [found(b"unindexed"), found(), found(b"unindexed", b"")]
+
+
+def test_the_whole_event_in_one_field(corpus: Path) -> None:
+    """Truth: corpus/public/README.md."""
+    event = (corpus / "public" / "accesslog" / "ad-event1644-message-crlf.txt").read_bytes().decode()
+    blank = (corpus / "public" / "accesslog" / "ad-event1644-text.txt").read_text()
+    data = written(
+        ["Message", "Id", "TimeCreated"],
+        [event, "1644", "11/20/2026 8:54:04 AM"],
+        [blank, "1644", "20.11.2026 08:54:04"],
+    )
+
+    assert ad.recognises(data)
+    first, second = calls_of(ad.scan, data)
+    assert first[1:4] == (TIME, b"172.16.222.132", b"TESTLAB\\pushkin")
+    assert first[4].startswith(b"CN=409,")
+    assert first[5:] == (1, b"(objectClass=displaySpecifier)", 55, 47 * MS, b"")
+    assert second[2] == b"10.102.12.170"
+    assert second[6].startswith(b"(member<==>CN=svc_jnkns,")
+    assert second[7:] == (1, 1641 * MS, b"unindexed")
+
+
+@pytest.mark.parametrize(
+    "stamp", ["11/20/2026 8:54:04 AM", "20.11.2026 08:54:04", "2026-11-20 08:54:04", "2026-11-20T08:54:04"]
+)
+def test_times_of_several_cultures(stamp: str) -> None:
+    east = Hints(zone=timezone(timedelta(hours=2)))
+
+    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]))[0][1] == TIME
+    assert calls_of(ad.scan, written([OLD[0], stamp, *OLD[2:]]), east)[0][1] == TIME - 7200 * 10**9
+
+
+@pytest.mark.parametrize("row", [["a"], OLD[:10], [*OLD[:1], "soon", *OLD[2:]], [*OLD[:17], "long", *OLD[18:]]])
+def test_other_rows_are_told_as_misread(row: list[str]) -> None:
+    assert [call[0] for call in calls_of(ad.scan, written(row))] == ["misread"]
+
+
+text = st.text(st.sampled_from('ab",\n\r ='), max_size=12)
+
+
+@given(st.lists(text, min_size=1, max_size=6), st.integers(0, 2000))
+def test_any_cut_between_rows_gives_the_whole(filters: list[str], at: int) -> None:
+    data = written(*([*OLD[:5], part, *OLD[6:]] for part in filters))
+    place = ad.cut(data, min(at, len(data)))
+
+    assert place <= at
+    assert calls_of(ad.scan, data[:place]) + calls_of(ad.scan, data[place:]) == calls_of(ad.scan, data)
+    assert ad.cut(data, len(data)) == len(data)
+
+
+def test_a_cut_costs_a_glance() -> None:
+    begun = time.process_time()
+    assert ad.cut(b'"' + b"\n" * 10**6, 10**6) == 0
+    hostile = "Internal event: A client issued a search operation with the following options Client: "
+    calls_of(ad.scan, written([(hostile + "Filter: Search scope: ") * 1000]))
+    assert time.process_time() - begun < 2

@@ -1,0 +1,129 @@
+"""The laws of Segments: any cut, any bracketing, any order of streams gives the same answer (DESIGN 4)."""
+
+from __future__ import annotations
+
+import pickle
+from functools import reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.log.dialects import DIALECTS, scan_chunk
+from ldapdiag.evidence.log.merge import combine, finish, merge, start
+from ldapdiag.evidence.log.tables import CAPS, Caps
+from log.servers import drawn_logs
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.segment import Segment
+
+TEXT = next(dialect for dialect in DIALECTS if dialect.name == "389-text")
+TINY = Caps(shapes=2, clients=1, accounts=1, attribution=2, failures=1, codes=1, notes=1, connections=2)
+TOTALS = ("lines", "misread", "passed_over", "operations", "results", "opened", "internal", "first_time", "last_time")
+
+
+def plain(value: object) -> Any:
+    """Return everything a Segment holds, in an order of its own."""
+    match value:
+        case dict():
+            return sorted((repr(key), plain(one)) for key, one in value.items())
+        case set():
+            return sorted(map(repr, value))
+        case list() | tuple():
+            return [plain(one) for one in value]
+        case int() | bytes() | str() | None:
+            return value
+    names = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    return [(name, plain(getattr(value, name))) for name in sorted(set(names))]
+
+
+def piece(lines: list[bytes], caps: Caps = CAPS) -> Segment:
+    """Return the Segment of some lines."""
+    return scan_chunk(TEXT, b"".join(lines), caps=caps)
+
+
+def cut(lines: list[bytes], places: list[int]) -> list[list[bytes]]:
+    """Return the lines in pieces."""
+    return [
+        lines[left:right]
+        for left, right in pairwise(sorted({0, *(place % (len(lines) + 1) for place in places), len(lines)}))
+    ]
+
+
+def bracketed(pieces: list[Segment], choices: list[int]) -> Segment:
+    """Return the pieces merged in the order that the choices say."""
+    pieces = list(pieces)
+    for choice in choices:
+        if len(pieces) > 1:
+            place = choice % (len(pieces) - 1)
+            pieces[place : place + 2] = [merge(pieces[place], pieces[place + 1])]
+    return reduce(merge, pieces)
+
+
+@given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12), st.lists(st.integers(0, 10_000), max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_any_cut_merged_in_any_bracketing_is_the_whole(
+    lines: list[bytes], places: list[int], choices: list[int]
+) -> None:
+    whole = finish(piece(lines))
+
+    pieces = [piece(part) for part in cut(lines, places)]
+    parts = finish(bracketed(pieces, choices)) if pieces else finish(start())
+
+    assert plain(parts) == plain(whole)
+
+
+@given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_what_another_process_hands_back_merges_alike(lines: list[bytes], places: list[int]) -> None:
+    whole = finish(piece(lines))
+
+    pieces = [pickle.loads(pickle.dumps(piece(part))) for part in cut(lines, places)]  # noqa: S301  our own
+
+    assert plain(finish(reduce(merge, pieces, start()))) == plain(whole)
+
+
+@given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12), st.lists(st.integers(0, 10_000), max_size=12))
+@settings(max_examples=150, deadline=None)
+def test_with_caps_hit_the_totals_hold(lines: list[bytes], places: list[int], choices: list[int]) -> None:
+    whole = finish(piece(lines))
+
+    pieces = [piece(part, TINY) for part in cut(lines, places)]
+    capped = finish(bracketed(pieces, choices)) if pieces else finish(start(TINY))
+
+    for name in TOTALS:
+        assert plain(getattr(capped, name)) == plain(getattr(whole, name)), name
+    assert sum(capped.closed.values()) == sum(whole.closed.values())
+    assert sum(capped.noted.values()) == sum(whole.noted.values())
+    assert sum(row.searches for row in capped.shapes.values()) == sum(row.searches for row in whole.shapes.values())
+    assert sum(row.opened for row in capped.clients.values()) == sum(row.opened for row in whole.clients.values())
+
+
+@given(st.lists(drawn_logs(), min_size=2, max_size=4), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_streams_combine_in_any_order(logs: list[list[bytes]], random: Any) -> None:
+    shuffled = list(logs)
+    random.shuffle(shuffled)
+
+    one, other = (reduce(combine, (finish(piece(lines)) for lines in order)) for order in (logs, shuffled))
+
+    assert plain(one) == plain(other)
+
+
+def test_merging_is_told_apart_from_adding() -> None:
+    """A law that everything obeys would prove nothing: two halves of a connection are not two connections."""
+    lines = [
+        b"[20/Nov/2026:08:45:20.000000000 +0000] conn=1 fd=64 slot=64 connection from 10.0.0.1 to 10.0.0.2\n",
+        b'[20/Nov/2026:08:45:21.000000000 +0000] conn=1 op=0 SRCH base="dc=x" scope=2 filter="(a=b)" attrs=ALL\n',
+        b"[20/Nov/2026:08:45:22.000000000 +0000] conn=1 op=0 RESULT err=0 tag=101 nentries=1 etime=1.000000000\n",
+    ]
+    merged = finish(merge(piece(lines[:2]), piece(lines[2:])))
+    combined = combine(finish(piece(lines[:2])), finish(piece(lines[2:])))
+
+    assert (sum(merged.operations), sum(combined.operations)) == (1, 2)
+
+
+if __name__ == "__main__":
+    pytest.main([__file__])

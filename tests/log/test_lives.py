@@ -1,0 +1,107 @@
+"""Server lives: restarts with and without a word of them, and lines out of order that are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ldapdiag.evidence.log.merge import finish, merge
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.stamps import SECOND
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.segment import Segment
+
+T = 1_795_000_000 * SECOND
+
+
+def opened(*numbers: int, at: int = T) -> Scan:
+    """Return a scan that has seen these connections opened, a second apart."""
+    scan = Scan()
+    for place, number in enumerate(numbers):
+        scan.opened(number, at + place * SECOND, b"10.0.0.1")
+    return scan
+
+
+def told(segment: Segment) -> tuple[int, int, int, int]:
+    """Return lives, connections ended by a restart, open at the end, and the peak."""
+    return segment.lives, segment.ended_by_restart, segment.open_at_end, segment.peak
+
+
+def test_a_number_opened_again_is_a_restart_that_ends_what_was_open() -> None:
+    segment = finish(opened(*range(1, 14), 1, 2).finish())
+
+    assert told(segment) == (2, 13, 2, 13)
+
+
+@pytest.mark.parametrize("numbers", [(5, 4, 6), (10, 12, 11), (1, 2, 3, 6, 5, 4)])
+def test_openings_a_little_out_of_order_are_no_restart(numbers: tuple[int, ...]) -> None:
+    segment = finish(opened(*numbers).finish())
+
+    assert told(segment) == (1, 0, len(numbers), len(numbers))
+
+
+def test_a_restart_shows_in_a_log_that_begins_in_mid_life() -> None:
+    scan = opened()
+    scan.search(900, 12, T, b"dc=x", 2, b"(a=b)")
+    scan.opened(1, T + 5 * SECOND, b"10.0.0.1")
+    segment = finish(scan.finish())
+
+    assert (*told(segment), segment.open_before) == (2, 1, 1, 1, 1)
+
+
+def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
+    scan = Scan()
+    scan.bind(1001, 0, T, b"uid=app,dc=x")
+    scan.opened(1001, T + 1000, b"10.0.0.1")
+    scan.result(1001, 0, T + 2000, 0, 0)
+    segment = finish(scan.finish())
+
+    assert (*told(segment), segment.open_before) == (1, 0, 1, 1, 0)
+    assert dict(segment.accounts) == {b"uid=app,dc=x": 1}
+    assert segment.clients[b"10.0.0.1"].operations == 1
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_another_startup_id_is_a_restart_even_at_a_cut(*, cut: bool) -> None:
+    scan = Scan()
+    scan.life(b"A")
+    scan.opened(1, T, b"10.0.0.1")
+    following = Scan() if cut else scan
+    following.life(b"B")
+    following.opened(2, T + SECOND, b"10.0.0.1")
+    segment = finish(merge(scan.finish(), following.finish()) if cut else scan.finish())
+
+    assert told(segment) == (2, 1, 1, 1)
+
+
+def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
+    scan = opened(1000, 1001)
+    scan.banner(T + 9 * SECOND, b"2.5.13")
+    scan.opened(1002, T + 10 * SECOND, b"10.0.0.1")
+
+    assert told(finish(scan.finish())) == (2, 2, 1, 2)
+
+
+def test_slapd_says_who_is_bound_before_the_result() -> None:
+    scan = opened(1)
+    scan.bind(1, 0, T, b"")
+    scan.bound(1, T, b"uid=sasl,dc=x")
+    scan.result(1, 0, T, 0, 0)
+
+    assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}
+
+
+def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
+    scan = Scan()
+    scan.opened(1, T, b"0:0:0:0:0:0:0:1")
+    scan.opened(2, T, b"10.9.9.9")
+    scan.client_is(2, T, b"::ffff:192.0.2.7")
+    segment = finish(scan.finish())
+
+    assert {client: row.opened for client, row in segment.clients.items()} == {
+        b"::1": 1,
+        b"192.0.2.7": 1,
+        b"10.9.9.9": 0,
+    }

@@ -1,0 +1,168 @@
+"""OpenDJ's JSON access log: each event, what is broken, and the corpus beside the text log of the same run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ldapdiag.evidence.log import kinds, opendj_json, opendj_text
+from ldapdiag.evidence.log.scan import Hints
+from log.calls import Calls, calls_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIME = 1_795_165_084 * 10**9 + 76 * 10**6
+MS = 10**6
+
+
+def event(operation: str, request: dict[str, Any], response: dict[str, Any] | None = None, **more: object) -> bytes:
+    """Return a line as the server writes it."""
+    record: dict[str, Any] = {
+        "eventName": "DJ-LDAP",
+        "client": {"ip": "10.1.1.1", "port": 60305},
+        "server": {"ip": "10.1.1.2", "port": 1389},
+        "request": {"protocol": "LDAP", "operation": operation, "connId": 3, **request},
+        "transactionId": "0",
+        "timestamp": "2026-11-20T08:58:04.076Z",
+        **more,
+    }
+    if response is not None:
+        record["response"] = {"statusCode": "0", "elapsedTime": 5, "elapsedTimeUnits": "MILLISECONDS", **response}
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+SEARCH = {"msgId": 2, "dn": "dc=b", "scope": "sub", "filter": "(cn=ü)", "attrs": ["cn"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        (event("CONNECT", {}, {}), [("opened", 3, TIME, b"10.1.1.1", b"10.1.1.2:1389")]),
+        (event("DISCONNECT", {}, {"reason": "I/O Error"}), [("closed", 3, TIME, b"I/O Error")]),
+        (event("TLS", {}, {}, security={"protocol": "TLSv1.3"}), []),
+        (event("UNBIND", {"msgId": 4}), [("unbound", 3, 4, TIME)]),
+        (
+            event("SEARCH", SEARCH, {"nentries": 7}),
+            [
+                ("search", 3, 2, TIME - 5 * MS, b"dc=b", 2, "(cn=ü)".encode()),
+                ("result", 3, 2, TIME, kinds.SEARCH, 0, 5 * MS, None, 7, b""),
+            ],
+        ),
+        (
+            event("BIND", {"msgId": 1, "dn": "cn=a"}, {"elapsedQueueingTime": 2}, userId="cn=a,dc=b"),
+            [
+                ("bind", 3, 1, TIME - 5 * MS, b"cn=a"),
+                ("result", 3, 1, TIME, kinds.BIND, 0, 5 * MS, 2 * MS, ("account", b"cn=a,dc=b")),
+            ],
+        ),
+        (
+            event("BIND", {"msgId": 1, "dn": "cn=a"}, {"statusCode": "49"}, userId="cn=a,dc=b"),
+            [
+                ("bind", 3, 1, TIME - 5 * MS, b"cn=a"),
+                ("result", 3, 1, TIME, kinds.BIND, 49, 5 * MS, None, ("account", None)),
+            ],
+        ),
+        (
+            event("MODIFYDN", {"msgId": 2}, {"elapsedTimeUnits": "NANOSECONDS"}),
+            [("request", 3, 2, TIME - 5, kinds.MODRDN), ("result", 3, 2, TIME, kinds.MODRDN, 0, 5, None)],
+        ),
+        (event("ABANDON", {"msgId": 3, "idToAbandon": 2}, {"statusCode": "118"}), [("abandoned", 3, 3, TIME, 2)]),
+        (event("ABANDON", {"msgId": 3, "idToAbandon": 9}, {"statusCode": "119"}), [("abandoned", 3, 3, TIME, None)]),
+        (event("SEARCH", {**SEARCH, "connId": -1}, {"nentries": 7}), [("internal",)]),
+        (event("SEARCH", SEARCH, {}, eventName="DJ-HTTP"), []),
+    ],
+)
+def test_each_event(line: bytes, calls: list[tuple]) -> None:
+    assert calls_of(opendj_json.scan, line) == calls
+    assert calls_of(opendj_json.scan, line.replace(b"\n", b"\r\n")) == calls
+    assert calls_of(opendj_json.scan, line.rstrip(b"\n")) == calls
+
+
+@pytest.mark.parametrize(
+    ("items", "notes"),
+    [
+        (" unindexed", b"unindexed"),
+        ({"unindexed": None}, b"unindexed"),
+        ({"unindexed": True}, b"unindexed"),
+        ({"unindexed": False}, b""),
+        ({"ssf": 128}, b""),
+        (" authzID='dn:cn=a unindexed b'", b""),
+        (None, b""),
+    ],
+)
+def test_unindexed_is_there_or_is_not(items: object, notes: bytes) -> None:
+    calls = calls_of(opendj_json.scan, event("SEARCH", SEARCH, {"nentries": 7, "additionalItems": items}))
+
+    assert calls[1][-1] == notes
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"[" * 100_000,
+        b'{"eventName":"DJ-LDAP"}',
+        event("SEARCH", SEARCH)[:-1],
+        event("SEARCH", {**SEARCH, "scope": "sideways"}, {})[:-1],
+        event("SEARCH", {**SEARCH, "filter": None}, {})[:-1],
+        event("SEARCH", SEARCH, {"elapsedTime": "soon"})[:-1],
+        event("NONSENSE", {"msgId": 1}, {})[:-1],
+        event("CONNECT", {}, {}, timestamp="<timestamp>")[:-1],
+        event("CONNECT", {}, {}, timestamp=5)[:-1],
+        event("CONNECT", {"connId": "x"}, {})[:-1],
+        event("CONNECT", {"connId": "9" * 5000}, {})[:-1],
+    ],
+)
+def test_what_is_broken_is_told_as_misread(line: bytes) -> None:
+    assert calls_of(opendj_json.scan, line + b"\n") == [("misread", line)]
+
+
+def test_a_lone_surrogate_is_no_accident() -> None:
+    line = event("BIND", {"msgId": 1, "dn": "cn=\ud800"}, {})
+
+    assert calls_of(opendj_json.scan, line)[0][4] == b"cn=\xed\xa0\x80"
+
+
+def test_lines_are_counted() -> None:
+    calls = Calls(Hints())
+    opendj_json.scan(b"\n" + event("UNBIND", {"msgId": 4}) + b"{", calls)
+
+    assert calls.lines == 3
+    assert calls.made[-1] == ("passed_over", 1)
+    assert [call for call in calls.made if call[0] == "clock"] == [("clock", b"Z")]
+
+
+def test_it_is_recognised_among_other_json(corpus: Path) -> None:
+    folder = corpus / "public" / "accesslog"
+    told = {path.name for path in folder.iterdir() if opendj_json.recognises(path.read_bytes()[:65536])}
+
+    assert told == {"forgerock-ds7-json-fragments.json", "pingds8.1-docs-json.json"}
+
+
+def test_it_tells_what_the_text_log_tells(corpus: Path) -> None:
+    folder = corpus / "3-opendj-unindexed"
+    events = calls_of(opendj_json.scan, (folder / "ldap-access.audit.json").read_bytes())
+    lines = calls_of(opendj_text.scan, (folder / "access-combined").read_bytes())
+
+    def searches(calls: list[tuple]) -> Counter[tuple]:
+        return Counter((call[1], *call[4:]) for call in calls if call[0] == "search")
+
+    def results(calls: list[tuple]) -> Counter[tuple]:
+        """Return results without the number of the operation, which is the message id here."""
+        return Counter(
+            (call[1], *(part for part in call[4:] if part is not None)) for call in calls if call[0] == "result"
+        )
+
+    def connections(calls: list[tuple]) -> Counter[tuple]:
+        return Counter((call[0], call[1], *call[3:]) for call in calls if call[0] in {"opened", "closed"})
+
+    assert not [call for call in events if call[0] == "misread"]
+    assert sum(searches(events).values()) == 1400
+    assert searches(events) == searches(lines)
+    assert connections(events) == connections(lines)
+    assert results(events) == results(lines)

@@ -1,0 +1,124 @@
+"""PingDirectory's JSON access log and the in-memory server's, and the latter beside its text log."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ldapdiag.evidence.log import kinds, opendj_json, ping_json, ping_text
+from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.scan import Scan
+from log.calls import calls_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TIME = 1_795_165_083 * 10**9
+US = 1000
+
+
+def message(kind: str, **more: object) -> bytes:
+    """Return a line as PingDirectory writes it."""
+    head = {"timestamp": "2026-11-20T08:58:03.000Z", "messageType": kind, "connectionID": 1}
+    return json.dumps(head | more, separators=(",", ":")).encode() + b"\n"
+
+
+def operation(half: str, kind: str, **more: object) -> bytes:
+    """Return the line of an operation."""
+    return message(half, operationType=kind, operationID=2, messageID=3, **more)
+
+
+SEARCH = {"baseDN": "dc=b", "scope": 2, "filter": "(cn=ü)"}
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        (
+            message("CONNECT", fromAddress="1.2.3.4", fromPort=5, toAddress="5.6.7.8", toPort=636),
+            [("opened", 1, TIME, b"1.2.3.4", b"5.6.7.8:636")],
+        ),
+        (message("DISCONNECT", disconnectReason="Client Unbind"), [("closed", 1, TIME, b"Client Unbind")]),
+        (message("SECURITY-NEGOTIATION", cipher="X"), []),
+        (
+            operation("RESULT", "SEARCH", **SEARCH, resultCode=0, processingTimeMillis=4.567, workQueueWaitTimeMillis=1,
+                      entriesReturned=5, isIndexed=False),
+            [
+                ("search", 1, 2, TIME - 4567 * US, b"dc=b", 2, "(cn=ü)".encode()),
+                ("result", 1, 2, TIME, kinds.SEARCH, 0, 4567 * US, 1000 * US, 5, b"unindexed", None),
+            ],
+        ),
+        (operation("REQUEST", "SEARCH", **SEARCH), [("search", 1, 2, TIME, b"dc=b", 2, "(cn=ü)".encode())]),
+        (
+            operation("RESULT", "SEARCH", isIndexed=True),
+            [("result", 1, 2, TIME, kinds.SEARCH, ping_text.NOT_TOLD, None, None, 0, b"", None)],
+        ),
+        (
+            operation("RESULT", "BIND", dn="uid=a", resultCode=0, authenticationDN="uid=a,dc=b"),
+            [
+                ("bind", 1, 2, TIME, b"uid=a"),
+                ("result", 1, 2, TIME, kinds.BIND, 0, None, None, 0, b"", b"uid=a,dc=b"),
+            ],
+        ),
+        (
+            operation("RESULT", "BIND", resultCode=49, authenticationDN="uid=a,dc=b"),
+            [("result", 1, 2, TIME, kinds.BIND, 49, None, None, 0, b"", None)],
+        ),
+        (operation("REQUEST", "MODDN", dn="dc=b"), [("request", 1, 2, TIME, kinds.MODRDN)]),
+        (operation("REQUEST", "UNBIND"), [("unbound", 1, 2, TIME)]),
+        (operation("REQUEST", "ABANDON", idToAbandon=1), [("abandoned", 1, 2, TIME, None)]),
+        (operation("FORWARD", "SEARCH", **SEARCH), []),
+        (operation("ENTRY", "SEARCH", dn="dc=b"), []),
+    ],
+)  # fmt: skip
+def test_each_message(line: bytes, calls: list[tuple]) -> None:
+    assert calls_of(ping_json.scan, line) == calls
+    assert calls_of(ping_json.scan, line.strip() + b"\r\n") == calls
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[" * 100_000,
+        message("CONNECT"),
+        operation("RESULT", "NONSENSE"),
+        operation("RESULT", "SEARCH", **SEARCH | {"scope": "sideways"}),
+        operation("RESULT", "SEARCH", resultCode=0, processingTimeMillis=-1),
+        operation("RESULT", "SEARCH", resultCode=0, processingTimeMillis=5).replace(b":5}", b":1E+999999999}"),
+        operation("RESULT", "SEARCH", resultCode=0, processingTimeMillis=5).replace(b":5}", b":NaN}"),
+    ],
+)
+def test_what_is_broken_is_told_as_misread(line: bytes) -> None:
+    assert calls_of(ping_json.scan, line) == [("misread", line.rstrip(b"\n"))]
+
+
+def test_a_new_startup_is_a_restart() -> None:
+    lines = [operation("REQUEST", "UNBIND", instanceName="ds1", startupID=startup) for startup in ("A", "A", "B")]
+
+    scan = Scan()
+    ping_json.scan(b"".join(lines), scan)
+
+    assert finish(scan.finish()).lives == 2
+
+
+def test_the_in_memory_server_tells_what_its_text_log_tells(captures: Path) -> None:
+    folder = captures / "unboundid"
+    data = (folder / "access.json").read_bytes()
+    told = calls_of(ping_json.scan, data)
+    lines = calls_of(ping_text.scan, (folder / "access").read_bytes())
+
+    assert ping_json.recognises(data)
+    assert not opendj_json.recognises(data)
+    assert not [call for call in told if call[0] == "misread"]
+    searches = {call[2]: call[4:] for call in told if call[0] == "search"}
+    assert searches.keys() == set(range(2, 15))
+    assert searches[4][0] == b"ou=line\nconn=1 op=2 UNBIND\n,dc=example,dc=com"
+    assert searches.items() >= {call[2]: call[4:] for call in lines if call[0] == "search"}.items()
+    codes = {call[2]: (call[4], call[5]) for call in told if call[0] == "result"}
+    assert len(codes) == 23
+    assert codes.items() >= {call[2]: (call[4], call[5]) for call in lines if call[0] == "result"}.items()
+    assert Counter(call[0] for call in told if call[0] in {"opened", "closed", "unbound"}).total() == 3
