@@ -57,6 +57,8 @@ class Piece:
     """When it was captured, by the clock of whoever captured it; None where nobody kept that."""
     asked: str = ""
     """What answered with these bytes, for the manifest: `ss -tanoiep on app1`."""
+    location: str | None = None
+    """The file on this host that holds it, and nothing else; None for what is no regular file."""
 
 
 def legible(path: str | Path) -> str:
@@ -71,9 +73,22 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     """
     from ldapdiag.sources.captures.unpacking import unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
 
+    path = Path(named)
+    if named != STANDARD_INPUT and path.is_dir():
+        yield from _with_manifest(path, _unpacked(files(named)))
+        return
+    for one in files(named):
+        yield from unpacked(one, again=one.location is not None) if isinstance(one, Piece) else (one,)
+
+
+def files(named: str) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield the files of what the operator named, as they lie there: nothing is unpacked.
+
+    One without a `location` (standard input, a pipe) can be opened only once.
+    """
     if named == STANDARD_INPUT:
         where = "standard input"
-        yield from unpacked(Piece(path=where, folder=where, told=where, open=_standard_input, named=True), again=False)
+        yield Piece(path=where, folder=where, told=where, open=_standard_input, named=True)
         return
     path = Path(named)
     try:
@@ -84,7 +99,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
         return
     if stat.S_ISDIR(mode):
         found = _in_folder(path, deeper=True)
-        yield from _with_manifest(path, islice(found, MOST_FILES))
+        yield from islice(found, MOST_FILES)
         if next(found, None) is not None:
             yield Gap(
                 target=legible(named),
@@ -94,7 +109,7 @@ def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
     elif stat.S_ISSOCK(mode):
         yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
     else:
-        yield from unpacked(_piece(named, folder, named=True), again=stat.S_ISREG(mode))
+        yield _piece(named, folder, named=True, again=stat.S_ISREG(mode))
 
 
 def unreadable(path: str | Path, error: OSError) -> Gap:
@@ -106,13 +121,22 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
     )
 
 
-def _piece(location: str, folder: Path, *, named: bool) -> Piece:
+def _unpacked(found: Iterator[Piece | Gap | PassedOver]) -> Iterator[Piece | Gap | PassedOver]:
+    """Yield what the files of a folder hold."""
+    from ldapdiag.sources.captures.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+
+    for one in found:
+        yield from unpacked(one, again=True, archives=Archives.CAPTURES) if isinstance(one, Piece) else (one,)
+
+
+def _piece(location: str, folder: Path, *, named: bool, again: bool = True) -> Piece:
     return Piece(
         path=legible(f"{folder.name}/{Path(location).name}"),
         folder=legible(folder),
         told=legible(location),
         open=partial(FileIO, location),
         named=named,
+        location=location if again else None,
     )
 
 
@@ -165,8 +189,6 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
 
 def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
     """Yield what one entry of a folder is; `folder` has no links in it."""
-    from ldapdiag.sources.captures.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
-
     try:
         mode = entry.stat().st_mode
         leads_back = entry.is_symlink() and Path(entry.path).resolve() in (folder, *folder.parents)
@@ -174,7 +196,7 @@ def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterato
         yield unreadable(entry.path, error)
         return
     if stat.S_ISREG(mode):
-        yield from unpacked(_piece(entry.path, folder, named=False), again=True, archives=Archives.CAPTURES)
+        yield _piece(entry.path, folder, named=False)
     elif leads_back:
         yield Gap(
             target=legible(entry.path),

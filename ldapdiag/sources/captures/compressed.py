@@ -131,9 +131,15 @@ def compressing(stream: BinaryIO, suffix: str, moment: float) -> BinaryIO:
 
 
 class Decompressed(RawIOBase):
-    """A compressed stream, decompressed as it is read; whatever is wrong with it ends it, and `trouble` says what."""
+    """A compressed stream, decompressed as it is read; whatever is wrong with it ends it, and `trouble` says what.
 
-    def __init__(self, stream: BinaryIO, compression: Compression, budget: Budget) -> None:
+    `budget` is what is left of `most_bytes`.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, compression: Compression, budget: Budget, most_bytes: int = MOST_BYTES
+    ) -> None:
+        self._most_bytes = most_bytes
         self._stream = stream
         self._compression = compression
         self._budget = budget
@@ -151,7 +157,7 @@ class Decompressed(RawIOBase):
         if self._ended:
             return 0
         if self._budget.left <= 0:
-            return self._end(f"holds more than {MOST_BYTES >> 30} GiB; what comes after that is not read")
+            return self._end(f"holds more than {self._most_bytes >> 30} GiB; what comes after that is not read")
         try:
             data = self._some(min(len(buffer), self._budget.left))
         except (OSError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:

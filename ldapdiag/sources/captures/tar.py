@@ -90,6 +90,8 @@ class Member:
     """None for what is no file."""
     other: str = ""
     """What it is when it is no file: 'is a link'."""
+    changed: float = 0
+    """When it was last written, as seconds since 1970 (the header's mtime)."""
 
 
 def is_tar(head: bytes) -> bool:
@@ -110,7 +112,9 @@ def members(stream: BinaryIO) -> Iterator[Member]:
         records = {}
         content = Content(stream, 0 if header.type in WITHOUT_CONTENT else size)
         if header.type != tarfile.DIRTYPE:
-            yield Member(name=name, size_bytes=size, content=None if other else content, other=other)
+            yield Member(
+                name=name, size_bytes=size, content=None if other else content, other=other, changed=header.mtime
+            )
         content.skip()
         if header.type not in WITHOUT_CONTENT:
             Content(stream, -size % BLOCK).skip()

@@ -1,0 +1,262 @@
+"""Access logs: what was named becomes streams, and each stream one Segment, read side by side in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import forget, merge, start
+from ldapdiag.sources.capture import unreadable
+from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.following import Tail, tail_of
+from ldapdiag.sources.logs.parts import Held, parts_of, shrunk
+from ldapdiag.sources.logs.streams import Stream, streams_of
+from ldapdiag.sources.logs.workers import Here, PartError, Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from datetime import tzinfo
+
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.logs.parts import Part
+    from ldapdiag.sources.logs.places import NotALog
+    from ldapdiag.sources.logs.workers import Scanned
+
+SMALL = 16 << 20
+"""Bytes that one process reads before others have been started."""
+
+SHRINKS = 12
+"""So many times smaller gzip makes an access log."""
+
+MOST_WORKERS = 8
+"""More of them wait for the one that merges, and each needs memory."""
+
+
+class Meter(Protocol):
+    """Whoever watches how far the reading is."""
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Hear how many bytes of files there are to read; None where nobody knows."""
+
+    def advance(self, size: int) -> None:
+        """Hear that so many bytes more have been read."""
+
+
+class Silence:
+    """Nobody watches."""
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Say nothing."""
+
+    def advance(self, size: int) -> None:
+        """Say nothing."""
+
+
+SILENCE = Silence()
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadStream:
+    """A stream, and what its records add up to; to be finished (evidence.log.merge) by whoever reads no more of it."""
+
+    stream: Stream
+    segment: Segment
+    notes: list[str] = field(default_factory=list)
+    """What of it was not read as it was written, a sentence each."""
+    gaps: list[Gap] = field(default_factory=list)
+    """What of it could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """What became of all that was named."""
+
+    streams: tuple[ReadStream, ...]
+    not_logs: tuple[NotALog, ...]
+    """What was not read, and why."""
+    stopped: bool
+    """The reading was stopped before its end; what had been read until then is there."""
+
+
+def read(
+    named: Sequence[str],
+    *,
+    workers: int | None = None,
+    meter: Meter = SILENCE,
+    period: Period | None = None,
+    zone: tzinfo | None = None,
+    stop: Event | None = None,
+) -> LogReading:
+    """Read the access logs of what the operator named; `workers` is how many processes (None: one per core)."""
+    stop = stop or Event()
+    found = list(find_logs(named, zone))
+    files = [one for one in found if isinstance(one, LogFile)]
+    streams = streams_of(files)
+    done = _read_streams(streams, workers, meter, period, stop)
+    return LogReading(
+        streams=done,
+        not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
+        stopped=stop.is_set(),
+    )
+
+
+def _read_streams(
+    streams: Sequence[Stream], workers: int | None, meter: Meter, period: Period | None, stop: Event
+) -> tuple[ReadStream, ...]:
+    files = [file for stream in streams for file in stream.files]
+    meter.begin(_total(files))
+    with scanner(files, workers) as scanning:
+        return tuple(read_stream(stream, scanning, meter, period, stop) for stream in streams)
+
+
+def follow(
+    named: Sequence[str],
+    *,
+    workers: int | None = None,
+    meter: Meter = SILENCE,
+    zone: tzinfo | None = None,
+    stop: Event,
+    every: float = 0.5,
+) -> Iterator[LogReading]:
+    """Read what there is, then what is added, and yield the same reading again whenever something came, until stopped.
+
+    Every `every` seconds the last file of each stream is looked at. What is yielded goes on growing: finish a copy.
+    Pipes, archives and compressed files are read once.
+    """
+    found = list(find_logs(named, zone))
+    not_logs = tuple(one for one in found if not isinstance(one, LogFile))
+    streams = streams_of(one for one in found if isinstance(one, LogFile))
+    tails: dict[int, Tail] = {}
+    for number, stream in enumerate(streams):
+        if followed := tail_of(stream.files[-1]):
+            stream.files[-1], tails[number] = followed
+    try:
+        done = _read_streams(streams, workers, meter, None, stop)
+        reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
+        yield reading
+        while tails and not stop.wait(every):
+            came = [_added(done[number], tail) for number, tail in tails.items()]
+            if any(came):
+                yield reading
+    finally:
+        for tail in tails.values():
+            tail.close()
+
+
+def _added(reading: ReadStream, tail: Tail) -> bool:
+    """Merge what has come, and tell whether anything has."""
+    truncated = tail.truncated
+    came = False
+    try:
+        while data := tail.more():
+            reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
+            came = True
+    except OSError as error:
+        gap = unreadable(tail.location, error)
+        if gap not in reading.gaps:
+            reading.gaps.append(gap)
+    if tail.truncated > truncated:
+        reading.notes.append(f"{reading.stream.name} was cut off while it was followed; lines may be missing there")
+    return came or tail.truncated > truncated
+
+
+def scanner(files: Sequence[LogFile], workers: int | None = None) -> Here | Workers:
+    """Return who scans these files: this process alone where they are small."""
+    count = workers or min(_cores(), MOST_WORKERS)
+    return Here() if count < 2 or _work(files) < SMALL else Workers(count)
+
+
+def read_stream(
+    stream: Stream,
+    scanning: Here | Workers,
+    meter: Meter = SILENCE,
+    period: Period | None = None,
+    stop: Event | None = None,
+) -> ReadStream:
+    """Return what a stream adds up to, as far as it can be read."""
+    reading = ReadStream(stream=stream, segment=start())
+    into = _Merging(reading, waits=period is not None and period.since is not None)
+    with Held(scanning.depth + 3) as held:
+        parts = _parts(reading, held, period)
+        try:
+            with closing(scanning.scanned(parts, period, stop or Event())) as coming:
+                for part, scanned in coming:
+                    into.take(part, scanned)
+                    meter.advance(part.cost)
+                    if into.ended:
+                        break
+        except PartError as error:
+            how = "what came before it is counted; name fewer files, or read them where there is more memory"
+            reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
+    into.finish()
+    return reading
+
+
+@dataclass(slots=True)
+class _Merging:
+    """Merges parts as they come in; what lies before the period tells who is connected, and is not counted."""
+
+    reading: ReadStream
+    waits: bool
+    """Nothing of the period has come yet."""
+    ended: bool = False
+
+    def take(self, part: Part, scanned: Scanned | None) -> None:
+        reading = self.reading
+        if scanned is None:
+            reason = f"was replaced by another file while it was read, at byte {part.at}"
+            reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
+            self.ended = True
+            return
+        if part.stretch is not None and scanned.size < part.stretch.length:
+            note = shrunk(part.told, part.at + scanned.size)
+            if not any(told.startswith(f"{part.told} became shorter") for told in reading.notes):
+                reading.notes.append(note)
+        if scanned.before is not None:
+            reading.segment = merge(reading.segment, scanned.before)
+        if scanned.within is not None:
+            self.finish()
+            reading.segment = merge(reading.segment, scanned.within)
+        self.ended = scanned.ended
+
+    def finish(self) -> None:
+        """Forget the counts of the time before the period, once."""
+        if self.waits:
+            self.reading.segment = forget(self.reading.segment)
+            self.waits = False
+
+
+def _parts(reading: ReadStream, held: Held, period: Period | None) -> Generator[Part]:
+    for file in reading.stream.files:
+        if period is not None and period.until is not None and file.first_time > period.until:
+            return
+        try:
+            yield from parts_of(file, held, reading.notes.append)
+        except OSError as error:
+            reading.gaps.append(unreadable(file.place.told, error))
+
+
+def _total(files: Sequence[LogFile]) -> int | None:
+    sizes = [file.place.size_bytes for file in files]
+    return None if None in sizes else sum(size for size in sizes if size)
+
+
+def _work(files: Sequence[LogFile]) -> int:
+    """Return how many bytes there are about to scan."""
+    work = 0
+    for file in files:
+        size = file.place.size_bytes
+        if size is None:
+            size = 0 if file.last_time is not None else SMALL
+        work += size * (SHRINKS if file.place.compressed else 1)
+    return work
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

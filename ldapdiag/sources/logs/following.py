@@ -1,0 +1,109 @@
+"""Following a log as `tail -F` does: what is added to it, through rotation (renamed and made anew) and truncation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldapdiag.sources.logs.files import bounds, slice_of
+from ldapdiag.sources.logs.parts import KEPT_OF_RECORD, LONGEST_RECORD, PART_BYTES, read_at, whole_lines
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.tally import Hints
+    from ldapdiag.sources.logs.files import LogFile
+
+
+@dataclass(slots=True, kw_only=True)
+class Tail:
+    """The end of one log file that is being written."""
+
+    location: str
+    dialect: Dialect
+    hints: Hints
+    at: int
+    """How far it has been read."""
+    stream: FileIO | None = None
+    rest: bytes = b""
+    """The beginning of a record whose end has not been written yet."""
+    truncated: int = 0
+    """How often it began anew in the same file: what was written right before that may not have been seen."""
+
+    def more(self) -> bytes:
+        """Return the whole records that have come since, in parts that can be held; nothing while there are none.
+
+        A file that is not there for a moment is in the middle of a rotation. OSError is the caller's.
+        """
+        if self.stream is None:
+            self._begin()
+        if self.stream is None:
+            return b""
+        status = os.fstat(self.stream.fileno())
+        if status.st_size < self.at:
+            self.truncated += 1
+            self.at = 0
+            return self._torn() or self.more()
+        self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
+        data = read_at(self.stream, self.at, PART_BYTES)
+        self.at += len(data)
+        if data:
+            return self._whole(self.rest + data)
+        if self._replaced(status):
+            self._end()
+            return self._torn() or self.more()
+        return b""
+
+    def close(self) -> None:
+        """Read no more."""
+        if self.stream is not None:
+            self.stream.close()
+
+    def _begin(self) -> None:
+        try:
+            self.stream = FileIO(self.location)
+        except FileNotFoundError:
+            self.stream = None
+
+    def _end(self) -> None:
+        self.close()
+        self.stream = None
+        self.at = 0
+
+    def _replaced(self, mine: os.stat_result) -> bool:
+        """Tell whether another file has the name now; until it does, the old one may still be written to."""
+        try:
+            now = Path(self.location).stat()
+        except FileNotFoundError:
+            return False
+        return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino)
+
+    def _whole(self, data: bytes) -> bytes:
+        end = self.dialect.cut(data, len(data))
+        if not end and len(data) > LONGEST_RECORD:  # its rest will be one more line that no rule fits
+            self.rest = b""
+            return data[:KEPT_OF_RECORD] + b"\n"
+        self.rest = data[end:]
+        return data[:end]
+
+    def _torn(self) -> bytes:
+        """Return a record that nothing more will be added to."""
+        torn, self.rest = self.rest, b""
+        return whole_lines(torn)
+
+
+def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
+    """Return a file as far as it is written in whole records by now, and the tail after that; None if not plain."""
+    region = file.place.region
+    if region is None or region.length is not None:
+        return None
+    start, end = bounds(region)
+    at = max(start, end - LONGEST_RECORD // 16)
+    written = at + file.dialect.cut(slice_of(region, at, end - at), end - at)
+    place = replace(file.place, region=replace(region, length=written - start))
+    tail = Tail(location=region.location, dialect=file.dialect, hints=file.hints, at=written)
+    tail.stream = FileIO(region.location)
+    return replace(file, place=place), tail

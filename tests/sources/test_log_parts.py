@@ -1,0 +1,208 @@
+"""A file is cut into whole records and nothing of it is lost, whatever lies in it and happens to it."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import log_lines
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.tally import Hints
+from ldapdiag.sources.logs import parts
+from ldapdiag.sources.logs.border import Period, first_at
+from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.parts import Held, Part, parts_of
+
+TEXT = log_lines.header() + log_lines.run(1, 300)
+DIALECT = named("389-text")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make parts so small that a small log has many."""
+    monkeypatch.setattr(parts, "PART_BYTES", 4096)
+    monkeypatch.setattr(parts, "CARRIED_BYTES", 4096)
+    monkeypatch.setattr(parts, "WINDOW", 128)
+    monkeypatch.setattr(parts, "LONGEST_RECORD", 20_000)
+    monkeypatch.setattr(parts, "KEPT_OF_RECORD", 100)
+
+
+def log(path: Path) -> LogFile:
+    (file,) = (one for one in find_logs([str(path)]) if isinstance(one, LogFile))
+    return file
+
+
+def cut(path: Path) -> tuple[list[bytes], list[str], list[Part]]:
+    """Return the data of each part, the notes, and the parts."""
+    notes: list[str] = []
+    found, data = [], []
+    with Held(3) as held:
+        for part in parts_of(log(path), held, notes.append):
+            found.append(part)
+            data.append(part.data if part.stretch is None else part.stretch.read() or b"")
+    return data, notes, found
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("end", [b"", b"[20/Nov/2026:08:00:00 +0000] conn=9 op=1 RES"])
+def test_parts_are_whole_records_and_together_the_file(tmp_path: Path, packed: bool, end: bytes) -> None:  # noqa: FBT001  a parameter of the test
+    (tmp_path / "access").write_bytes(gzip.compress(TEXT + end) if packed else TEXT + end)
+
+    data, notes, found = cut(tmp_path / "access")
+
+    assert b"".join(data) == TEXT + end
+    assert all(one.endswith(b"\n") for one in data[:-1])
+    assert len(data) > 10
+    assert max(map(len, data)) <= 4096
+    assert notes == []
+    assert sum(part.cost for part in found) == (tmp_path / "access").stat().st_size
+    assert [part.at for part in found] == [sum(map(len, data[:number])) for number in range(len(data))]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("length", [3_000, 5_000, 15_000, 50_000, 500_000])
+def test_a_line_of_any_length_costs_bounded_memory(tmp_path: Path, packed: bool, length: int) -> None:  # noqa: FBT001  a parameter of the test
+    long = b"x" * length + b"\n"
+    (tmp_path / "access").write_bytes(gzip.compress(TEXT + long + TEXT) if packed else TEXT + long + TEXT)
+
+    data, notes, _ = cut(tmp_path / "access")
+
+    joined = b"".join(data)
+    if length <= 15_000:
+        assert joined == TEXT + long + TEXT
+        assert notes == []
+    else:
+        assert joined == TEXT + b"x" * 100 + b"\n" + TEXT
+        assert len(notes) == 1
+        assert "only its beginning is read" in notes[0]
+    assert max(map(len, data)) < 30_000
+
+
+@pytest.mark.usefixtures("small")
+def test_a_file_that_is_cut_off_while_it_is_read_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "access"
+    path.write_bytes(TEXT)
+    notes: list[str] = []
+    with Held(3) as held:
+        going = parts_of(log(path), held, notes.append)
+        first = next(going)
+        os.truncate(path, 100)
+        rest = list(going)
+
+        assert rest == []
+        assert first.stretch is not None
+        assert first.stretch.read() == TEXT[:100]
+    assert len(notes) == 1
+    assert "became shorter while it was read" in notes[0]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_file_that_is_renamed_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "access"
+    path.write_bytes(TEXT)
+    data = b""
+    with Held(3) as held:
+        for part in parts_of(log(path), held, pytest.fail):
+            if not data:
+                path.rename(tmp_path / "access.1")
+                path.write_bytes(b"something else entirely\n" * 1000)
+            assert part.stretch is not None
+            data += part.stretch.read() or b""
+
+    assert data == TEXT
+
+
+def test_where_descriptors_have_no_paths_another_file_is_not_taken_for_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "access"
+    path.write_bytes(TEXT)
+    monkeypatch.setattr(parts, "_location", lambda location, _: location)
+    with Held(3) as held:
+        (part,) = parts_of(log(path), held, pytest.fail)
+        path.rename(tmp_path / "access.1")
+        path.write_bytes(TEXT)
+
+        assert part.stretch is not None
+        assert part.stretch.read() is None
+
+
+def test_a_file_that_grows_is_read_as_long_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "access"
+    path.write_bytes(TEXT)
+    with Held(3) as held:
+        (part,) = parts_of(log(path), held, pytest.fail)
+        with path.open("ab") as stream:
+            stream.write(TEXT)
+
+        assert part.stretch is not None
+        assert part.stretch.read() == TEXT
+
+
+def test_a_compressed_log_that_is_damaged_gives_what_came_before(tmp_path: Path) -> None:
+    (tmp_path / "access.gz").write_bytes(gzip.compress(TEXT * 50)[:-3000])
+
+    data, notes, _ = cut(tmp_path / "access.gz")
+
+    assert (TEXT * 50).startswith(b"".join(data))
+    assert len(b"".join(data)) > len(TEXT)
+    assert [note.rpartition("/")[2] for note in notes] == ["access.gz is cut off; what came before is counted"]
+
+
+@pytest.mark.usefixtures("small")
+def test_records_of_many_lines_are_carried_whole(tmp_path: Path) -> None:
+    """As 389-ds writes JSON when it is to be pretty: a record ends with a line that is a closing brace."""
+    record = b'{\n  "operation": "SEARCH",\n  "filter": "(a=b)"\n}\n'
+    (tmp_path / "access").write_bytes(TEXT)
+    pretty = replace(DIALECT, cut=lambda data, at: data.rfind(b"\n}\n", 0, at) + 3 if b"\n}\n" in data[:at] else 0)
+    file = replace(log(tmp_path / "access"), dialect=pretty)
+    (tmp_path / "access").write_bytes(record * 1000)
+
+    with Held(3) as held:
+        found = list(parts_of(file, held, pytest.fail))
+
+    assert b"".join(part.data for part in found) == record * 1000
+    assert all(part.data.startswith(b"{\n") and part.data.endswith(b"}\n") for part in found)
+    assert len(found) > 10
+
+
+LINES = TEXT.splitlines(keepends=True)[3:400]
+TIMES = [log_lines.at(seconds / 10) for seconds in range(450)]
+
+
+@given(st.sampled_from(TIMES), st.permutations(LINES[:60]))
+def test_a_border_is_the_first_record_at_or_past_a_time_in_any_disorder(time: int, lines: list[bytes]) -> None:
+    found = first_at(DIALECT, b"".join(lines), Hints(), time)
+
+    expected = 0
+    for line in lines:
+        if time_of(line) >= time:
+            break
+        expected += len(line)
+    assert found == expected
+
+
+def time_of(line: bytes) -> int:
+    return next(time for time in TIMES if line.startswith(log_lines.stamp((time - log_lines.at(0)) / 1e9).encode()))
+
+
+def test_a_period_divides_a_part_in_three() -> None:
+    data = log_lines.run(1, 30)
+
+    before, within, more = Period(log_lines.at(10), log_lines.at(19.9)).divide(DIALECT, data, Hints())
+
+    assert before == log_lines.run(1, 10)
+    assert within == log_lines.run(11, 20, shift=0)
+    assert more
+
+
+def test_a_period_without_borders_takes_all() -> None:
+    assert Period().divide(DIALECT, TEXT, Hints()) == (b"", TEXT, False)
