@@ -10,6 +10,7 @@ from ldapdiag import __version__
 from ldapdiag.cli.checks import checks
 from ldapdiag.cli.collect import collect
 from ldapdiag.cli.diagnose import diagnose
+from ldapdiag.cli.log import log
 
 app = typer.Typer(
     name="ldapdiag",
@@ -37,5 +38,6 @@ def options(
 
 
 app.command()(diagnose)
+app.command()(log)
 app.command()(collect)
 app.command()(checks)

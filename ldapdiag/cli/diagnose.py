@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED
+from ldapdiag.cli import INTERRUPTED, moments
 from ldapdiag.cli.interruptible import interruptible
 from ldapdiag.cli.options import Asked, asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
@@ -73,6 +73,15 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Count what access logs tell from this time on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
+            show_default=False,
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1, too, when a check could not judge.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
@@ -93,7 +102,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     any system, Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show
     sess and haproxy.cfg, F5's show sys connection and profiles, sysctl, nstat, /proc/net/netstat, /proc/PID/limits,
     /proc/PID/fd listed or counted, cn=monitor and cn=config as LDIF, slapd.conf, what dsconf and dsconfig show, Active
-    Directory's LDAP policies, the errors log of 389-ds, the log of slapd; archives of these (tar, gz, bz2, xz, zst).
+    Directory's LDAP policies, the errors log of 389-ds, the log of slapd, access logs (rotated sets, too); archives of
+    these (tar, gz, bz2, xz, zst).
     Only bare numbers (fd) and times (captured-at) need a name.
 
     Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
@@ -101,7 +111,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     try:
         with interruptible(evidence or []) as stop:
             asked = partial(_terms, terms, ldap_port or [])
-            diagnosis = _diagnose(evidence or [], check or [], asked, stop, verbose=verbose)
+            since_when = moments.since("--since", since)
+            diagnosis = _diagnose(evidence or [], check or [], asked, stop, since=since_when, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)
         _write(diagnosis, form, output, verbose=verbose)
@@ -115,7 +126,9 @@ def _terms(asked: Asked, ldap_ports: list[int]) -> Terms:
     return replace(asked(), ldap_ports=frozenset(ldap_ports))
 
 
-def _diagnose(evidence: list[str], ids: list[str], asked: Asked, stop: Event, *, verbose: bool) -> Diagnosis:
+def _diagnose(
+    evidence: list[str], ids: list[str], asked: Asked, stop: Event, *, since: int | None, verbose: bool
+) -> Diagnosis:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
@@ -125,7 +138,8 @@ def _diagnose(evidence: list[str], ids: list[str], asked: Asked, stop: Event, *,
     checks = chosen(installed_checks(), ids)
     terms = asked()
     with reading() as progress:
-        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=progress or SILENCE, stop=stop)
+        heard = progress or SILENCE
+        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=heard, stop=stop, since=since)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)

@@ -1,4 +1,4 @@
-"""Ctrl-C while hosts are asked: the first one ends the asking and keeps what was had, the second one ends the run."""
+"""Ctrl-C in long work: the first one ends the work and keeps what was had, the second one ends the run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,20 @@ def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
     """Lend an event that Ctrl-C sets, where any of this evidence is a target; reading files just ends."""
     from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415  import late
 
-    stop = Event()
     targets, _ = sorted_out(evidence)
+    if targets:
+        with stoppable() as stop:
+            yield stop
+    else:
+        yield Event()
+
+
+@contextmanager
+def stoppable() -> Iterator[Event]:
+    """Lend an event that Ctrl-C sets, unless it is ignored (nohup)."""
+    stop = Event()
     before = signal.getsignal(signal.SIGINT)
-    if not targets or before is signal.SIG_IGN:
+    if before is signal.SIG_IGN:
         yield stop
         return
 

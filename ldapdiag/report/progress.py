@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
+    from rich.progress import Progress, TaskID
     from rich.status import Status
 
     from ldapdiag.evidence.bundle import Gap
@@ -77,3 +78,48 @@ def reading() -> Iterator[Watched | None]:
     console = Console(stderr=True, highlight=False)
     with console.status("reading", spinner="line") as status:
         yield Watched(console, status)
+
+
+class BytesRead:
+    """A bar of the bytes that have been read, with their rate and the time left."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Show how far the reading is; None: nobody knows how much there is."""
+        self._progress.update(self._task, total=total_bytes, visible=True)
+
+    def advance(self, size: int) -> None:
+        """Show that so many bytes more have been read."""
+        self._progress.advance(self._task, size)
+
+
+@contextmanager
+def reading_bytes() -> Iterator[BytesRead | None]:
+    """Yield who is to hear how far a long reading is, None where nobody watches; the bar is gone at the end."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  import late
+    from rich.progress import (  # noqa: PLC0415  import late
+        BarColumn,
+        FileSizeColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.table import Column  # noqa: PLC0415  import late
+
+    make_encodable(sys.stderr)
+    columns = (
+        TextColumn("reading"),
+        BarColumn(),
+        FileSizeColumn(Column(no_wrap=True)),
+        TransferSpeedColumn(Column(no_wrap=True)),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as progress:
+        yield BytesRead(progress, progress.add_task("reading", total=None, visible=False))

@@ -6,9 +6,10 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from rich.progress import FileSizeColumn, Progress, TextColumn
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.report.progress import Watched
+from ldapdiag.report.progress import BytesRead, Watched, reading_bytes
 
 
 class Status:
@@ -55,3 +56,19 @@ def test_what_a_host_says_moves_no_cursor(watched) -> None:
 def test_a_pause_is_never_told_shorter_than_it_is(watched, seconds, told) -> None:
     watched.waiting(seconds)
     assert watched.status.text == f"second look in {told} s"
+
+
+def test_bytes_read_have_a_bar_their_rate_and_the_time_left() -> None:
+    progress = Progress(TextColumn("reading"), FileSizeColumn(), console=Console(file=StringIO(), width=80))
+    bar = BytesRead(progress, progress.add_task("", total=None, visible=False))
+    bar.begin(2_000_000)
+    bar.advance(500_000)
+    bar.advance(1_000_000)
+    (task,) = progress.tasks
+    assert (task.visible, task.total, task.completed) == (True, 2_000_000, 1_500_000)
+
+
+def test_nobody_is_told_of_bytes_where_nobody_watches(monkeypatch) -> None:
+    monkeypatch.setattr("sys.stderr", StringIO())
+    with reading_bytes() as watching:
+        assert watching is None

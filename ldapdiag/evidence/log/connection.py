@@ -81,7 +81,6 @@ class Connection:
         "held",
         "last_op",
         "named",
-        "newest",
         "opened",
         "operations",
         "owed",
@@ -97,8 +96,6 @@ class Connection:
 
     def __init__(self, first: int, opened: int | None = None, client: bytes | None = None) -> None:
         self.first = first
-        self.newest = -1
-        """The highest connection that had been opened in this piece when this one was first seen."""
         self.opened = opened
         self.client = client
         self.row: ClientRow | None = None
@@ -134,11 +131,6 @@ class Connection:
     def is_gone(self, time: int) -> bool:
         """Tell whether it was closed so long ago that no result is waited for."""
         return self.closed is not None and time - self.closed > CLOSED_FOR_GOOD
-
-    @property
-    def is_stray(self) -> bool:
-        """Only results, an UNBIND or a close: what may still come of a connection that is closed."""
-        return self.opened is None and self.asked is None and self.client is None
 
     @property
     def complete(self) -> bool:

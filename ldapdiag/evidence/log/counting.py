@@ -116,8 +116,10 @@ def rests_of(connection: Connection, epoch: int) -> Rests:
 
 def end(segment: Segment, number: int, connection: Connection, *, at_end: bool = False) -> None:
     """Count a connection of which nothing more can come; `at_end`: it is open where the log ends."""
-    _nobody_knows(segment, connection)
+    count_for_nobody(segment, connection)
     row = connection.row or segment.client(UNKNOWN)
+    for rests in connection.rests.values():
+        row.rests.take(rests)
     account = connection.account
     name = segment.accounts.place(account if isinstance(account, bytes) else UNKNOWN)
     segment.accounts[name] = segment.accounts.get(name, 0) + 1
@@ -142,7 +144,7 @@ def end(segment: Segment, number: int, connection: Connection, *, at_end: bool =
         row.tails.setdefault(code, Rests()).add(connection.closed - tail.rested, connection.closed, number)
 
 
-def _nobody_knows(segment: Segment, connection: Connection) -> None:
+def count_for_nobody(segment: Segment, connection: Connection) -> None:
     """Count for nobody what is owed to a client or account that the log does not tell."""
     client = UNKNOWN if connection.client is None else connection.client
     for (shape, account), counts in connection.owed.items():
@@ -150,5 +152,3 @@ def _nobody_knows(segment: Segment, connection: Connection) -> None:
     for (dn, err), count in connection.failures.items():
         key = segment.failures.place((dn, client, err))
         segment.failures[key] = segment.failures.get(key, 0) + count
-    for rests in connection.rests.values():
-        segment.client(client).rests.take(rests)

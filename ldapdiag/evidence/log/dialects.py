@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.log import (
     active_directory_1644,
     ds389_json,
+    ds389_notice,
     ds389_text,
     dsee,
     opendj_json,
@@ -33,6 +34,7 @@ def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's g
 GRAMMARS = (
     ds389_text,
     ds389_json,
+    ds389_notice,
     dsee,
     *openldap.DIALECTS,
     opendj_text,

@@ -17,11 +17,22 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ldapdiag.evidence.log.scan import Scan
+
+NAME = "389-errors"
+FAMILY = Family.DS389
+
+TELLING = re.compile(
+    rb"^\[\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? ?(?:[+-]\d{4}|Z)\] - "
+    rb"(?:EMERG|ALERT|CRIT|ERR|WARN|NOTICE|INFO|DEBUG) - ",
+    re.MULTILINE,
+)
 BEGINNING = re.compile(
     rb"""\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\ ?([+-]\d{4}|Z)\]
     \ -\ (?:NOTICE|ERR)\ -\ (?:ldbm_back_search|log_result)\ -\ (?P<internal>Internal\ )?+[Uu]nindexed\ search:[ ]""",
@@ -49,6 +60,21 @@ class Notice:
     operation: int | None
     internal: bool
     """The server asked itself."""
+
+
+def recognises(head: bytes) -> bool:
+    """Tell an errors log of 389-ds (1.3.6 and later) by a line of it."""
+    return TELLING.search(head) is not None
+
+
+def scan(data: bytes, log: Scan) -> None:
+    """Read whole lines; what is no notice is passed over, for what else an errors log tells is no search."""
+    log.lines += data.count(b"\n") + (not data.endswith(b"\n"))
+    found = 0
+    for found, notice in enumerate(notices(data), 1):  # noqa: B007  the count survives the loop
+        scope = -1 if notice.scope is None else notice.scope
+        log.noticed(notice.time, notice.base, scope, notice.filter, internal=notice.internal)
+    log.passed_over(max(0, log.lines - found))
 
 
 def notices(data: bytes) -> Iterator[Notice]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.counting import end, unrequested
+from ldapdiag.evidence.log.counting import count_for_nobody, end, unrequested
 from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.kinds import UNKNOWN
 from ldapdiag.evidence.log.runs import Run
@@ -124,6 +124,7 @@ def _add_tables(left: Segment, right: Segment) -> None:
     _add_table(left.accounts, right.accounts)
     _add_table(left.failures, right.failures)
     _add_table(left.not_indexed, right.not_indexed)
+    _add_table(left.noticed, right.noticed)
     for asker, counts in right.attribution.items():
         left.attribute(asker, counts)
     left.attribution.full |= right.attribution.full
@@ -164,15 +165,14 @@ def _live_on(segment: Segment, run: Run) -> None:
 def _join_runs(segment: Segment, life: Run, run: Run) -> None:
     for number, right in run.connections.items():
         left = life.connections.get(number)
-        if left is None and right.is_stray and life.has_opened(number, right.newest):
-            _decide(segment, number, right)
+        if right.opened is None and life.is_gone(number):
+            _pass_over(segment, number, right)
             continue
         if left is not None and left.opened is not None and right.opened is not None:
             _supersede(segment, number, left)
             left = None
         if left is None:
             connection = right
-            connection.newest = max(connection.newest, life.newest)
             life.initial += segment.anchored and right.opened is None
         else:
             connection = left
@@ -193,6 +193,12 @@ def _supersede(segment: Segment, number: int, connection: Connection) -> None:
         connection.code = RESTART
         segment.ended_by_restart += 1
     end(segment, number, connection)
+
+
+def _pass_over(segment: Segment, number: int, connection: Connection) -> None:
+    """Count for nobody what was written of a connection after its close."""
+    _decide(segment, number, connection)
+    count_for_nobody(segment, connection)
 
 
 def _decide(segment: Segment, number: int, connection: Connection) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.numbers import Numbers
+
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Connection
 
 DISORDER = 8
 """So far below the newest connection one may be that was accepted before it and written after it."""
-
-NONE_YET = 1 << 63
 
 LATE = 1_000_000_000
 """Nanoseconds by which the line of an opening may come after the connection's first request: slapd does that."""
@@ -32,9 +32,7 @@ class Run:
         "identity",
         "initial",
         "last",
-        "newest",
-        "oldest",
-        "recent",
+        "numbers",
         "top",
     )
 
@@ -47,12 +45,8 @@ class Run:
         """Number and time of the first opening."""
         self.last = -1
         """The highest number opened or mentioned."""
-        self.newest = -1
-        """The highest number opened."""
-        self.oldest = NONE_YET
-        """The lowest."""
-        self.recent: set[int] = set()
-        """Numbers opened that are within DISORDER of the highest."""
+        self.numbers = Numbers()
+        """Those that were opened."""
         self.connections: dict[int, Connection] = {}
         """Those that are open, or wait for a result, or were opened earlier, by number."""
         self.delta = 0
@@ -67,20 +61,13 @@ class Run:
         if self.first is None:
             self.first = (number, time)
         self.last = max(self.last, number)
-        self.newest = max(self.newest, number)
-        self.oldest = min(self.oldest, number)
-        self.recent.add(number)
-        if len(self.recent) > 4 * DISORDER:
-            self.recent = {one for one in self.recent if one > self.last - DISORDER}
+        self.numbers.add(number)
         self.delta += 1
         self.top = max(self.top, self.delta)
 
-    def has_opened(self, number: int, newest: int = -1) -> bool:
-        """Tell whether a connection of this number belongs to this run: one that is not there any more is closed.
-
-        `newest` is the highest number that a run to follow had opened by then.
-        """
-        return self.oldest <= number <= max(self.newest, newest)
+    def is_gone(self, number: int) -> bool:
+        """Tell whether a connection was opened in this run and is not there any more."""
+        return number in self.numbers and number not in self.connections
 
     def ascends(self, following: Run) -> bool:
         """Tell whether the openings of the run that follows simply go on.
@@ -107,16 +94,14 @@ class Run:
         there = self.connections.get(number)
         if there is not None:
             return not is_late(there, time)
-        return number in self.recent or number <= self.last - DISORDER
+        return number in self.numbers or number <= self.last - DISORDER
 
     def count_on(self, following: Run) -> None:
         """Take over what another run counted, as what came next."""
         self.identity = self.identity or following.identity
         self.first = self.first or following.first
         self.last = max(self.last, following.last)
-        self.newest = max(self.newest, following.newest)
-        self.oldest = min(self.oldest, following.oldest)
-        self.recent = {one for one in self.recent | following.recent if one > self.last - DISORDER}
+        self.numbers.take(following.numbers)
         self.top = max(self.top, self.delta + following.top)
         self.delta += following.delta
         self.initial += following.initial

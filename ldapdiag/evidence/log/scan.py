@@ -7,7 +7,7 @@ from __future__ import annotations
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection, Tail
+from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Answer, Asked, Connection, Tail
 from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, end, rests_of, unrequested
 from ldapdiag.evidence.log.joining import introduce
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
@@ -17,10 +17,9 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, Caps, ShapeRow
 from ldapdiag.evidence.log.tally import NEVER, Hints, Tally
 
-MOST_FILTERS = 20_000
-"""Literal filters whose row is remembered; far more are sent, but the same few most often."""
-
-LONGEST_REMEMBERED = 512
+MOST_BASES = 20_000
+"""Shapes and bases whose row is remembered."""
+MOST_GONE = 1_000
 
 
 class Scan(Tally):
@@ -30,8 +29,9 @@ class Scan(Tally):
         super().__init__(hints, caps)
         self.run = self.segment.runs[0]
         self.connections = self.run.connections
+        self._gone: dict[int, Connection] = {}
+        """By the number of a closed connection: requests that were written after the close, which are nobody's."""
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
-        self._classes: dict[tuple[bytes, int], bytes] = {}
 
     def finish(self) -> Segment:
         """Return what it all adds up to."""
@@ -109,9 +109,10 @@ class Scan(Tally):
         """Count a search request."""
         connection = self._asks(number, op, time)
         self.segment.operations[SEARCH] += 1
-        row = self._rows.get((filter, base, scope))
+        key = (shape(filter), base, scope)
+        row = self._rows.get(key)
         if row is None:
-            row = self._row(filter, base, scope)
+            row = self._row(*key)
         row.searches += 1
         connection.pending[op] = (time, SEARCH, row, filter, connection.account)
 
@@ -209,13 +210,20 @@ class Scan(Tally):
         segment = self.segment
         segment.operations[SEARCH] += 1
         segment.results[0] += 1
-        row = self._row(filter, base, scope)
+        row = self._row(shape(filter), base, scope)
         row.searches += 1
         connection = Connection(time, time, address(client))
         if notes:
             notes = self._noted(notes)
         pending = (time, SEARCH, row, filter, account)
         answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes)
+
+    def noticed(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
+        """Count an unindexed search that an errors log tells of."""
+        self.at(time)
+        table = self.segment.noticed
+        key = table.place(((shape(filter), base_class(base, scope), scope), internal))
+        table[key] = table.get(key, 0) + 1
 
     # -- what else
 
@@ -234,14 +242,23 @@ class Scan(Tally):
         connection = self.connections.get(number)
         if connection is None:
             connection = self.connections[number] = Connection(time)
-            connection.newest = self.run.newest
             self.run.last = max(self.run.last, number)
         return connection
 
     def _unless_gone(self, number: int, time: int) -> Connection | None:
         """Return a connection; None of one that was opened in this run and is closed."""
         there = self.connections.get(number)
-        return self._connection(number, time) if there is None and not self.run.has_opened(number) else there
+        return self._connection(number, time) if there is None and number not in self.run.numbers else there
+
+    def _afterwards(self, number: int, time: int) -> Connection:
+        """Return nobody's connection, for a request that was written after its connection's close."""
+        if len(self._gone) >= MOST_GONE:
+            self._gone.clear()
+        connection = self._gone.get(number)
+        if connection is None:
+            connection = self._gone[number] = Connection(time, time, UNKNOWN)
+            connection.closed, connection.account = time, UNKNOWN
+        return connection
 
     def _asks(self, number: int, op: int, time: int) -> Connection:
         """Return the connection of a request, with the rest counted that the request ends."""
@@ -249,9 +266,7 @@ class Scan(Tally):
             self.last = time
         if time < self.first:
             self.first = time
-        connection = self.connections.get(number)
-        if connection is None:
-            connection = self._connection(number, time)
+        connection = self.connections.get(number) or self._unless_gone(number, time) or self._afterwards(number, time)
         connection.operations += 1
         last = connection.last_op
         if op == last + 1 and connection.closed is None:
@@ -265,17 +280,11 @@ class Scan(Tally):
         connection.requests += 1
         return connection
 
-    def _row(self, filter: bytes, base: bytes, scope: int) -> ShapeRow:  # noqa: A002  RFC 4511's word
-        kind = self._classes.get((base, scope))
-        if kind is None:
-            if len(self._classes) >= MOST_FILTERS:
-                self._classes.clear()
-            kind = self._classes[base, scope] = base_class(base, scope)
-        row = self.segment.shape((shape(filter), kind, scope))
-        if len(filter) <= LONGEST_REMEMBERED:
-            if len(self._rows) >= MOST_FILTERS:
-                self._rows.clear()
-            self._rows[filter, base, scope] = row
+    def _row(self, kind: bytes, base: bytes, scope: int) -> ShapeRow:
+        """Return where searches of this shape and base are counted, and remember it."""
+        if len(self._rows) >= MOST_BASES:
+            self._rows.clear()
+        row = self._rows[kind, base, scope] = self.segment.shape((kind, base_class(base, scope), scope))
         return row
 
     def life(self, identity: bytes) -> None:
@@ -293,6 +302,7 @@ class Scan(Tally):
 
     def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
         """Count a result that comes after the close of its connection."""
+        connection = connection or self._gone.get(number)
         if connection is None:
             unrequested(self.segment, number, held)
             return
@@ -301,7 +311,7 @@ class Scan(Tally):
             self._unrequested(number, connection, held)
         else:
             answer_held(self.segment, number, connection, pending, held)
-        if connection.complete:
+        if connection.complete and number in self.connections:
             end(self.segment, number, connection)
             del self.connections[number]
 

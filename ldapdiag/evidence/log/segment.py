@@ -97,6 +97,11 @@ class Segment:
     """Results of searches by their notes."""
     not_indexed: Table[tuple[bytes, bytes], int] = field(init=False)
     """slapd at level filter: (attribute, kind of index)."""
+    noticed: Table[tuple[ShapeKey, bool], int] = field(init=False)
+    """Unindexed searches that the errors log of 389-ds tells of, by shape; True: the server asked itself.
+
+    A second witness of what the access log may tell, too: never to be added to `noted`.
+    """
     shapes: Table[ShapeKey, ShapeRow] = field(init=False)
     attribution: Table[Asker, list[int]] = field(init=False)
     """Results, nanoseconds, results with a note."""
@@ -113,6 +118,7 @@ class Segment:
         self.closed = Table(caps.codes, OTHER)
         self.noted = Table(caps.notes, OTHER)
         self.not_indexed = Table(caps.shapes, (OTHER, OTHER))
+        self.noticed = Table(caps.shapes, ((OTHER, OTHER, -1), False))
         self.shapes = Table(caps.shapes, (OTHER, OTHER, -1))
         self.attribution = Table(caps.attribution, (OTHER, OTHER, OTHER))
         self.clients = Table(caps.clients, OTHER)
@@ -159,5 +165,6 @@ class Segment:
             "codes": self.closed,
             "notes": self.noted,
             "not_indexed": self.not_indexed,
+            "noticed": self.noticed,
         }
         return sorted({name for name, table in tables.items() if table.full} | self.cut_short)

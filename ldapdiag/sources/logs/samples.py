@@ -155,6 +155,10 @@ class Sampler:
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
+    def noticed(self, time: int, *_: object, **__: object) -> None:
+        """Keep when the errors log tells of a search."""
+        self._seen(time)
+
     def life(self, identity: bytes) -> None:
         """Keep nothing of a startupID."""
 

@@ -1,0 +1,213 @@
+"""ldapdiag log: access logs in, what they say out; nothing is judged."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import reduce
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldapdiag.cli import INTERRUPTED, moments
+from ldapdiag.cli.diagnose import Form
+from ldapdiag.cli.interruptible import stoppable
+from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
+from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.report.log.by import By
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import tzinfo
+    from threading import Event
+    from typing import TextIO
+
+    from ldapdiag.report.log.reading import ReadLog
+    from ldapdiag.sources.access_log import LogReading
+    from ldapdiag.sources.logs.border import Period
+
+EVERY = 2.0
+"""Seconds between two looks at a log that is followed."""
+
+CLEAR = "\x1b[H\x1b[2J"
+"""Cursor home, and an empty screen (ECMA-48)."""
+RULE = f"{'-' * 40}\n"
+"""Before each report of a log that is followed, where the one before stays."""
+
+
+def log(  # noqa: PLR0913  one parameter per option of the command
+    file: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Logs, folders, globs, archives; - is standard input.", show_default=False
+        ),
+    ],
+    *,
+    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Rows of the leading table.")] = 10,
+    by: Annotated[By, typer.Option("--by", help="What the leading table adds searches up by.")] = By.SHAPE,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help="Count from this time on.", show_default=False)
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Count up to this time.", show_default=False)
+    ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--zone",
+            metavar="ZONE",
+            help="Of logs whose times name none (syslog), as in Europe/Berlin; UTC unless told.",
+            show_default=False,
+        ),
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is added, until Ctrl-C.")] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", metavar="N", min=1, max=64, help="Processes that read; one per core.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Say what is in an access log: which searches are slow, on which attribute, from whom, and much more.
+
+    Reads the access logs of 389-ds, Red Hat and Sun directory servers, slapd's log (its stderr or syslog, at loglevel
+    stats), those of OpenDJ and its kin, of PingDirectory, and Active Directory's events 1644 as CSV; plain or in gz,
+    bz2, xz, zst, tar. What a file is comes from its content, and the order of rotated files from their times:
+
+        ldapdiag log /var/log/dirsrv/slapd-ds1/access*
+
+    Logs of several servers are added up. Files that tell the same twice (text and JSON, stderr and syslog, a file and
+    its copy) are counted once.
+
+    TIME is ISO 8601: 2026-11-20 (that whole day), 2026-11-20T08:45, 2026-11-20T09:45:30+01:00; UTC where it names no
+    zone. What is connected and bound when --since begins is known from the log before it.
+
+    Exit code: 0 read, 2 nothing was a log, 130 Ctrl-C (what had been read by then is told).
+    """
+    from ldapdiag.sources.logs.border import Period  # noqa: PLC0415  import late: --help must be quick
+
+    try:
+        if follow and (since or until):
+            raise UsageError("--follow reads what is to come, --since and --until what has been: leave either out")
+        period = Period(moments.since("--since", since), moments.until("--until", until))
+        zone_of_logs = moments.zone("--zone", zone)
+        write = _writer(form, output, top, by, again=follow)
+        with stoppable() as stop:
+            if follow:
+                _follow(file, workers, zone_of_logs, stop, write)
+            else:
+                reading = _read(file, workers, period, zone_of_logs, stop)
+                if form is Form.JSON or output or not on_one_screen():
+                    _complain_of_gaps(reading)
+                write(_told(reading, period))
+    except LdapdiagError as error:
+        complain(error)
+        raise typer.Exit(2) from None
+    raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
+
+
+def _read(named: list[str], workers: int | None, period: Period, zone: tzinfo | None, stop: Event) -> LogReading:
+    from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
+    from ldapdiag.sources.access_log import SILENCE, read  # noqa: PLC0415
+
+    asked = period if (period.since, period.until) != (None, None) else None
+    with reading_bytes() as meter:
+        reading = read(named, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop)
+    _complain_of_others(reading, stop)
+    return reading
+
+
+def _follow(
+    named: list[str], workers: int | None, zone: tzinfo | None, stop: Event, write: Callable[[ReadLog], None]
+) -> None:
+    """Write the report again and again, as the logs grow."""
+    from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
+    from ldapdiag.sources.access_log import SILENCE, follow  # noqa: PLC0415
+    from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
+
+    with reading_bytes() as meter:
+        readings = follow(named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY)
+        first = next(readings)
+    _complain_of_others(first, stop)
+    write(_told(first, Period(), goes_on=True))
+    for reading in readings:
+        write(_told(reading, Period(), goes_on=True))
+
+
+def _complain_of_others(reading: LogReading, stop: Event) -> None:
+    """Say what is no log, a line each; where nothing is one, that is all there is to say."""
+    for one in reading.not_logs:
+        how = getattr(one, "how", None)
+        complain(f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}")
+    if not reading.streams:
+        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+
+
+def _complain_of_gaps(reading: LogReading) -> None:
+    tell([gap for stream in reading.streams for gap in stream.gaps])
+
+
+def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
+    """Return what was read, added up; a reading that goes on is not touched."""
+    from ldapdiag.analysis.workload import workload  # noqa: PLC0415  import late
+    from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
+    from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
+    from ldapdiag.report.log.reading import LeftOut, ReadLog, StreamRead  # noqa: PLC0415
+
+    finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
+    streams = tuple(
+        StreamRead(
+            name=one.stream.name,
+            dialect=one.stream.dialect.name,
+            family=one.stream.dialect.family,
+            files=tuple(file.path for file in one.stream.files),
+            server_lives=segment.lives,
+            peak=segment.peak,
+            left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),
+        )
+        for one, segment in zip(reading.streams, finished, strict=True)
+    )
+    families = {one.family for one in streams}
+    others = [one for one in reading.not_logs if not isinstance(one, Gap)]
+    return ReadLog(
+        workload=workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
+        streams=streams,
+        not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
+        gaps=(
+            *(one for one in reading.not_logs if isinstance(one, Gap)),
+            *(gap for one in reading.streams for gap in one.gaps),
+        ),
+        remarks=tuple(note for one in reading.streams for note in one.notes),
+        since=period.since,
+        until=period.until,
+        stopped=reading.stopped,
+    )
+
+
+def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], None]:
+    """Return who writes a report; `again`: another one follows, on a terminal in its place, else behind it."""
+    from ldapdiag.report.log import as_json, as_text  # noqa: PLC0415  import late, with rich
+
+    def to(stream: TextIO, read: ReadLog) -> None:
+        if form is Form.JSON:
+            stream.write(as_json.line(read) if again and output is None else as_json.render(read))
+            return
+        if again and output is None:
+            stream.write(CLEAR if stream.isatty() else RULE)
+        as_text.print_log(read, stream, top=top, by=by)
+
+    def write(read: ReadLog) -> None:
+        if output is None:
+            with standard_output() as stream:
+                to(stream, read)
+            return
+        text = StringIO()
+        to(text, read)
+        write_file(output, text.getvalue())
+
+    return write

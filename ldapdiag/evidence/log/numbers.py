@@ -1,0 +1,49 @@
+"""Numbers: a set of connection numbers as intervals, for a server hands them out one after the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+MOST_INTERVALS = 50_000
+"""Each hole is an opening that is not in the log; with so many lost, every second one is taken for seen."""
+
+
+class Numbers:
+    """A set of numbers, most of which follow each other."""
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """One past the last of each interval."""
+
+    def __contains__(self, number: int) -> bool:
+        place = bisect_right(self._starts, number) - 1
+        return place >= 0 and number < self._ends[place]
+
+    def add(self, number: int) -> None:
+        """Take in a number; the one after the highest most often."""
+        if self._ends and self._ends[-1] == number:
+            self._ends[-1] += 1
+        elif number not in self:
+            self._insert(number, number + 1)
+
+    def take(self, other: Numbers) -> None:
+        """Take in the numbers of another set."""
+        for start, end in zip(other._starts, other._ends, strict=True):
+            self._insert(start, end)
+
+    def _insert(self, start: int, end: int) -> None:
+        """Take in an interval, joined with those that it overlaps or touches."""
+        first = bisect_right(self._starts, start) - 1
+        if first < 0 or self._ends[first] < start:
+            first += 1
+        past = bisect_right(self._starts, end)
+        if first < past:
+            start = min(start, self._starts[first])
+            end = max(end, self._ends[past - 1])
+        self._starts[first:past] = [start]
+        self._ends[first:past] = [end]
+        if len(self._starts) > MOST_INTERVALS:
+            self._starts, self._ends = self._starts[::2], self._ends[1::2] + self._ends[len(self._ends) // 2 * 2 :]

@@ -1,0 +1,1 @@
+"""What access logs say, told: to a terminal, or to a machine."""

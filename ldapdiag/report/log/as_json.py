@@ -1,0 +1,209 @@
+"""What access logs say, for a machine: schema ldapdiag.log/1 (docs/contract.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.log.rests import at_least_seconds
+from ldapdiag.report.log.quantities import moment, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ldapdiag.analysis.searches import Asker, Search, Worst
+    from ldapdiag.analysis.workload import Client, Workload
+    from ldapdiag.evidence.log.rests import Rests
+    from ldapdiag.report.log.reading import ReadLog, StreamRead
+
+SCHEMA = "ldapdiag.log/1"
+
+
+def render(read: ReadLog) -> str:
+    """Return the report as JSON; the same logs give the same bytes."""
+    return json.dumps(document(read), indent=1, sort_keys=True) + "\n"
+
+
+def line(read: ReadLog) -> str:
+    """Return the report as JSON on one line, as one of many."""
+    return json.dumps(document(read), sort_keys=True) + "\n"
+
+
+def document(read: ReadLog) -> dict[str, Any]:
+    """Return the report as plain values."""
+    work = read.workload
+    segment = work.segment
+    zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
+    return {
+        "schema": SCHEMA,
+        "scanner": "python",
+        "streams": [_stream(one) for one in read.streams],
+        "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.not_logs],
+        "gaps": [{"target": one.target, "reason": one.reason, "how": one.how} for one in read.gaps],
+        "remarks": list(read.remarks),
+        "stopped": read.stopped,
+        "since": _moment(read.since, 1),
+        "until": _moment(read.until, 1),
+        "lines": segment.lines,
+        "lines_not_understood": segment.misread,
+        "lines_not_understood_samples": [one.decode("utf-8", "backslashreplace") for one in segment.samples],
+        "lost_lines": segment.lost,
+        "first_time": _moment(segment.first_time, segment.resolution),
+        "last_time": _moment(segment.last_time, segment.resolution),
+        "time_zone": ", ".join(zones) or None,
+        "versions": list(work.versions),
+        "operations": work.operations,
+        "internal_operations": segment.internal,
+        "results": {str(err): count for err, count in sorted(segment.results.items())},
+        "holes": segment.holes,
+        "connections": _connections(work),
+        "failed_binds": [
+            {"dn": one.dn, "client": one.client, "err": one.err, "count": one.count} for one in work.failed_binds
+        ],
+        "waits": _waits(work),
+        "searches": _searches(work),
+        "not_indexed": [{"attribute": name, "kind": kind, "count": count} for name, kind, count in work.not_indexed],
+        "caps_hit": segment.caps_hit,
+    }
+
+
+def _moment(time: int | None, resolution: int) -> str | None:
+    return None if time is None else moment(time, resolution)
+
+
+def _stream(stream: StreamRead) -> dict[str, Any]:
+    return {
+        "name": stream.name,
+        "dialect": stream.dialect,
+        "family": str(stream.family),
+        "files": list(stream.files),
+        "server_lives": stream.server_lives,
+        "peak": stream.peak,
+        "tellings_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
+    }
+
+
+def _connections(work: Workload) -> dict[str, Any]:
+    segment = work.segment
+    return {
+        "opened": segment.opened,
+        "closed": sum(segment.closed.values()),
+        "open_before": segment.open_before,
+        "open_at_end": segment.open_at_end,
+        "peak": segment.peak,
+        "by_client": {one.address: one.opened for one in work.clients if one.opened},
+        "by_account": work.by_account,
+        "closed_by_code": {one.code: one.count for one in work.closes},
+        "closes": [
+            {
+                "code": one.code,
+                "meaning": one.meaning.words,
+                "nature": str(one.meaning.nature),
+                "count": one.count,
+                "by_client": dict(one.clients),
+            }
+            for one in work.closes
+        ],
+        "clients": [_client(one) for one in work.clients],
+    }
+
+
+def _client(client: Client) -> dict[str, Any]:
+    return {
+        "client": client.address,
+        "opened": client.opened,
+        "operations": client.operations,
+        "closed_without_operation": dict(client.silent),
+        "rests": _rests(client.rests),
+        "rests_before_close": {code: _rests(rests) for code, rests in client.tails.items()},
+    }
+
+
+def _rests(rests: Rests) -> dict[str, Any]:
+    longest, ended, _ = rests.longest
+    return {
+        "count": rests.count,
+        "longest_seconds": seconds(longest),
+        "longest_ended": moment(-ended) if rests.count else None,
+        "from_seconds": {str(at_least_seconds(bucket)): count for bucket, count in sorted(rests.buckets.items())},
+    }
+
+
+def _waits(work: Workload) -> dict[str, Any]:
+    segment = work.segment
+    longest, time = segment.longest_wait
+    return {
+        "operations": sum(segment.waits.values()),
+        "seconds": seconds(segment.waited),
+        "etime_seconds": seconds(segment.took),
+        "longest_seconds": seconds(longest),
+        "longest_time": moment(-time, segment.resolution) if longest else None,
+        "below": _below(segment.waits),
+    }
+
+
+def _below(histogram: Mapping[int, int]) -> list[dict[str, Any]]:
+    """Return a histogram by bit length as counts below an edge and not below the one before."""
+    return [{"seconds": seconds(1 << bits), "count": count} for bits, count in sorted(histogram.items()) if count]
+
+
+def _searches(work: Workload) -> dict[str, Any]:
+    return {
+        "total": work.operations["search"],
+        "logical": work.logical_searches,
+        "unindexed": work.unindexed,
+        "etime_seconds": seconds(work.search_etime),
+        "noted": work.notes,
+        "shapes": [_shape(one, work.segment.resolution) for one in work.searches],
+    }
+
+
+def _shape(search: Search, resolution: int) -> dict[str, Any]:
+    return {
+        "shape": search.shape,
+        "base": search.base,
+        "scope": search.scope,
+        "count": search.count,
+        "answered": search.answered,
+        "etime_seconds": seconds(search.etime),
+        "wait_seconds": seconds(search.wait),
+        "share": round(search.share, 6),
+        "p50_seconds": seconds(search.half_below),
+        "p95_seconds": seconds(search.most_below),
+        "entries": search.entries,
+        "notes": dict(search.notes),
+        "unindexed": search.unindexed,
+        "errors": {str(err): count for err, count in search.errors.items()},
+        "clients": _costliest((one.client, one.etime) for one in search.askers),
+        "accounts": _costliest((one.account, one.etime) for one in search.askers),
+        "askers": [_asker(one) for one in search.askers],
+        "worst": None if search.worst is None else _worst(search.worst, resolution),
+    }
+
+
+def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
+    """Return names by the sum of their times, the largest first, ties by text."""
+    sums: dict[str, int] = {}
+    for name, etime in times:
+        sums[name] = sums.get(name, 0) + etime
+    return sorted(sums, key=lambda name: (-sums[name], name))
+
+
+def _asker(asker: Asker) -> dict[str, Any]:
+    return {
+        "client": asker.client,
+        "account": asker.account,
+        "count": asker.count,
+        "etime_seconds": seconds(asker.etime),
+        "noted": asker.noted,
+    }
+
+
+def _worst(worst: Worst, resolution: int) -> dict[str, Any]:
+    return {
+        "etime_seconds": seconds(worst.etime),
+        "time": moment(worst.time, resolution),
+        "connection": worst.connection,
+        "operation": worst.operation,
+        "filter": worst.filter,
+    }

@@ -1,0 +1,60 @@
+"""Columns of numbers, right-aligned, with a bar behind the first where there is room; a name stands beside or below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from ldapdiag.report.charts import bar, shortened
+from ldapdiag.report.neutral import neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.report.page import Page
+
+GAP = "  "
+BAR = 8
+LEAST_NAME = 34
+"""Columns for a name beside its numbers; with fewer, all names stand below."""
+NARROW = 40
+"""Columns behind the margin that are too few to stand deeper in."""
+LINES = 2
+"""A name gets, below its numbers."""
+
+
+class Columns:
+    """A table on a page. Bars are parts of the largest value, and start at zero."""
+
+    def __init__(self, page: Page, columns: Sequence[tuple[str, Sequence[str]]], values: Sequence[int]) -> None:
+        self.page = page
+        widths = [max(len(name), *map(len, cells)) for name, cells in columns]
+        while sum(widths) + len(GAP) * (len(widths) - 1) > page.room:
+            widths.pop()
+        self._widths = [width for width in widths if width]
+        self._columns = [one for one, width in zip(columns, widths, strict=False) if width]
+        used = sum(self._widths) + len(GAP) * len(self._widths)
+        self._bars = [bar(value, max(values), BAR) for value in values] if page.room - used - BAR > LEAST_NAME else []
+        room = page.room - used - (BAR + 1 if self._bars else 0)
+        self._room = room if room >= LEAST_NAME else 0
+        self.deeper = 5 if page.room > NARROW else 1
+        """Columns by which what belongs to a row stands behind its beginning."""
+
+    def header(self, name: str) -> None:
+        """Print what the columns are."""
+        cells = [column.rjust(width) for (column, _), width in zip(self._columns, self._widths, strict=True)]
+        self.page.indented(self._row(cells, "", name if self._room else ""), "dim")
+
+    def row(self, place: int, name: str) -> None:
+        """Print a row, its name beside the numbers if it fits, else below."""
+        cells = [cells[place].rjust(width) for (_, cells), width in zip(self._columns, self._widths, strict=True)]
+        name = neutral(name)
+        beside = cell_len(name) <= self._room
+        self.page.row(self._row(cells, self._bars[place] if self._bars else "", name if beside else ""))
+        if not beside:
+            self.page.indented(shortened(name, LINES * (self.page.room - self.deeper)), deeper=self.deeper)
+
+    def _row(self, cells: Sequence[str], length: str, name: str) -> str:
+        first, *others = cells
+        return GAP.join([f"{first} {length:{BAR}}" if self._bars else first, *others, name]).rstrip()

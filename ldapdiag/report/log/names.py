@@ -1,0 +1,33 @@
+"""Names of accounts in few words: a DN by its first part, where no other account has the same one.
+
+uid=quickr,ou=services,dc=example,dc=com      uid=quickr
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FIRST_PART = re.compile(r"(?:[^,\\]|\\.)++", re.DOTALL)
+
+
+class Names:
+    """How the accounts of a log are told."""
+
+    def __init__(self, accounts: Iterable[str]) -> None:
+        self._seen = Counter(first_part(account) for account in accounts)
+
+    def __call__(self, account: str) -> str:
+        """Return an account by its first part, or in full where that is not enough."""
+        short = first_part(account)
+        return short if self._seen[short] <= 1 else account
+
+
+def first_part(dn: str) -> str:
+    """Return the first RDN (RFC 4514) of what should be a DN."""
+    found = FIRST_PART.match(dn)
+    return found[0] if found else dn

@@ -1,0 +1,92 @@
+"""Quantities: nanoseconds and counts as people and machines read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from ldapdiag.evidence.log.stamps import SECOND
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = SECOND // 1000
+MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
+
+
+def seconds(nanoseconds: int) -> float:
+    """Return seconds for JSON, to the nanosecond. Sums are made before, of integers."""
+    return round(nanoseconds / SECOND, 9)
+
+
+def moment(nanoseconds: int, resolution: int = 1) -> str:
+    """Return a time in ISO 8601, UTC, as fine as the log's clock (nanoseconds between two stamps)."""
+    whole, fraction = divmod(nanoseconds, SECOND)
+    digits = len(str(SECOND // resolution)) - 1 if 0 < resolution < SECOND else 0
+    part = f".{fraction:09d}"[: digits + 1] if digits else ""
+    return f"{_date(whole):%Y-%m-%dT%H:%M:%S}{part}Z"
+
+
+def day_and_time(nanoseconds: int) -> tuple[str, str]:
+    """Return the date and the time of day, UTC, to the second."""
+    at = _date(nanoseconds // SECOND)
+    return f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"
+
+
+def _date(whole_seconds: int) -> datetime:
+    try:
+        return EPOCH + timedelta(seconds=whole_seconds)
+    except OverflowError:  # a log may say anything
+        return datetime.max.replace(tzinfo=UTC) if whole_seconds > 0 else datetime.min.replace(tzinfo=UTC)
+
+
+def duration(nanoseconds: int) -> str:
+    """Return a duration in its own unit, in eight columns: 0.31 ms, 98 ms, 30.2 s, 13.7 min, 2.5 h, 31 h."""
+    if nanoseconds <= 0:
+        return "0 s"
+    if nanoseconds < SECOND:
+        return f"{_three(nanoseconds / MILLISECOND)} ms"
+    if nanoseconds < 10 * MINUTE:
+        return f"{_three(nanoseconds / SECOND)} s"
+    if nanoseconds < 3 * HOUR:
+        return f"{_three(nanoseconds / MINUTE)} min"
+    if nanoseconds < 10 * DAY:
+        return f"{_three(nanoseconds / HOUR)} h"
+    return f"{number(round(nanoseconds / DAY))} d"
+
+
+def span(nanoseconds: int) -> str:
+    """Return how much of time a log covers, in its two largest units: 3 min 17 s, 2 h 31 min, 12 d 4 h."""
+    units = ((DAY, HOUR, "d", "h"), (HOUR, MINUTE, "h", "min"), (MINUTE, SECOND, "min", "s"))
+    for unit, part, name, part_name in units:
+        if nanoseconds >= unit:
+            whole, rest = divmod(nanoseconds, unit)
+            return f"{number(whole)} {name} {rest // part} {part_name}"
+    return duration(nanoseconds)
+
+
+def _three(value: float) -> str:
+    """Return three digits, or more before the point."""
+    if value < 10:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def number(count: int) -> str:
+    """Return a count in groups of three digits."""
+    return f"{count:,}".replace(",", " ")
+
+
+def percent(share: float) -> str:
+    """Return a part of the whole; what is little is not called nothing."""
+    if 0 < share < 0.005:
+        return "<1 %"
+    return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
+
+
+def per_second(count: int, nanoseconds: int) -> str:
+    """Return a rate, in the unit that makes it readable; nothing where there is no time."""
+    if nanoseconds <= 0 or not count:
+        return ""
+    for unit, name in ((SECOND, "a second"), (MINUTE, "a minute"), (HOUR, "an hour")):
+        rate = count * unit / nanoseconds
+        if rate >= 1 or unit == HOUR:
+            return f"{number(round(rate)) if rate >= 100 else _three(rate)} {name}"
+    raise AssertionError

@@ -1,0 +1,121 @@
+"""The tables of a log's report: searches, who asks them, why connections end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.report.charts import shortened
+from ldapdiag.report.log.columns import Columns
+from ldapdiag.report.log.quantities import duration, number, percent
+from ldapdiag.report.neutral import neutral
+from ldapdiag.report.page import packed
+from ldapdiag.servers.nature import Nature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.analysis.searches import Asker, Search
+    from ldapdiag.analysis.workload import Asking, Closes
+    from ldapdiag.report.log.names import Names
+    from ldapdiag.report.page import Page
+
+MOST_CLOSES = 3
+WIDEST_NOTES = 9
+
+
+def print_searches(page: Page, searches: Sequence[Search], top: int, names: Names) -> None:
+    """Print searches, a row of numbers each, and below it where they look and who asks."""
+    shown = searches[:top]
+    often = Counter(one.shape for one in searches)
+    columns = [
+        ("share", [percent(one.share) for one in shown]),
+        ("time", [duration(one.etime) for one in shown]),
+        ("count", [number(one.count) for one in shown]),
+        ("worst", [duration(one.worst.etime) if one.worst else "" for one in shown]),
+        ("", [_notes(one) for one in shown]),
+    ]
+    table = Columns(page, columns, [one.etime for one in shown])
+    table.header("filter")
+    for place, search in enumerate(shown):
+        table.row(place, search.shape)
+        who = _who(search.askers, names)
+        parts = [_where(search), f"any base: {who}" if often[search.shape] > 1 else who]
+        for line in packed(parts, page.room - table.deeper):
+            page.indented(line, "dim", deeper=table.deeper)
+    rest = searches[top:]
+    if rest:
+        kinds = f"{number(len(rest))} more kind{'s' * (len(rest) != 1)} of search"
+        page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in all")
+
+
+def print_askers(page: Page, kind: str, askers: Sequence[Asking], top: int, total: int) -> None:
+    """Print clients or accounts by the time of their searches."""
+    shown = askers[:top]
+    if not shown:
+        return
+    columns = [
+        ("share", [percent(one.etime / total if total else 0) for one in shown]),
+        ("time", [duration(one.etime) for one in shown]),
+        ("searches", [number(one.count) for one in shown]),
+        ("connections", [number(one.connections) for one in shown]),
+    ]
+    table = Columns(page, columns, [one.etime for one in shown])
+    table.header(kind)
+    for place, one in enumerate(shown):
+        table.row(place, one.name)
+    if len(askers) > top:
+        page.indented(f"and {number(len(askers) - top)} more")
+
+
+def print_closes(page: Page, closes: Sequence[Closes]) -> None:
+    """Print the most frequent reasons for the end of connections, with their meaning and whose they are."""
+    shown = closes[:MOST_CLOSES]
+    width = max(len(number(one.count)) for one in shown)
+    texts = []
+    for one in shown:
+        word = f"{one.code}: " if one.code else ""
+        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.words}{_whose(one)}")
+    rest = closes[MOST_CLOSES:]
+    if rest:
+        texts.append(f"and {number(sum(one.count for one in rest))} more: {_codes(rest)}")
+    page.listed("closes", texts, "bold")
+
+
+def _whose(closes: Closes) -> str:
+    """Return whose connections ended so, where that tells something."""
+    if closes.meaning.nature is Nature.CLEAN or not closes.clients:
+        return ""
+    client, count = next(iter(closes.clients.items()))
+    if count == closes.count:
+        return f" ({client})"
+    return f" ({number(count)} of {client})" if count * 2 >= closes.count else f" ({len(closes.clients)} clients)"
+
+
+def _codes(closes: Iterable[Closes]) -> str:
+    return ", ".join(one.code or "none" for one in closes)
+
+
+def _notes(search: Search) -> str:
+    """Return the letters or words of a search's notes, each once, the most frequent first."""
+    words = dict.fromkeys(word for notes in search.notes for word in notes.split(","))
+    return shortened(neutral(" ".join(words)), WIDEST_NOTES)
+
+
+def _where(search: Search) -> str:
+    """Return scope and base; a search whose request is not in the log, or that stands for many, has none."""
+    if search.scope == search.base == search.shape:
+        return "their requests are not in the log" if search.shape == NOBODY_KNOWS else "filters not told apart"
+    return f"{search.scope} {search.base or 'root'}"
+
+
+def _who(askers: Sequence[Asker], names: Names) -> str:
+    """Return the one who has most of the time, and how many others there are."""
+    if not askers:
+        return "asked by nobody known"
+    first, *others = askers
+    total = sum(one.etime for one in askers)
+    share = f" {percent(first.etime / total)}" if others and total else ""
+    more = f", {number(len(others))} more" if others else ""
+    return f"{names(first.account)} ({first.client}){share}{more}"

@@ -1,0 +1,11 @@
+"""Reasons for a close in PingDirectory's log, which grew out of OpenDS as OpenDJ did and kept its words.
+
+[01/Jan/2024:00:00:00 -0600] DISCONNECT conn=1 reason="Client Unbind" msg="The client has closed the connection"
+"""
+
+from __future__ import annotations
+
+from ldapdiag.servers.nature import Close, Nature
+from ldapdiag.servers.opendj import codes as opendj
+
+CLOSES = opendj.CLOSES | {"Client Disconnect": Close("the client closed it without UNBIND", Nature.CLIENT_GONE)}

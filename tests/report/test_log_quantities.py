@@ -1,0 +1,78 @@
+"""Nanoseconds and counts as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.report.log.quantities import duration, moment, number, per_second, percent, span
+
+SECOND = 10**9
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "told"),
+    [
+        (0, "0 s"),
+        (310_000, "0.31 ms"),
+        (98_300_000, "98.3 ms"),
+        (716_000_000, "716 ms"),
+        (30_200_000_000, "30.2 s"),
+        (599 * SECOND, "599 s"),
+        (822 * SECOND, "13.7 min"),
+        (3 * 3600 * SECOND, "3.00 h"),
+        (31 * 3600 * SECOND, "31.0 h"),
+        (4000 * 86_400 * SECOND, "4 000 d"),
+    ],
+)
+def test_a_duration_has_its_own_unit(nanoseconds, told):
+    assert duration(nanoseconds) == told
+
+
+@given(st.integers(0, 1 << 62))
+def test_a_duration_fits_its_column(nanoseconds):
+    assert len(duration(nanoseconds)) <= 9
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "told"),
+    [
+        (14_200_000_000, "14.2 s"),
+        (197 * SECOND, "3 min 17 s"),
+        (9_060 * SECOND, "2 h 31 min"),
+        (90_000 * SECOND, "1 d 1 h"),
+    ],
+)
+def test_a_span_has_two_units(nanoseconds, told):
+    assert span(nanoseconds) == told
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(0, "0 %"), (0.001, "<1 %"), (0.2, "20 %"), (0.9999, "99 %"), (1, "100 %")]
+)
+def test_a_little_is_not_nothing_and_nearly_all_is_not_all(share, told):
+    assert percent(share) == told
+
+
+@pytest.mark.parametrize(
+    ("count", "nanoseconds", "told"),
+    [
+        (2861, SECOND, "2 861 a second"),
+        (5, 10 * SECOND, "30.0 a minute"),
+        (1, 7200 * SECOND, "0.50 a hour"),
+        (5, 0, ""),
+        (0, SECOND, ""),
+    ],
+)
+def test_a_rate_has_a_unit_that_can_be_read(count, nanoseconds, told):
+    assert per_second(count, nanoseconds) == told.replace("a hour", "an hour")
+
+
+def test_counts_are_in_groups():
+    assert (number(999), number(40_534), number(4_012_338)) == ("999", "40 534", "4 012 338")
+
+
+@given(st.integers(-(1 << 80), 1 << 80), st.sampled_from([1, 100, 1000, 10**6, SECOND]))
+def test_any_time_can_be_told(nanoseconds, resolution):
+    assert moment(nanoseconds, resolution).endswith("Z")

@@ -1,0 +1,250 @@
+"""The report of an access log for people: one screen, the slow searches first, right at every width."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from conversations import SECOND, Conversations, founding_story, read_log
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.kinds import SEARCH
+from ldapdiag.report.log.as_text import LogScreen, print_log
+from ldapdiag.report.log.by import By
+from ldapdiag.report.log.reading import LeftOut
+from ldapdiag.report.page import Page
+
+WIDTHS = (40, 60, 80, 100, 120)
+
+
+def shown(read, *, width=100, top=10, by=By.SHAPE):
+    stream = StringIO()
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+    LogScreen(Page(console), read, top, by).show()
+    return stream.getvalue().splitlines()
+
+
+def story(**more):
+    return read_log(founding_story().segment(), **more)
+
+
+def text(read, **how):
+    return "\n".join(shown(read, **how))
+
+
+def ordinary():
+    """Many filters, clients, accounts, ends: more than a screen shows."""
+    talk = Conversations()
+    codes = (b"U1", b"U1", b"B1", b"T1", b"B2", b"reset")
+    for number in range(60):
+        talk.open(number, b"10.0.0.%d" % (number % 20), b"uid=app%d,ou=services,dc=example,dc=com" % (number % 9))
+        for attribute in range(number % 30):
+            talk.search(number, b"(&(objectClass=person)(attribute%d=x))" % attribute, attribute * SECOND // 9, b"A")
+        talk.bind(number, b"uid=stale%d,dc=example,dc=com" % number, err=49)
+        talk.close(number, codes[number % 6])
+    return read_log(talk.segment())
+
+
+class TestTheFoundingStory:
+    def test_is_the_first_row_of_the_first_table(self):
+        lines = shown(story())
+        assert lines[3] == "searches    103 in 90.1 s · 3 without an index, wholly or in part"
+        header, row, below = lines[4:7]
+        assert header.split() == ["share", "time", "count", "worst", "filter"]
+        assert row.split() == [
+            "99",
+            "%",
+            "━" * 8,
+            "90.0",
+            "s",
+            "3",
+            "30.0",
+            "s",
+            "A",
+            "(&(objectClass=person)(displayName=?*))",
+        ]
+        assert below.strip() == "sub ou=people,dc=example,dc=com · uid=quickr (10.10.1.168)"
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_names_attribute_client_and_account_at_every_width(self, width):
+        told = "".join(line.strip() for line in shown(story(), width=width))
+        for needed in ("displayName", "10.10.1.168", "uid=quickr"):
+            assert needed in told
+
+    def test_leads_by_client_when_asked(self):
+        lines = shown(story(), by=By.CLIENT)
+        assert lines[4].split() == ["share", "time", "searches", "connections", "client"]
+        assert lines[5].split()[-1] == "10.10.1.168"
+        assert not any(line.startswith("clients") for line in lines)
+
+    def test_leads_by_account_when_asked(self):
+        assert shown(story(), by=By.ACCOUNT)[5].endswith("uid=quickr,ou=services,dc=example,dc=com")
+
+
+class TestOneScreen:
+    def test_holds_an_ordinary_log(self):
+        assert len(shown(ordinary(), width=100)) <= 40
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    @pytest.mark.parametrize("by", By)
+    def test_is_never_wider_than_the_terminal(self, width, by):
+        assert [line for line in shown(ordinary(), width=width, by=by) if cell_len(line) > width] == []
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_has_no_line_that_ends_in_blanks(self, width):
+        assert [line for line in shown(ordinary(), width=width) if line != line.rstrip()] == []
+
+    def test_shows_as_many_rows_as_asked_and_counts_the_rest(self):
+        told = text(ordinary(), top=2)
+        assert told.count("(&(objectClass=person)(attribute") == 2
+        assert "and 27 more kinds of search" in told
+
+    def test_goes_to_a_pipe_without_colour(self):
+        stream = StringIO()
+        print_log(story(), stream)
+        assert "\x1b" not in stream.getvalue()
+        assert "uid=quickr" in stream.getvalue()
+
+    def test_has_the_longest_bar_for_the_costliest_and_none_for_nothing(self):
+        talk = Conversations()
+        talk.open(1)
+        for filter_, etime in ((b"(a=1)", 8 * SECOND), (b"(b=1)", 2 * SECOND), (b"(c=1)", 0)):
+            talk.search(1, filter_, etime)
+        assert [line.count("━") for line in shown(read_log(talk.segment())) if "=?)" in line] == [8, 2, 0]
+
+
+class TestTheRest:
+    def test_says_why_connections_ended_and_whose_they_were(self):
+        told = shown(story())
+        at = next(place for place, line in enumerate(told) if line.startswith("closes"))
+        assert told[at] == "closes      2 U1: the client said UNBIND"
+        assert told[at + 1].strip() == (
+            "1 B1: the client closed it without UNBIND, or sent what is no LDAP (10.10.1.168)"
+        )
+
+    @pytest.mark.parametrize(
+        ("clients", "whose"), [("aaa", " (a)"), ("aab", " (2 of a)"), ("abc", " (3 clients)"), ("abcd", " (4 clients)")]
+    )
+    def test_says_whose_the_ends_were_where_that_tells_something(self, clients, whose):
+        talk = Conversations()
+        for number, client in enumerate(clients):
+            talk.open(number, client.encode())
+            talk.close(number, b"T1")
+        closes = f"closes      {len(clients)} T1: idle for longer than nsslapd-idletimeout{whose}"
+        assert closes in shown(read_log(talk.segment()))
+
+    def test_says_so_of_searches_whose_requests_are_not_in_the_log(self):
+        talk = Conversations()
+        talk.open(1)
+        talk.scan.result(1, 5, talk.now + 9 * SECOND, SEARCH, 0, SECOND)
+        assert "their requests are not in the log" in text(read_log(talk.segment()))
+
+    def test_names_the_product_and_its_version(self):
+        talk = founding_story()
+        talk.scan.named(b"ds1:389 (/etc/dirsrv/slapd-ds1)", b"389-Directory/2.3.1 B2025.016.1616")
+        assert shown(read_log(talk.segment()))[0].startswith("389 Directory Server 2.3.1 · slapd-ds1/access · 1 line")
+        talk = founding_story()
+        talk.scan.named(b"", b"2.5.13+dfsg-5")
+        first = shown(read_log(talk.segment(), Family.OPENLDAP))[0]
+        assert first.startswith("OpenLDAP 2.5.13+dfsg-5 · ")
+
+    def test_failed_binds_are_told(self):
+        talk = founding_story()
+        talk.open(9, b"10.9.9.9", b"")
+        talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
+        talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
+        assert "binds       2 failed: 2 of uid=cron from 10.9.9.9" in shown(read_log(talk.segment()))
+
+    def test_waits_are_told_where_they_matter(self):
+        talk = founding_story()
+        talk.open(9)
+        talk.search(9, etime=60 * SECOND, wait=40 * SECOND)
+        assert "waits       26 % of all time went by before a worker was free; at most 40.0 s" in text(
+            read_log(talk.segment())
+        )
+        assert "waits" not in text(story())
+
+    def test_two_accounts_with_one_first_part_are_told_in_full(self):
+        talk = Conversations()
+        for number, account in enumerate((b"uid=app,ou=a,dc=x", b"uid=app,ou=b,dc=x")):
+            talk.open(number, account=account)
+            talk.search(number, etime=SECOND)
+        assert "uid=app,ou=a,dc=x (10.10.1.168) 50 %, 1 more" in text(read_log(talk.segment()))
+
+    def test_an_empty_period_is_said_to_be_one(self):
+        told = text(read_log(Conversations().segment(), since=1))
+        assert "no record of this time" in told
+        assert "searches    none" in told
+
+
+class TestCaveats:
+    def test_lines_not_understood_are_counted_with_the_first_of_them(self):
+        talk = founding_story()
+        talk.scan.misread(b"garbage \xff")
+        assert "not read    1 of 1 lines not understood; the first: garbage \\xff" in text(read_log(talk.segment()))
+
+    def test_lost_lines_are_told(self):
+        talk = founding_story()
+        talk.scan.lost(1200)
+        assert "lost        1 200 lines, says the log itself" in text(read_log(talk.segment()))
+
+    def test_a_cap_is_named(self):
+        segment = founding_story().segment()
+        segment.shapes.full = True
+        assert "full        too many different filters: " in text(read_log(segment))
+
+    def test_a_log_that_begins_in_mid_life_says_what_was_open(self):
+        talk = founding_story()
+        talk.operation[77] = 5
+        talk.search(77)
+        talk.close(77)
+        assert "connections 1 open before the log begins · 3 opened · 4 closed" in text(read_log(talk.segment()))
+
+    def test_a_clock_of_seconds_is_told(self):
+        talk = Conversations()
+        talk.scan.resolution(SECOND)
+        talk.open(1)
+        talk.search(1, etime=0)
+        assert "whole seconds" in text(read_log(talk.segment()))
+        assert "whole seconds" not in text(story())
+
+    def test_an_interrupted_reading_is_told(self):
+        assert "stopped     the reading was interrupted" in text(story(stopped=True))
+
+    def test_what_tells_the_same_what_is_lacking_and_what_was_not_read_as_written_is_told(self):
+        told = text(
+            story(
+                left_out=tuple(LeftOut(target=f"copy{n}", reason="tells the same as access") for n in range(5)),
+                gaps=(Gap(target="access.9", reason="cannot read it"),),
+                remarks=("access.8 is cut off",),
+            )
+        )
+        assert "left out    copy0 tells the same as access" in told
+        assert "and 3 more" in told
+        assert "gaps        access.9: cannot read it" in told
+        assert "but         access.8 is cut off" in told
+
+
+HOSTILE = "\x1b]0;owned\x07[bold]\u202e\r\n"
+
+
+@settings(max_examples=25)
+@given(st.text(max_size=200).map(str.encode), st.sampled_from(WIDTHS), st.sampled_from(By))
+def test_nothing_a_client_sends_reaches_the_terminal_as_it_is(sent, width, by):
+    sent += HOSTILE.encode()
+    talk = Conversations()
+    talk.open(1, account=b"uid=" + sent)
+    talk.search(1, b"(cn=%b)" % sent, SECOND, sent, base=b"ou=" + sent)
+    talk.search(1, b"(%b=x)" % sent, SECOND)
+    talk.bind(1, sent, err=49)
+    talk.close(1, sent)
+    talk.scan.named(sent, sent)
+    talk.scan.misread(sent)
+    lines = shown(read_log(talk.segment()), width=width, by=by)
+    assert not any(character in line for line in lines for character in "\x1b\x07\u202e\r")
+    assert [line for line in lines if cell_len(line) > width] == []

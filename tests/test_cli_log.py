@@ -1,0 +1,238 @@
+"""ldapdiag log, run as a person runs it: what it reads, what it says of what it cannot read, how it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command import LDAPDIAG, LOGIN, PATIENCE, ldapdiag
+from ldapdiag.cli import moments
+from ldapdiag.errors import UsageError
+from log_lines import at, connection, header, run, stamp
+
+SLOW = "".join(
+    f"{line}\n"
+    for line in (
+        f"{stamp(30)} conn=77 fd=70 slot=70 connection from 10.10.1.168 to 10.0.0.9",
+        f'{stamp(30)} conn=77 op=0 BIND dn="uid=quickr,ou=services,dc=x" method=128 version=3',
+        f'{stamp(30)} conn=77 op=0 RESULT err=0 tag=97 nentries=0 etime=0.000100000 dn="uid=quickr,ou=services,dc=x"',
+        f'{stamp(31)} conn=77 op=1 SRCH base="dc=x" scope=2 filter="(displayName=*joe*)" attrs=ALL',
+        f"{stamp(61)} conn=77 op=1 RESULT err=0 tag=101 nentries=1 etime=30.000000000 notes=A",
+    )
+).encode()
+
+
+@pytest.fixture
+def access(tmp_path: Path) -> Path:
+    """Return a folder with the log of a server: twenty quick connections, and one search of half a minute."""
+    folder = tmp_path / "slapd-ds1"
+    folder.mkdir()
+    (folder / "access").write_bytes(header() + run(1, 20) + SLOW)
+    return folder / "access"
+
+
+def log(*arguments, **more):
+    return ldapdiag("log", *arguments, **more)
+
+
+def report(*arguments, **more):
+    ran = log(*arguments, "--format", "json", **more)
+    assert ran.code == 0
+    return ran.report
+
+
+class TestText:
+    def test_begins_with_the_slow_search_its_attribute_and_who_asks(self, access):
+        ran = log(access)
+        lines = ran.text.splitlines()
+        assert (ran.code, ran.complaints) == (0, [])
+        assert lines[0] == "389 Directory Server 2.3.1 · slapd-ds1/access · 188 lines"
+        assert "30.0 s" in lines[5]
+        assert "(displayName=*?*)" in lines[5]
+        assert lines[6].strip() == "sub dc=x · uid=quickr (10.10.1.168)"
+
+    def test_has_as_many_rows_as_asked(self, access):
+        assert "and 1 more kind of search" in log(access, "--top", "1").text
+
+    @pytest.mark.parametrize("by", ["client", "account"])
+    def test_leads_by_what_is_asked(self, access, by):
+        assert log(access, "--by", by).text.splitlines()[4].split()[-1] == by
+
+    def test_goes_to_a_file(self, access, tmp_path):
+        ran = log(access, "--output", tmp_path / "report")
+        assert (ran.code, ran.out) == (0, b"")
+        assert (tmp_path / "report").read_text() == log(access).text
+
+
+class TestJson:
+    def test_is_the_same_however_the_log_is_told(self, access, tmp_path):
+        told = report(access)
+        assert (told["operations"]["search"], told["connections"]["opened"]) == (41, 21)
+        packed = tmp_path / "packed" / "slapd-ds1"
+        packed.mkdir(parents=True)
+        (packed / "access.gz").write_bytes(gzip.compress(access.read_bytes()))
+        assert report(packed / "access.gz") == told
+        assert report(access.parent) == told
+        assert report(access.parent / "acc*") == told
+
+    def test_is_the_same_bytes_each_time(self, access):
+        first = log(access, "--format", "json").out
+        assert log(access, "--format", "json", "--workers", "2").out == first
+
+    def test_names_what_tells_the_same(self, access):
+        copy = access.parent / "copy"
+        copy.write_bytes(access.read_bytes())
+        (stream,) = report(access.parent)["streams"]
+        assert len(stream["tellings_left_out"]) == 1
+        assert report(access.parent)["operations"]["search"] == 41
+
+    def test_adds_up_servers(self, access, tmp_path):
+        other = tmp_path / "slapd-ds2"
+        other.mkdir()
+        (other / "access").write_bytes(header(1389) + run(1, 7, client="10.9.9.9"))
+        told = report(access, other)
+        assert [stream["server_lives"] for stream in told["streams"]] == [1, 1]
+        assert told["connections"]["opened"] == 28
+
+    def test_counts_the_time_that_was_asked_for(self, access):
+        told = report(access, "--since", "2026-11-20T08:00:10", "--until", "2026-11-20T08:00:20")
+        assert told["operations"]["bind"] == 10
+        assert told["since"] == "2026-11-20T08:00:10.000000000Z"
+        assert report(access, "--until", "2026-11-19")["lines"] == 0
+        assert report(access, "--since", "2026-11-20")["operations"]["bind"] == 21
+
+    def test_comes_from_standard_input(self, access):
+        assert report("-", stdin=access.read_bytes())["operations"]["search"] == 41
+
+
+class TestCorpus:
+    def test_of_a_rotated_set_has_what_the_clients_sent(self, corpus):
+        sent = json.loads((corpus / "7-traps" / "389-rotation-gzip" / "sent.json").read_text())["total"]
+        told = report(corpus / "7-traps" / "389-rotation-gzip")
+        shapes = told["searches"]["shapes"]
+        assert sent["slow"] + sent["fast"] == told["searches"]["total"]
+        assert (shapes[0]["shape"], shapes[0]["count"]) == ("(displayName=*?*)", sent["slow"])
+        assert told["searches"]["unindexed"] == sent["slow"]
+        assert len(told["streams"]) == 1
+        assert len(told["streams"][0]["files"]) == 9
+
+    def test_of_a_busy_server_fits_one_screen(self, corpus):
+        lines = log(corpus / "1-389ds-unindexed").text.splitlines()
+        assert len(lines) <= 40
+        assert "at most 44 at once" in "".join(lines)
+
+
+class TestWhatIsNoLog:
+    def test_is_one_line_each_beside_what_is(self, access, tmp_path):
+        (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01" + bytes(range(256)) * 4)
+        (tmp_path / "empty").write_bytes(b"")
+        ran = log(access, tmp_path / "photo.jpg", tmp_path / "empty", tmp_path / "nowhere")
+        assert ran.code == 0
+        photo, empty, nowhere = ran.complaints
+        assert photo.endswith("photo.jpg is no access log I know (first bytes: ff d8 ff e0)")
+        assert empty.endswith("empty is an empty file")
+        assert "nowhere: cannot read it: no such file" in nowhere
+
+    def test_ends_with_2_when_nothing_else_is_there(self, tmp_path):
+        (tmp_path / "passwd").write_text("root:x:0:0\n")
+        ran = log(tmp_path / "passwd")
+        assert (ran.code, ran.out, len(ran.complaints)) == (2, b"", 1)
+
+    def test_is_listed_in_the_json(self, access, tmp_path):
+        (tmp_path / "passwd").write_text("root:x:0:0\n")
+        ran = log(access, tmp_path / "passwd", "--format", "json")
+        assert [one["reason"] for one in ran.report["files_not_logs"]] == [
+            "is no access log I know (first bytes: 72 6f 6f 74)"
+        ]
+
+    def test_hostile_names_are_harmless(self, tmp_path):
+        (tmp_path / "\x1b[31mred").write_text("x")
+        (complaint,) = log(tmp_path / "\x1b[31mred").complaints
+        assert "\\x1b[31mred" in complaint
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            (),
+            ("x", "--since", "yesterday"),
+            ("x", "--until", "2026-13-01"),
+            ("x", "--zone", "Nowhere/Land"),
+            ("x", "--zone", "../../etc/passwd"),
+            ("x", "--top", "0"),
+            ("x", "--by", "weather"),
+            ("x", "--follow", "--since", "2026-11-20"),
+        ],
+    )
+    def test_that_is_wrong_ends_with_2(self, wrong):
+        ran = log(*wrong)
+        assert (ran.code, ran.out) == (2, b"")
+
+    def test_help_tells_what_a_time_is_and_the_exit_codes(self):
+        told = " ".join(log("--help").text.split())
+        assert "2026-11-20T08:45" in told
+        assert "Exit code: 0 read, 2 nothing was a log, 130 Ctrl-C" in told
+
+
+class TestMoments:
+    @pytest.mark.parametrize(
+        ("told", "seconds"),
+        [
+            ("2026-11-20T08:00", 0),
+            ("2026-11-20T08:00:00Z", 0),
+            ("2026-11-20 09:00:01+01:00", 1),
+            ("2026-11-20T08:00:00.25", 0.25),
+            ("2026-11-20", -8 * 3600),
+        ],
+    )
+    def test_are_utc_unless_they_have_a_zone(self, told, seconds):
+        assert moments.since("--since", told) == at(seconds)
+
+    def test_a_day_ends_with_its_last_nanosecond(self):
+        assert moments.until("--until", "2026-11-19") == at(-8 * 3600) - 1
+        assert moments.until("--until", "2026-11-20T08:00") == at(0)
+
+    def test_none_is_none(self):
+        assert (moments.since("x", None), moments.until("x", None), moments.zone("x", None)) == (None, None, None)
+
+    @pytest.mark.parametrize("told", ["2026-11-20T25:00", "now", "", "2026-11-20T08:00\n"])
+    def test_others_are_refused(self, told):
+        with pytest.raises(UsageError, match="no time I know"):
+            moments.since("--since", told)
+
+    def test_zones_have_names_or_offsets(self):
+        assert str(moments.zone("--zone", "Europe/Berlin")) == "Europe/Berlin"
+        assert moments.zone("--zone", "-03:30").utcoffset(None).total_seconds() == -12600
+
+
+class TestFollow:
+    def test_tells_what_is_added_until_ctrl_c(self, access):
+        # A shell's background job ignores Ctrl-C, and so may what runs these tests; the command must hear it.
+        following = subprocess.Popen(
+            [*LDAPDIAG, "log", "--follow", "--format", "json", access],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=LOGIN,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509  no threads here
+        )
+        assert following.stdout is not None
+        try:
+            assert json.loads(following.stdout.readline())["operations"]["bind"] == 21
+            with access.open("ab") as stream:
+                stream.write(connection(78, 100))
+            assert json.loads(following.stdout.readline())["operations"]["bind"] == 22
+            following.send_signal(signal.SIGINT)
+            _, complaints = following.communicate(timeout=PATIENCE)
+        finally:
+            following.kill()
+        assert following.returncode == 130
+        assert b"Traceback" not in complaints
+
+    def test_of_nothing_ends_at_once(self, tmp_path):
+        assert log("--follow", tmp_path / "nowhere").code == 2
