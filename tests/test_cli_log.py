@@ -122,9 +122,17 @@ class TestCorpus:
         assert len(told["streams"][0]["files"]) == 9
 
     def test_of_a_busy_server_fits_one_screen(self, corpus):
-        lines = log(corpus / "1-389ds-unindexed").text.splitlines()
+        lines = log(corpus / "1-389ds-unindexed" / "access").text.splitlines()
         assert len(lines) <= 40
         assert "at most 44 at once" in "".join(lines)
+
+    def test_has_a_second_witness_in_the_errors_log(self, corpus):
+        case = corpus / "1-389ds-unindexed"
+        told = report(case / "access", case / "errors")
+        noted = told["searches"]["noted"]
+        abandoned = told["operations"]["abandon"]
+        assert sum(one["count"] for one in told["noticed"]) == noted["A"] + noted["P,A"] + abandoned
+        assert "unindexed searches; most often: 150 (|(cn=*?*)" in log(case / "errors").text
 
 
 class TestWhatIsNoLog:

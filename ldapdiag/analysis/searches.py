@@ -114,6 +114,35 @@ def searches(segment: Segment, accounts: Spellings) -> tuple[Search, ...]:
     return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.shape, one.base, one.scope)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """Unindexed searches of one filter without values, base and scope, as an errors log tells of them.
+
+    A second witness of what the access log may tell, too: the two are never to be added.
+    """
+
+    shape: str
+    base: str
+    scope: str
+    internal: bool
+    """The server asked itself."""
+    count: int
+
+
+def noticed(segment: Segment) -> tuple[Noticed, ...]:
+    """Return what an errors log tells of unindexed searches, the most frequent first."""
+    shapes, bases = Spellings(caseless), Spellings(folded_dn)
+    counts: dict[tuple[ShapeKey, bool], int] = {}
+    for ((shape, base, scope), internal), count in segment.noticed.items():
+        key = ((shapes(shape, count), bases(base, count), scope), internal)
+        counts[key] = counts.get(key, 0) + count
+    told = []
+    for (search, internal), count in counts.items():
+        names = _names(search, shapes, bases)
+        told.append(Noticed(shape=names[0], base=names[1], scope=names[2], internal=internal, count=count))
+    return tuple(sorted(told, key=lambda one: (-one.count, one.shape, one.base, one.scope, one.internal)))
+
+
 def _names(key: ShapeKey, shapes: Spellings, bases: Spellings) -> tuple[str, str, str]:
     if key == UNSEEN_SEARCH:
         return (NOBODY_KNOWS,) * 3

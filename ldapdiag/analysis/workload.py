@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.searches import Search, searches
+from ldapdiag.analysis.searches import Noticed, Search, noticed, searches
 from ldapdiag.analysis.spellings import Spellings, counted, folded_dn, named, text
 from ldapdiag.evidence.log.kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.rests import Rests
-from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.segment import RESTART, Segment
 from ldapdiag.evidence.log.tables import ClientRow
 from ldapdiag.servers.closes import close_of
 from ldapdiag.servers.nature import Close
@@ -167,8 +167,13 @@ class Workload:
                 count=count,
                 clients=dict(sorted(of_code.get(code, {}).items(), key=lambda item: (-item[1], item[0]))),
             )
-            for code, count in counted(self.segment.closed.items()).items()
+            for code, count in counted(self._ends()).items()
         )
+
+    def _ends(self) -> tuple[tuple[bytes, int], ...]:
+        """Return how many connections ended, and by what: a close record, or a restart."""
+        restart = ((RESTART, self.segment.ended_by_restart),) if self.segment.ended_by_restart else ()
+        return (*self.segment.closed.items(), *restart)
 
     @cached_property
     def failed_binds(self) -> tuple[FailedBinds, ...]:
@@ -185,6 +190,11 @@ class Workload:
         """What slapd says, at level filter, of a lacking index: attribute, kind of index, how often."""
         told = ((text(attribute), text(kind), count) for (attribute, kind), count in self.segment.not_indexed.items())
         return tuple(sorted(told, key=lambda one: (-one[2], one)))
+
+    @cached_property
+    def noticed(self) -> tuple[Noticed, ...]:
+        """What the errors log of 389-ds tells of unindexed searches, the most frequent first."""
+        return noticed(self.segment)
 
     @cached_property
     def versions(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.rests import at_least_seconds
@@ -62,6 +63,7 @@ def document(read: ReadLog) -> dict[str, Any]:
         ],
         "waits": _waits(work),
         "searches": _searches(work),
+        "noticed": [asdict(one) for one in work.noticed],
         "not_indexed": [{"attribute": name, "kind": kind, "count": count} for name, kind, count in work.not_indexed],
         "caps_hit": segment.caps_hit,
     }
@@ -87,7 +89,7 @@ def _connections(work: Workload) -> dict[str, Any]:
     segment = work.segment
     return {
         "opened": segment.opened,
-        "closed": sum(segment.closed.values()),
+        "closed": sum(one.count for one in work.closes),
         "open_before": segment.open_before,
         "open_at_end": segment.open_at_end,
         "peak": segment.peak,

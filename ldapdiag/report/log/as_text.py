@@ -69,6 +69,7 @@ class LogScreen:
         self.closes()
         self.failed_binds()
         self.waits()
+        self.noticed()
         for label, text in caveats(self.read):
             self.page.labelled(label, text, "bold")
 
@@ -189,6 +190,14 @@ class LogScreen:
             _, at = day_and_time(-time)
             told = f"{share} % of all time went by before a worker was free; at most {duration(longest)}, at {at}"
             self.page.labelled("waits", told, "bold")
+
+    def noticed(self) -> None:
+        """Print what the errors log tells of unindexed searches: a second witness, counted apart."""
+        told = self.work.noticed
+        if told:
+            count = number(sum(one.count for one in told))
+            most = f"{number(told[0].count)} {told[0].shape}"
+            self.page.labelled("errors log", f"tells of {count} unindexed searches; most often: {most}", "bold")
 
 
 def _how(err: int) -> str:

@@ -25,6 +25,7 @@ CAPS = {
     "codes": "reasons for closes",
     "notes": "notes",
     "not_indexed": "attributes without index",
+    "noticed": "filters in the errors log",
     "connections": "connections open at once",
 }
 """What was bounded, in a person's words."""

@@ -107,7 +107,7 @@ def log_file(place: Place, zone: tzinfo | None = None) -> LogFile | NotALog:
         ended = len(head) < MOST_HEAD_BYTES
         found = sample(dialect, _whole(dialect, head), hints)
     if found is None:
-        return PassedOver(target=place.told, reason=f"is an access log ({dialect.name}) without a record")
+        return PassedOver(target=place.told, reason=f"is a log ({dialect.name}) without a record that is of use here")
     return LogFile(
         place=replace(place, head=b""),
         dialect=dialect,
