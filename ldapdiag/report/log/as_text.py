@@ -196,8 +196,9 @@ class LogScreen:
         told = self.work.noticed
         if told:
             count = number(sum(one.count for one in told))
-            most = f"{number(told[0].count)} {told[0].shape}"
-            self.page.labelled("errors log", f"tells of {count} unindexed searches; most often: {most}", "bold")
+            few = 1 if sum(self.work.segment.operations) else self.top
+            first, *others = _first([f"{number(one.count)} {one.shape}" for one in told], few)
+            self.page.packed("errors log", [f"tells of {count} unindexed searches: {first}", *others], "bold")
 
 
 def _how(err: int) -> str:
