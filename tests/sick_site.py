@@ -7,10 +7,12 @@ many it does not use, and other clients do what they should not. A new check mak
 from __future__ import annotations
 
 import facts
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.sockets import Timer
+from traffic import DISPLAY_NAME, Log
 
 HOUR = 3_600_000
 LATER = 600
@@ -37,6 +39,20 @@ def server_rows() -> list[facts.Row]:
     ]
 
 
+def access_log() -> AccessLog:
+    """Return the log of a day in which everything happened that clients should not do."""
+    log = Log()
+    log.visits(1200, facts.OTHER, every=0.5, code=b"B1")
+    log.visits(30, "10.77.6.1", asks=False)
+    log.refuses(50, client=facts.APP2)
+    for number in range(25):
+        log.refuses(4, f"uid=user{number},dc=example".encode(), "10.77.6.2")
+    asking = log.opens()
+    for op in range(40):
+        log.searches(asking, op, DISPLAY_NAME, took=2.0, notes=b"A", wait=0.5)
+    return log.fact()
+
+
 def bundle() -> Bundle:
     """Return everything that was read at the site."""
     alive = [facts.row(f"{facts.APP2}:{one.key[3]}", f"{facts.LDAP}:389", last_received=HOUR) for one in LIVING]
@@ -51,5 +67,6 @@ def bundle() -> Bundle:
         facts.settings(max=200, tcp_timeout_established=30),
         facts.flows(LIVING),
         facts.sessions(HELD, GONE, taken=LATER),
+        access_log(),
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in told))

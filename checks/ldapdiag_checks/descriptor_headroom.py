@@ -25,10 +25,12 @@ def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict
 
     ## What it looks at
     The open descriptors of the server's process, and the lowest of the limits that hold: that of the process, the
-    server's own setting, what the server publishes, what is built in. Where nobody counted descriptors, connections
-    are counted instead (`likely`, and at least that many), each of which may take two. Growth is that of the
-    connections from the first look to the last. 389-ds keeps twice its reserved descriptors for itself, so its
-    connections are held against what is left, too. Witnesses are lines of the server's log that say that it ran out.
+    server's own setting, what the server publishes, what is built in. Where nobody counted descriptors, connections are
+    counted instead (`likely`, and at least that many), each of which may take two. Growth is that of the connections
+    from the first look to the last, else over an access log of an hour or more that begins with a quarter of the
+    connections it ends with, for a server that has just started only fills its clients' pools. 389-ds keeps twice its
+    reserved descriptors for itself, so its connections are held against what is left, too. Witnesses are lines of the
+    server's log that say that it ran out, and an access log with as many connections at once as there is room for.
 
     critical: 95 % or more used; or a witness in a log that does not say that the server recovered; or less than 24 h
     left at the measured growth. high: 80 % or more. medium: 60 % or more, or a witness, and the server recovered.
@@ -115,7 +117,7 @@ def _title(descriptors: Descriptors) -> str:
 
 def _sentences(descriptors: Descriptors) -> Iterator[str]:
     if descriptors.witnesses:
-        yield f"Its log says: {'; '.join(descriptors.witnesses)}."
+        yield f"Its logs say: {'; '.join(descriptors.witnesses)}."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
@@ -124,7 +126,8 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
             "that this limit leaves room for."
         )
     if (left := descriptors.hours_left) is not None:
-        yield f"It gains {descriptors.rate_per_hour:.0f} connections an hour, which leaves {left:.1f} h."
+        gains = f"{descriptors.rate_per_hour:.0f} connections an hour"
+        yield f"It gains {gains} ({descriptors.rate_source}), which leaves {left:.1f} h."
     yield "Who holds them is in connection-share, which of them are dead in ghost-connections; any limit fills again."
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.traffic import Traffic, moment
 from ldapdiag.check import check
+from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -17,59 +19,71 @@ PUBLISHES = (
 )
 
 
+LONG = SECOND // 10
+"""Nanoseconds for a worker; the log's histogram tells it from 134 ms on."""
+MANY_WAITED, MOST_WAITED = 0.01, 0.1
+FEWEST = 100
+"""Operations; of fewer, a share says nothing."""
+
+
 @check
-def judge(server: DirectoryServer) -> Iterator[Verdict]:
+def judge(server: DirectoryServer, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Worker threads that are all busy while operations wait.
 
     ## What it looks at
     The threads of cn=monitor: how many there are, how many work on an operation at that moment, how many operations
     wait for one, and (389-ds) how many connections use as many threads as one connection may. Servers count a few
-    threads that never work on operations, so 80 % busy with operations waiting is as good as all.
+    threads that never work on operations, so 80 % busy with operations waiting is as good as all. And the access log:
+    how many operations waited 100 ms or more for a thread (wtime of 389-ds since 1.4.3, qtime of slapd since 2.5 and of
+    PingDirectory).
 
     critical: 80 % or more are busy, and at least as many operations wait as there are threads. high: all are busy, or
-    80 % with an operation waiting. medium: 80 % are busy, or as many operations wait as there are threads. low: none
-    of these, but a connection is at its limit of threads: its next operations wait for its own.
+    80 % with an operation waiting; or 10 % or more of the operations in the log waited. medium: 80 % are busy, or as
+    many operations wait as there are threads; or 1 % or more of those in the log waited. low: none of these, but a
+    connection is at its limit of threads: its next operations wait for its own. `likely` where the log alone says so:
+    it was so while it was written, and may be over.
 
     ## Why it matters
     Every operation of every client waits until a thread is free. When the server also has no thread to read or close
     connections with, they pile up: see close-wait-backlog and accept-queue-overflow.
 
     ## What to do
-    Look for what keeps the threads busy first: searches without an index (in 389-ds's access log notes=A, notes=U and
-    a long etime), clients that do not read (stalled-reader). More threads help only where the processors are idle.
+    Look for what keeps the threads busy first: slow searches (costly-search), clients that do not read
+    (stalled-reader). More threads help only where the processors are idle.
 
     ## When it is harmless
     A moment of it: cn=monitor is one look. Ask again a few times before anything is changed.
     """
     monitor = server.monitor
-    if monitor is None:
-        reason = f"no cn=monitor of {server.host}"
-        yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
-        return
     threads = threads_of(server, monitor)
-    severity = severity_of(monitor, threads)
-    if severity is not None:
-        yield _finding(server, monitor, threads, severity)
-    elif monitor.busy_threads is None or not threads:
+    now, logged = severity_of(monitor, threads), severity_of_waits(traffic)
+    clear = _clear(monitor, threads, traffic)
+    if now is not None or logged is not None:
+        yield _finding(server, traffic, threads, now, logged)
+    elif clear:
+        yield Clear(subject=server.host, reason=clear)
+    elif monitor is None:
+        reason = f"no cn=monitor of {server.host}, and no access log that tells how long operations wait"
+        yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
+    else:
         what = "how many threads are busy" if monitor.busy_threads is None else "how many threads there are"
         reason = f"{monitor.origin.path} does not say {what}"
         yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
-    else:
-        queued = "" if monitor.queued_operations is None else f", {monitor.queued_operations} operations waiting"
-        yield Clear(subject=server.host, reason=f"{monitor.busy_threads} of {threads} threads busy{queued}")
 
 
-def threads_of(server: DirectoryServer, monitor: Monitor) -> int | None:
+def threads_of(server: DirectoryServer, monitor: Monitor | None) -> int | None:
     """Return how many threads can be busy: as configured, else as counted.
 
     389-ds counts threads of other duties too (measured with 2.3.1: 18 with nsslapd-threadnumber 16).
     """
     configured = server.configuration.threads if server.configuration else None
-    return configured if configured is not None and configured > 0 else monitor.threads
+    return configured if configured is not None and configured > 0 else monitor.threads if monitor else None
 
 
-def severity_of(monitor: Monitor, threads: int | None) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None when nothing speaks of saturation."""
+def severity_of(monitor: Monitor | None, threads: int | None) -> Severity | None:
+    """Return how bad it is now, by the numbers of the manual page; None when nothing speaks of saturation."""
+    if monitor is None:
+        return None
     queued = monitor.queued_operations or 0
     if threads and monitor.busy_threads is not None:
         nearly_all, many_wait = monitor.busy_threads >= BUSY * threads, queued >= threads
@@ -82,43 +96,88 @@ def severity_of(monitor: Monitor, threads: int | None) -> Severity | None:
     return Severity.LOW if monitor.connections_at_max_threads else None
 
 
-def _finding(server: DirectoryServer, monitor: Monitor, threads: int | None, severity: Severity) -> Finding:
+def severity_of_waits(traffic: Traffic | None) -> Severity | None:
+    """Return how bad it was while the log was written; None when nothing speaks of saturation."""
+    if traffic is None or traffic.waits < FEWEST:
+        return None
+    share = traffic.waited_at_least(LONG) / traffic.waits
+    return Severity.HIGH if share >= MOST_WAITED else Severity.MEDIUM if share >= MANY_WAITED else None
+
+
+def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None) -> str:
+    """Return why nothing is wrong; nothing when the evidence does not suffice."""
+    told = []
+    if monitor is not None and monitor.busy_threads is not None and threads:
+        queued = "" if monitor.queued_operations is None else f", {monitor.queued_operations} operations waiting"
+        told.append(f"{monitor.busy_threads} of {threads} threads busy{queued}")
+    if traffic is not None and traffic.waits >= FEWEST:
+        told.append(f"{traffic.waited_at_least(LONG)} of {traffic.waits} operations in the log waited 0.1 s or more")
+    return "; ".join(told)
+
+
+def _finding(
+    server: DirectoryServer,
+    traffic: Traffic | None,
+    threads: int | None,
+    now: Severity | None,
+    logged: Severity | None,
+) -> Finding:
+    monitor, severity = server.monitor, max(one for one in (now, logged) if one is not None)
+    waits = traffic if traffic is not None and traffic.waits else None
+    by_log = now is None or (logged is not None and logged > now)
     return Finding(
         subject=server.host,
         severity=severity,
-        confidence=Confidence.CERTAIN,
-        title=_title(server, monitor, threads, severity),
-        detail="\n".join(_sentences(monitor, severity)),
+        confidence=Confidence.LIKELY if by_log else Confidence.CERTAIN,
+        title=_title(server, traffic if by_log else None, threads, severity),
+        detail="\n".join(_sentences(monitor, waits if logged else None, now)),
         observed={
             "server": server.host,
-            "busy": monitor.busy_threads,
+            "busy": monitor.busy_threads if monitor else None,
             "threads": threads,
-            "queued": monitor.queued_operations,
-            "connections_at_max_threads": monitor.connections_at_max_threads,
+            "queued": monitor.queued_operations if monitor else None,
+            "connections_at_max_threads": monitor.connections_at_max_threads if monitor else None,
+            "logged_operations": waits.waits if waits else None,
+            "logged_waits": waits.waited_at_least(LONG) if waits else None,
+            "longest_wait_seconds": round(waits.segment.longest_wait[0] / SECOND, 9) if waits else None,
         },
         server=server.host,
         hosts=(server.host,),
-        remedies=_remedies(server, threads, severity),
-        origins=server.origins_of(monitor, server.configuration),
+        remedies=_remedies(server, threads, severity) if now is not None else (),
+        origins=tuple(sorted({*server.origins_of(monitor, server.configuration), *(waits.origins if waits else ())})),
     )
 
 
-def _title(server: DirectoryServer, monitor: Monitor, threads: int | None, severity: Severity) -> str:
-    if severity is Severity.LOW:
-        return f"{monitor.connections_at_max_threads} connections to {server.host} use all the threads one may have"
+def _title(server: DirectoryServer, traffic: Traffic | None, threads: int | None, severity: Severity) -> str:
+    monitor = server.monitor
+    if traffic is not None:
+        waited = traffic.waited_at_least(LONG)
+        return f"{waited / traffic.waits:.0%} of the operations in the access log waited for a thread of {server.host}"
+    if monitor is None or severity is Severity.LOW:
+        at_most = monitor.connections_at_max_threads if monitor else 0
+        return f"{at_most} connections to {server.host} use all the threads one may have"
     waiting = "" if monitor.queued_operations is None else f", and {monitor.queued_operations} operations wait"
     return f"{monitor.busy_threads} of {threads} worker threads of {server.host} are busy{waiting}"
 
 
-def _sentences(monitor: Monitor, severity: Severity) -> Iterator[str]:
-    if severity is not Severity.LOW:
-        yield "Every client waits for a free thread. Slow searches are the usual reason: see etime in the access log."
-    if monitor.connections_at_max_threads:
+def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity | None) -> Iterator[str]:
+    if now is not Severity.LOW or traffic is not None:
+        yield "Every client waits for a free thread. Slow searches are the usual reason: see costly-search."
+    if traffic is not None:
+        longest, earlier = traffic.segment.longest_wait
+        yield (
+            f"{traffic.waited_at_least(LONG)} of {traffic.waits} operations waited 0.1 s or more, the longest "
+            f"{longest / SECOND:.1f} s, at {moment(-earlier)}."
+        )
+    if monitor is not None and monitor.connections_at_max_threads:
         yield (
             f"{monitor.connections_at_max_threads} connections have as many operations under way as one may "
             "(nsslapd-maxthreadsperconn); what they send next waits."
         )
-    yield "cn=monitor is one look: ask again before anything is changed."
+    if now is None:
+        yield "It was so while the log was written: cn=monitor says whether it is so now."
+    else:
+        yield "cn=monitor is one look: ask again before anything is changed."
 
 
 def _remedies(server: DirectoryServer, threads: int | None, severity: Severity) -> tuple[Remedy, ...]:

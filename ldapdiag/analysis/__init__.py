@@ -11,12 +11,14 @@ from ldapdiag.analysis.idle import IdleBounds, bound_idle
 from ldapdiag.analysis.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing import Pairing, pair
 from ldapdiag.analysis.servers import DirectoryServer, find_servers
+from ldapdiag.analysis.traffic import Traffic, add_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     DirectoryServer: find_servers,
+    Traffic: add_up,
     Pairing: pair,
     GhostLifetime: measure_lifetime,
     Accounts: count_accounts,

@@ -11,6 +11,7 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.idle import IdleBounds
 from ldapdiag.analysis.pairing import Pairing
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.traffic import Traffic
 
 ROUND = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
@@ -46,6 +47,8 @@ class IdleAdvice:
     """Cure: at most half the box's timeout."""
     longest_rest: float | None
     """The longest a living connection was seen to rest."""
+    rest_source: str
+    """Who says so."""
     would_close_now: int | None
     """Connections that rest longer than the drain value at this moment; None: no table tells ages."""
     would_cut_living: int | None
@@ -63,11 +66,14 @@ def advise(
     pairing: Pairing | None = None,
     bounds: IdleBounds | None = None,
     descriptors: Descriptors | None = None,
+    traffic: Traffic | None = None,
 ) -> IdleAdvice:
     """Argue the values."""
     directions = pairing.directions if pairing else ()
     rests = [rest for direction in directions for rest in direction.rests]
-    longest = max(rests, default=None)
+    logged = max(traffic.longest_rests().values(), default=0.0) if traffic else 0.0
+    seen = max(rests, default=0.0)
+    longest = max(seen, logged) if rests or logged else None
     drain = at_least(max(SHORTEST_DRAIN, LIVING_MARGIN * (longest or 0)))
     soon = _before_running_out(descriptors)
     hurried = soon is not None and soon < drain
@@ -84,6 +90,7 @@ def advise(
         tidy_seconds=at_most(BOX_MARGIN * forgets) if forgets is not None else None,
         keepalive_seconds=at_most(forgets / 2) if forgets is not None else None,
         longest_rest=longest,
+        rest_source="access log" if logged > seen else "socket ages",
         would_close_now=sum(age > recommended for age in ages) if ages is not None else None,
         would_cut_living=sum(rest > recommended for rest in rests) if rests or not matched else None,
     )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers import Defaults
 
@@ -14,6 +15,10 @@ MOST_CONNECTIONS = "the most connections it is set to take"
 """A limit's name that is no limit on descriptors; Windows has none."""
 SHORTEST_TREND = 60.0
 """Seconds; looks closer together say nothing of growth."""
+SHORTEST_LOGGED_TREND = 3600.0
+"""Seconds; a log must cover more, for it begins and ends amid the ups and downs of a day."""
+SETTLED = 0.25
+"""Of the connections at the end of a log, so many must have been there at its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,8 @@ class Descriptors:
     served: int | None = None
     """The most connections that the limit leaves room for, where the server keeps some for itself."""
     rate_per_hour: float | None
-    """Growth of the established connections between two looks; None without two looks a minute apart."""
+    """Growth of the connections between two looks a minute apart, else over an access log; None without either."""
+    rate_source: str = ""
     witnesses: tuple[str, ...]
     """What testifies that the server has run out, in words."""
     recovered: bool
@@ -67,10 +73,12 @@ class Descriptors:
         return max(0.0, (self.limit - self.used) / self.rate_per_hour)
 
 
-def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
+def count_descriptors(server: DirectoryServer, host: Host, traffic: Traffic | None = None) -> Descriptors:
     """Gather what limits a server's descriptors, and how many it uses."""
-    used, used_source = _used(server)
+    used, used_source = _used(server, traffic)
     limit, limit_source = _limit(server)
+    served = _served(server, limit)
+    rate, rate_source = _growth(server, host, traffic)
     return Descriptors(
         host=server.host,
         used=used,
@@ -79,23 +87,26 @@ def count_descriptors(server: DirectoryServer, host: Host) -> Descriptors:
         limit=limit,
         limit_source=limit_source,
         connections=server.established,
-        served=_served(server, limit),
-        rate_per_hour=growth_per_hour(host, server.ports),
-        witnesses=_witnesses(server),
-        recovered=bool(server.logs) and all(log.recovered for log in server.logs if log.witnesses),
+        served=served,
+        rate_per_hour=rate,
+        rate_source=rate_source,
+        witnesses=(*_witnesses(server), *_logged_peak(traffic, served or limit)),
+        recovered=_recovered(server, traffic, served or limit),
         origins=server.origins_of(
-            server.descriptors, server.limits, server.configuration, server.monitor, *server.logs
+            server.descriptors, server.limits, server.configuration, server.monitor, *server.logs, *server.access_logs
         ),
     )
 
 
-def _used(server: DirectoryServer) -> tuple[int | None, str]:
+def _used(server: DirectoryServer, traffic: Traffic | None) -> tuple[int | None, str]:
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
     least = [(server.established, "at least: its established connections")]
     if server.monitor is not None:
         least.append((server.monitor.current_connections, "at least: the connections in cn=monitor"))
     known = [(count, source) for count, source in least if count is not None]
+    if not known and traffic is not None and traffic.segment.opened:
+        return traffic.segment.open_at_end, "at least: the connections open where its access log ends"
     return max(known, default=(None, "unknown"))
 
 
@@ -139,6 +150,27 @@ def _reserved(server: DirectoryServer, defaults: Defaults) -> int:
     return defaults.RESERVED_DESCRIPTORS if configured is None else configured
 
 
+def _growth(server: DirectoryServer, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:
+    """Return how many connections an hour the server gains, and who says so."""
+    seen = growth_per_hour(host, server.ports)
+    if seen is not None:
+        return seen, "between the looks at its sockets"
+    logged = logged_growth_per_hour(traffic) if traffic is not None else None
+    return logged, "" if logged is None else "over its access log"
+
+
+def logged_growth_per_hour(traffic: Traffic) -> float | None:
+    """Return how many connections an hour the server gained while its log was written.
+
+    A server that began anew in the log, or shortly before, filled its clients' pools: that growth ends by itself.
+    """
+    segment = traffic.segment
+    settled = segment.lives == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
+    if traffic.seconds < SHORTEST_LOGGED_TREND or not settled:
+        return None
+    return (segment.open_at_end - segment.open_before) * 3600 / traffic.seconds
+
+
 def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
     """Return how many established connections an hour the server gains, from the first look to the last."""
     timed = [look for look in host.looks if look.taken]
@@ -158,3 +190,19 @@ def _witnesses(server: DirectoryServer) -> tuple[str, ...]:
         for witness in log.witnesses:
             told[witness.meaning] = max(told.get(witness.meaning, 0), witness.count)
     return tuple(f"{meaning} ({count} times)" for meaning, count in told.items())
+
+
+def _logged_peak(traffic: Traffic | None, served: int | None) -> tuple[str, ...]:
+    """Return the testimony of an access log that all connections there can be were open at once."""
+    peak = traffic.segment.peak if traffic else 0
+    if not served or peak < served:
+        return ()
+    return (f"{peak} connections at once in its access log, and there is room for {served}",)
+
+
+def _recovered(server: DirectoryServer, traffic: Traffic | None, served: int | None) -> bool:
+    """Tell whether the last word of each log that testifies is that there is room again."""
+    last = [log.recovered for log in server.logs if log.witnesses or log.recovered]
+    if traffic is not None and _logged_peak(traffic, served):
+        last.append(traffic.segment.open_at_end < (served or 0))
+    return all(last) and bool(last or server.logs)

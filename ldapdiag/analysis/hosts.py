@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.grouping import Group, groups_of, short
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
@@ -149,7 +150,7 @@ def _directory_servers(
     servers = {group.name for group in groups if any(served_ports(table, known) for table in group.tables)}
     for fact in facts:
         hosts = by_folder.get(fact.origin.folder, set())
-        if isinstance(fact, Monitor | Configuration | ServerLog) and len(hosts) == 1:
+        if isinstance(fact, Monitor | Configuration | ServerLog | AccessLog) and len(hosts) == 1:
             servers |= hosts
     return servers
 
@@ -160,7 +161,7 @@ def _told_ports(facts: Iterable[Any]) -> frozenset[int]:
     for fact in facts:
         if isinstance(fact, Configuration):
             ports.update(fact.ports)
-        elif isinstance(fact, Monitor | ServerLog):
+        elif isinstance(fact, Monitor | ServerLog | AccessLog):
             ports.update(port for _, port in fact.listeners)
     return frozenset(ports)
 

@@ -13,6 +13,7 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.keepalive import GhostLifetime
 from ldapdiag.analysis.middleboxes import suspects
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import TcpState
@@ -114,14 +115,17 @@ def bound_idle(
     kernels: tuple[KernelSettings, ...],
     flows: tuple[FlowTable, ...],
     timeouts: tuple[BoxTimeouts, ...] = (),
+    traffic: Traffic | None = None,
 ) -> IdleBounds:
     """Bracket the timeout of the box on each path: its own setting where readable, else what survived and what died."""
     settings = box_settings(pairing, kernels, flows, timeouts)
-    survived = survived_gaps(host, lifetime)
+    seen, logged = survived_gaps(host, lifetime), logged_gaps(traffic, lifetime)
+    survived = {client: max(seen.get(client, 0.0), logged.get(client, 0.0)) for client in seen | logged}
+    by_log = {client for client, seconds in logged.items() if seconds >= survived[client]}
     networks: dict[str, list[Direction]] = defaultdict(list)
     for direction in pairing.directions:
         networks[network(direction.client)].append(direction)
-    paths = [_path(name, networks[name], settings, survived) for name in sorted(networks)]
+    paths = [_path(name, networks[name], settings, survived, by_log) for name in sorted(networks)]
     return IdleBounds(host=pairing.host, paths=tuple(paths))
 
 
@@ -161,6 +165,15 @@ def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
     return longest
 
 
+def logged_gaps(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
+    """Return the same from the access log: the longest rest that a request ended, with nothing outstanding.
+
+    Rests across a hole in the log or a restart are not among them (evidence/log/rests.py).
+    """
+    rests = traffic.longest_rests() if traffic else {}
+    return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in rests.items()}
+
+
 def _identities(look: Look) -> Iterator[tuple[Key, int | None]]:
     """Yield what tells each socket from all others: its key, and the kernel's cookie, for a port may be used again."""
     table = look.sockets
@@ -177,7 +190,11 @@ def agreed(measured: Sequence[float]) -> float | None:
 
 
 def _path(
-    name: str, directions: Sequence[Direction], settings: Sequence[Setting], survived: dict[str, float]
+    name: str,
+    directions: Sequence[Direction],
+    settings: Sequence[Setting],
+    survived: dict[str, float],
+    by_log: set[str],
 ) -> PathBounds:
     subjects = {direction.subject for direction in directions}
     own = next((one for one in settings if one.directions & subjects), None)
@@ -190,14 +207,14 @@ def _path(
             box=own.box,
             tells=own.tells,
         )
-    gaps = [survived[one.client] for one in directions if one.client in survived]
-    lower = max(gaps, default=None)
+    gaps = [(survived[one.client], one.client in by_log) for one in directions if one.client in survived]
+    lower, logged = max(gaps, default=(None, False))
     upper = agreed([seconds for one in directions for seconds in one.retransmitting_for])
     if upper is not None and lower is not None and upper < lower:
         source = "two measurements that contradict each other: more than one box, or packets lost"
         return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)
     told = [
-        *(["the longest rest followed by traffic"] if lower is not None else []),
+        *([f"the longest rest followed by traffic{' in the access log' * logged}"] if lower is not None else []),
         *(["clients whose first packet after a rest goes unanswered"] if upper is not None else []),
     ]
     return PathBounds(

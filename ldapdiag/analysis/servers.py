@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.listeners import served_ports, unfit_because
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, Version
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
@@ -16,6 +17,9 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.servers import Product, product_of
 
 T = TypeVar("T")
+
+Source = Monitor | Configuration | ServerLog | AccessLog | None
+"""What a server says of itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,7 @@ class DirectoryServer:
     limits: ProcessLimits | None = None
     descriptors: DescriptorCount | None = None
     logs: tuple[ServerLog, ...] = ()
+    access_logs: tuple[AccessLog, ...] = ()
     kernel: KernelSettings | None = None
     counters: TcpCounters | None = None
     origins: tuple[str, ...] = ()
@@ -66,6 +71,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
     limits: tuple[ProcessLimits, ...],
     descriptors: tuple[DescriptorCount, ...],
     logs: tuple[ServerLog, ...],
+    access_logs: tuple[AccessLog, ...],
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
 ) -> Iterator[DirectoryServer]:
@@ -75,12 +81,14 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
         monitor = best_monitor(own(monitors, name))
         configuration = merged_configuration(own(configurations, name))
         own_logs = tuple(sorted(own(logs, name), key=lambda log: log.origin.path))
-        ports = _ports(host, monitor, configuration, own_logs)
-        if not (ports or monitor or configuration or own_logs):
+        own_access_logs = tuple(sorted(own(access_logs, name), key=lambda log: log.origin.path))
+        told = (monitor, configuration, *own_logs, *own_access_logs)
+        ports = _ports(host, told)
+        if not (ports or any(told)):
             continue
         yield DirectoryServer(
             host=name,
-            identity=_identity(monitor, configuration, own_logs),
+            identity=_identity(told),
             ports=ports,
             established=_established(host, ports),
             monitor=monitor,
@@ -88,6 +96,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
             limits=_last(own(limits, name)),
             descriptors=_last(own(descriptors, name)),
             logs=own_logs,
+            access_logs=own_access_logs,
             kernel=merged_settings(own(kernels, name)),
             counters=_last(own(counters, name)),
             origins=host.origins,
@@ -133,20 +142,19 @@ def _last(facts: list[T]) -> T | None:
     return max(facts, key=lambda fact: fact.origin.path, default=None)  # type: ignore[attr-defined]  # T is a read fact
 
 
-def _ports(
-    host: Host, monitor: Monitor | None, configuration: Configuration | None, logs: Iterable[ServerLog]
-) -> frozenset[int]:
+def _ports(host: Host, sources: Iterable[Source]) -> frozenset[int]:
     """Return the ports the server answers on: told by itself, or seen in its tables."""
     told = set(host.ldap_ports)
-    told.update(configuration.ports if configuration else ())
-    told.update(port for source in (monitor, *logs) if source for _, port in source.listeners)
+    for source in sources:
+        if isinstance(source, Configuration):
+            told.update(source.ports)
+        elif source is not None:
+            told.update(port for _, port in source.listeners)
     return frozenset[int]().union(*(served_ports(look.sockets, told) for look in host.looks))
 
 
-def _identity(
-    monitor: Monitor | None, configuration: Configuration | None, logs: Iterable[ServerLog]
-) -> ServerIdentity | None:
-    known = [source.identity for source in (monitor, configuration, *logs) if source]
+def _identity(sources: Iterable[Source]) -> ServerIdentity | None:
+    known = [source.identity for source in sources if source]
     return next((one for one in known if one.version), known[0] if known else None)
 
 

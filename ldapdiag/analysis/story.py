@@ -79,7 +79,7 @@ def of_idling(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | 
     """Yield how long connections may rest on the path, do rest, and whom the server's idle timeout spares."""
     yield from of_paths(bounds)
     if advice.longest_rest is not None:
-        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s (socket ages)."
+        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s ({advice.rest_source})."
     elif advice.would_cut_living is not None:
         yield "How long living connections rest is unknown: none is left."
     else:

@@ -8,9 +8,12 @@ from io import UnsupportedOperation
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.evidence.sniff import FORMATS
 from ldapdiag.sources.capture import Piece, find, legible, unreadable
+from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs_met import LogsMet
 from ldapdiag.sources.progress import SILENCE
 from ldapdiag.sources.reading import Read, read
 from ldapdiag.sources.targets import Directory, sorted_out
@@ -37,6 +40,7 @@ class Basket:
     passed_over: list[PassedOver] = field(default_factory=list)
     read: set[tuple[int, int]] = field(default_factory=set)
     """(device, inode) of files read, so that no file counts twice."""
+    logs: LogsMet = field(default_factory=LogsMet)
     unknown: list[str] = field(default_factory=list)
     """The files of the folder just read that are no evidence we know."""
 
@@ -48,22 +52,26 @@ def gather(
     terms: Terms | None = None,
     progress: Progress = SILENCE,
     stop: Event | None = None,
+    since: int | None = None,
 ) -> Bundle:
     """Read files and folders, and look at targets, into a bundle; no evidence named means this host.
 
     `terms` say how targets are asked, `progress` hears of each file and target, and `stop`, when set, ends the looking
-    early: what was had by then is in the bundle, with a gap.
+    early: what was had by then is in the bundle, with a gap. Of access logs, only what came at or after `since` counts
+    (nanoseconds since 1970).
     """
     targets, paths = sorted_out(evidence)
-    basket = Basket()
+    stop = stop or Event()
+    basket = Basket(logs=LogsMet(Period(since=since) if since is not None else None))
     if targets:
-        gathered = ask(targets, terms, stop=stop or Event(), progress=progress)
+        gathered = ask(targets, terms, stop=stop, progress=progress)
         basket.gaps.extend(gathered.gaps)
         for piece in gathered.pieces:
             _read(piece, basket)
         basket.unknown.clear()
     for named in paths:
         _read_all(named, basket, progress)
+    _read_logs(basket, progress, stop)
     return Bundle(
         facts=tuple(basket.facts),
         gaps=tuple(basket.gaps),
@@ -104,17 +112,33 @@ def _read(piece: Piece, basket: Basket) -> None:
     try:
         with piece.open() as stream:
             if not _seen(stream, basket):
-                _keep(piece, read(piece, stream), basket)
+                _keep(piece, read(piece, stream, basket.logs), basket)
     except OSError as error:
         basket.gaps.append(unreadable(piece.told, error))
     except Exception as error:  # noqa: BLE001  a reader's bug must not cost the rest of the evidence
-        basket.gaps.append(
-            Gap(
-                target=piece.told,
-                reason=f"the reader crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag",
-                how="please report it with the file's first lines",
-            )
-        )
+        basket.gaps.append(_crashed(piece.told, error))
+
+
+def _crashed(target: str, error: Exception) -> Gap:
+    return Gap(
+        target=target,
+        reason=f"the reader crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag",
+        how="please report it with the file's first lines",
+    )
+
+
+def _read_logs(basket: Basket, progress: Progress, stop: Event) -> None:
+    try:
+        for told in basket.logs.read(progress, stop):
+            match told:
+                case Gap():
+                    basket.gaps.append(told)
+                case PassedOver():
+                    basket.passed_over.append(told)
+                case AccessLog():
+                    basket.facts.append(told)
+    except Exception as error:  # noqa: BLE001  as in _read
+        basket.gaps.append(_crashed("the access logs", error))
 
 
 def _seen(stream: BinaryIO, basket: Basket) -> bool:

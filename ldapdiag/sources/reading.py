@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.server_log_text.access import LOGS, dialect_of
 from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.capture import Piece
+    from ldapdiag.sources.logs_met import LogsMet
 
 CHUNK = 1 << 20
 
@@ -31,19 +34,27 @@ class Read:
     """A format recognises it that no diagnosis reads."""
 
 
-def read(piece: Piece, stream: BinaryIO) -> Read:
-    """Read a piece from its open stream. OSError is the caller's."""
+def read(piece: Piece, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
+    """Read a piece from its open stream; `logs` takes what of it is an access log. OSError is the caller's."""
     start = _start(stream)
     if not start:
         return Read(useless="is an empty file")
     name = piece.path.rpartition("/")[2]
-    form = recognise(head_of(name, start, whole=len(start) < HEAD_BYTES))
+    head = head_of(name, start, whole=len(start) < HEAD_BYTES)
+    form = recognise(head)
     if form is None:
         reason = f"is none of the {len(FORMATS)} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
         return Read(useless=reason, unknown=True)
+    chunks = _chunks(start, stream)
+    dialect = dialect_of(head) if logs is not None and form.name in LOGS else None
+    if logs is not None and dialect is not None:
+        chunks = logs.meet(piece, dialect, chunks)
+        if form.read is None:
+            if piece.location is None:
+                deque(chunks, maxlen=0)
+            return Read()
     if form.read is None:
         return Read(useless=form.title, known=True)
-    chunks = _chunks(start, stream)
     document = Document(path=piece.path, folder=piece.folder, source=lines_of(chunks), raw=chunks, taken=piece.taken)
     facts = tuple(form.read(document))
     if facts:

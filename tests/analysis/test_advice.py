@@ -9,6 +9,7 @@ from ldapdiag.analysis.advice import IdleAdvice, advise, at_least, at_most
 from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.idle import IdleBounds, PathBounds
 from ldapdiag.evidence.bundle import Missing
+from traffic import Log
 
 NO_TABLE = Host(host="ldap")
 
@@ -40,6 +41,22 @@ class TestDrain:
     ) -> None:
         advice = advised(facts.direction(server_count=2, matched=2, rests=(1.0, rest)))
         assert (advice.recommended_seconds, advice.longest_rest, advice.hurried) == (seconds, rest, False)
+
+    @pytest.mark.parametrize(
+        ("seen", "logged", "seconds", "source"),
+        [((8.0,), 400, 600, "access log"), ((400.0,), 8, 600, "socket ages"), ((), 400, 600, "access log")],
+    )
+    def test_rests_in_the_access_log_count_as_well(
+        self, seen: tuple[float, ...], logged: float, seconds: int, source: str
+    ) -> None:
+        log = Log()
+        number = log.opens()
+        log.searches(number, 0)
+        log.now += logged
+        log.searches(number, 1)
+        advice = advised(facts.direction(server_count=2, matched=2, rests=seen), traffic=log.traffic())
+        assert (advice.recommended_seconds, advice.rest_source) == (seconds, source)
+        assert advice.longest_rest == max((*seen, logged))
 
     def test_without_ages_it_is_the_shortest_that_is_safe(self) -> None:
         advice = advised(facts.direction(server_count=2, matched=2))

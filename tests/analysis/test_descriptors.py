@@ -11,6 +11,7 @@ from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import ProcessLimits
+from traffic import Log
 
 OLD = ServerIdentity(family=Family.DS389, version=(1, 3, 6))
 
@@ -73,3 +74,58 @@ class TestWhatTheServerKeeps:
 
     def test_others_keep_nothing(self) -> None:
         assert limited(facts.OPENLDAP, process=1024).served is None
+
+
+class TestTheAccessLog:
+    """What a log says of connections where nobody counted descriptors."""
+
+    @staticmethod
+    def count(log: Log, limit: int = 200, **server: Any) -> Descriptors:
+        limits = ProcessLimits(origin=facts.origin(), open_files_soft=limit, open_files_hard=limit)
+        told = facts.server(identity=facts.OPENLDAP, limits=limits, **server)
+        return count_descriptors(told, facts.host(), log.traffic())
+
+    @staticmethod
+    def gaining(hours: float, *, before: int = 10, gained: int = 20) -> Log:
+        """Return a log that begins with connections open, and gains more."""
+        log = Log(number=1000)
+        for number in range(before):
+            log.searches(number, 5)
+        for _ in range(gained):
+            log.opens()
+        log.now = hours * 3600
+        log.searches(0 if before else 1001, 6)
+        return log
+
+    def test_what_is_open_at_its_end_is_the_least_there_is(self) -> None:
+        found = self.count(self.gaining(0.1))
+        assert (found.used, found.exact) == (30, False)
+        assert found.used_source == "at least: the connections open where its access log ends"
+        assert self.count(self.gaining(0.1), established=3).used == 3, "a table is of now"
+
+    @pytest.mark.parametrize(("hours", "rate"), [(2.0, 10.0), (1.0, 20.0), (0.99, None)])
+    def test_growth_over_an_hour_and_more_is_a_rate(self, hours: float, rate: float | None) -> None:
+        found = self.count(self.gaining(hours))
+        assert found.rate_per_hour == pytest.approx(rate)
+        assert found.rate_source == ("over its access log" if rate else "")
+
+    def test_a_server_that_began_in_the_log_has_no_rate(self) -> None:
+        assert self.count(self.gaining(2, before=0)).rate_per_hour is None
+        assert self.count(self.gaining(2, before=6)).rate_per_hour is None
+        assert self.count(self.gaining(2, before=7)).rate_per_hour is not None
+        log = self.gaining(2)
+        log.number = 0
+        log.opens(when=7300)
+        assert self.count(log).rate_per_hour is None
+
+    @pytest.mark.parametrize(("limit", "closed", "recovered"), [(30, 0, False), (30, 1, True), (31, 0, None)])
+    def test_a_peak_at_the_limit_is_a_witness(self, limit: int, closed: int, recovered: bool | None) -> None:  # noqa: FBT001  a parameter
+        log = self.gaining(2)
+        for number in range(closed):
+            log.closes(number)
+        found = self.count(log, limit)
+        if recovered is None:
+            assert found.witnesses == ()
+        else:
+            assert found.witnesses == ("30 connections at once in its access log, and there is room for 30",)
+            assert found.recovered is recovered

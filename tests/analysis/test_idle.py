@@ -8,8 +8,9 @@ import pytest
 import facts
 from facts import APP1, APP2, at_server, direction, table
 from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.idle import IdleBounds, PathBounds, agreed, bound_idle, network, survived_gaps
+from ldapdiag.analysis.idle import IdleBounds, PathBounds, agreed, bound_idle, logged_gaps, network, survived_gaps
 from ldapdiag.analysis.keepalive import GhostLifetime
+from traffic import Log, Traffic
 
 NO_TABLE = Host(host="ldap")
 
@@ -27,9 +28,24 @@ def lifetime(keepalive: int | None = None, idle_timeout: int | None = 0) -> Ghos
 
 
 def bound(
-    *directions: Any, host: Host = NO_TABLE, kernels: tuple[Any, ...] = (), flows: tuple[Any, ...] = ()
+    *directions: Any,
+    host: Host = NO_TABLE,
+    kernels: tuple[Any, ...] = (),
+    flows: tuple[Any, ...] = (),
+    traffic: Traffic | None = None,
 ) -> IdleBounds:
-    return bound_idle(facts.pairing(*directions), host, lifetime(), kernels, flows)
+    return bound_idle(facts.pairing(*directions), host, lifetime(), kernels, flows, traffic=traffic)
+
+
+def rested(client: str, *seconds: float) -> Traffic:
+    """Return a log in which a connection of this client rested so long, again and again, before it asked."""
+    log = Log()
+    number = log.opens(client)
+    for op, rest in enumerate((*seconds, 0)):
+        log.searches(number, op)
+        log.now += rest
+    log.closes(number)
+    return log.traffic()
 
 
 def only(bounds: IdleBounds) -> PathBounds:
@@ -108,6 +124,24 @@ class TestRestsThatSurvived:
         untimed = facts.host("ldap", table(at_server(1, last_received=24_000)))
         assert survived_gaps(untimed, lifetime()) == {}
         assert survived_gaps(NO_TABLE, lifetime()) == {}
+
+    def test_the_access_log_tells_rests_of_whole_days(self) -> None:
+        traffic = rested(APP1, 7200.5, 24)
+        assert logged_gaps(traffic, lifetime()) == {APP1: 7200.5}
+        assert logged_gaps(traffic, lifetime(keepalive=300)) == {APP1: 300}
+        assert logged_gaps(None, lifetime()) == {}
+        path = only(bound(direction(), traffic=traffic))
+        assert (path.lower_seconds, path.upper_seconds) == (7200.5, None)
+        assert path.source == "the longest rest followed by traffic in the access log"
+
+    def test_a_rest_of_another_client_is_no_bound(self) -> None:
+        assert only(bound(direction(), traffic=rested(APP2, 7200))).lower_seconds is None
+
+    @pytest.mark.parametrize(("logged", "lower", "by_log"), [(20, 24.0, False), (25, 25.0, True)])
+    def test_the_longer_of_both_counts(self, logged: float, lower: float, *, by_log: bool) -> None:
+        path = only(bound(direction(), host=self.looks(24_000, 3_000), traffic=rested(APP1, logged)))
+        assert path.lower_seconds == lower
+        assert ("access log" in path.source) is by_log
 
     def test_the_path_names_its_source(self) -> None:
         path = only(bound(direction(), host=self.looks(24_000, 3_000)))

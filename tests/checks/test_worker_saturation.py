@@ -1,4 +1,4 @@
-"""worker-saturation: busy threads and waiting operations, where the server publishes them."""
+"""worker-saturation: busy threads and waiting operations, where the server publishes or logs them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 
 import facts
 from ldapdiag.evidence.configuration import Configuration
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.worker_saturation import judge
+from traffic import Log, Traffic, verdicts_on
 
 
 def judged(threads=20, **counters):
@@ -28,6 +29,9 @@ def test_tells_its_numbers() -> None:
         "threads": 20,
         "queued": 7,
         "connections_at_max_threads": 1,
+        "logged_operations": None,
+        "logged_waits": None,
+        "longest_wait_seconds": None,
     }
     assert found.title == "20 of 20 worker threads of ldap are busy, and 7 operations wait"
 
@@ -104,3 +108,68 @@ class TestTheRemedy:
         told = facts.monitor(threads=20, busy_threads=20 if server else 16)
         (found,) = judge(facts.server(monitor=told, **server))
         assert found.remedies == ()
+
+
+def waits(long: int, short: int, seconds: float = 0.2) -> Traffic:
+    """Return a log of so many operations that waited long, and so many that hardly did."""
+    log = Log()
+    number = log.opens()
+    for op in range(long + short):
+        log.searches(number, op, wait=seconds if op < long else 0.0001)
+    return log.traffic()
+
+
+class TestTheAccessLog:
+    @pytest.mark.parametrize(
+        ("long", "short", "severity"),
+        [
+            (10, 90, Severity.HIGH),
+            (9, 91, Severity.MEDIUM),
+            (1, 99, Severity.MEDIUM),
+            (9, 991, None),
+            (50, 49, None),
+        ],
+    )
+    def test_severity_by_number(self, long, short, severity) -> None:
+        (verdict,) = judge(facts.server(), waits(long, short))
+        assert getattr(verdict, "severity", None) is severity
+
+    def test_alone_it_says_that_it_was_so(self) -> None:
+        (found,) = judge(facts.server(), waits(10, 90))
+        assert (found.confidence, found.remedies) == (Confidence.LIKELY, ())
+        assert found.title == "10% of the operations in the access log waited for a thread of ldap"
+        assert "10 of 100 operations waited 0.1 s or more, the longest 0.2 s" in found.detail
+        assert "cn=monitor says whether it is so now" in found.detail
+        numbers = {key: value for key, value in found.observed.items() if value is not None}
+        assert numbers == {
+            "server": "ldap",
+            "logged_operations": 100,
+            "logged_waits": 10,
+            "longest_wait_seconds": 0.2,
+        }
+
+    def test_waits_below_a_tenth_of_a_second_are_none(self) -> None:
+        (verdict,) = judge(facts.server(), waits(100, 0, seconds=0.099))
+        assert isinstance(verdict, Clear)
+        assert verdict.reason == "0 of 100 operations in the log waited 0.1 s or more"
+
+    def test_the_worse_of_both_is_told(self) -> None:
+        told = facts.monitor(threads=20, busy_threads=16)
+        (found,) = judge(facts.server(monitor=told), waits(10, 90))
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.LIKELY)
+        told = facts.monitor(threads=20, busy_threads=20)
+        (found,) = judge(facts.server(monitor=told), waits(1, 99))
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.CERTAIN)
+        assert found.title.startswith("20 of 20 worker threads")
+        assert "1 of 100 operations waited" in found.detail
+
+    def test_a_log_without_waits_clears_nobody(self) -> None:
+        log = Log()
+        log.visits(200)
+        (verdict,) = judge(facts.server(), log.traffic())
+        assert isinstance(verdict, NotJudged)
+
+    def test_captured_ones_are_clear_by_the_log_alone(self, captures) -> None:
+        (verdict,) = verdicts_on(captures / "access-logs" / "389-pools.head500.access", "worker-saturation")
+        assert isinstance(verdict, Clear)
+        assert verdict.reason == "0 of 193 operations in the log waited 0.1 s or more"

@@ -104,7 +104,7 @@ def scan(data: bytes, log: Scan) -> None:
                 _outside(log, record)
                 continue
             second, seen, seen_zone = began, stamp, zone
-        time = second + (int(fraction) if len(fraction) == NANOSECONDS else nanoseconds(fraction))
+        time = second + (int(fraction) if len(fraction) == NANOSECONDS else _coarse(log, fraction))
         if etime:
             err, kind, entries = answers[answer]
             waited = int(wait) if wait else None
@@ -123,6 +123,12 @@ def _told(log: Scan, record: Record, time: int) -> bool:
     if op:
         return requested(log, int(conn), int(op), time, request.rstrip())
     return happened(log, int(conn), time, event.rstrip())
+
+
+def _coarse(log: Scan, fraction: bytes) -> int:
+    """Return a fraction of a second of an old server, or of one that was told so while it ran."""
+    log.resolution(10 ** (NANOSECONDS - len(fraction)))
+    return nanoseconds(fraction)
 
 
 def _pieces(data: bytes) -> Iterator[tuple[int, int]]:

@@ -152,7 +152,7 @@ class Scan(Tally):
         notes: bytes = b"",
         account: bytes | None = None,
         page: int | None = None,
-        pages_end: bool = False,  # noqa: FBT001,FBT002
+        pages_end: bool = False,  # noqa: FBT001,FBT002  by position, too
     ) -> None:
         """Count a result.
 

@@ -1,52 +1,69 @@
-"""Access logs that are known and not read for a diagnosis: `ldapdiag log` is to read them.
+"""Access logs: the door through which a diagnosis learns of them. Their grammars are the dialects of evidence/log/.
 
     [20/Nov/2026:08:45:20.751921248 +0000] conn=1 fd=64 slot=64 connection from 127.0.0.11 to 127.0.0.1
-    [20/Nov/2026:08:45:20 +0000] conn=1 op=0 msgId=1 - BIND dn="cn=x" method=128 version=3
     [20/Nov/2026:08:58:03 +0000] CONNECT conn=0 from=127.0.0.11:60305 to=127.0.0.1:13489 protocol=LDAP
 
-389-ds, DSEE (the same with msgId) and OpenDJ. slapd has one log for everything; that is read in slapd.py.
+One server's log may be many files, whose order only their records tell, so no Format reads one: sources/logs_met.py
+does. slapd has one log for everything, which slapd.py reads as well, for what it testifies to.
 """
 
 from __future__ import annotations
 
-import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.log import ds389_notice
+from ldapdiag.evidence.log.dialects import DIALECTS
+from ldapdiag.evidence.server_log_text import slapd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STAMP = r"(?:[^\s=\"]{1,255} {1,80}\| )?\[\d\d/[^\s/\]]{3,12}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? ?(?:[+-]\d{4}|Z)\] "
-NETSCAPE = re.compile(STAMP + r"conn=(?:\d+|Internal)", re.ASCII)
-WITH_MESSAGE_ID = re.compile(STAMP + r"conn=\S{1,40} op=\S{1,40} msgId=", re.ASCII)
-OPENDJ = re.compile(STAMP + r"[A-Z]{3,20} (?:REQ |RES )?conn=", re.ASCII)
+    from ldapdiag.evidence.log.dialect import Dialect
+
+ACCESS = tuple(dialect for dialect in DIALECTS if dialect.name != ds389_notice.NAME)
+"""An errors log of 389-ds tells of some searches, too, and is none: ds389_errors.py reads it."""
+
+
+@lru_cache(maxsize=1)
+def dialect_of(head: Head) -> Dialect | None:
+    """Return the dialect of the access log that begins so, or None."""
+    start = "".join(f"{line}\n" for line in head.lines).encode()
+    return next((dialect for dialect in ACCESS if dialect.recognises(start)), None)
 
 
 def is_access(head: Head) -> bool:
-    """Tell whether this is an access log of any of them."""
-    return _is_ds389(head) or _is_dsee(head) or _is_opendj(head)
+    """Tell whether this is an access log that is nothing else."""
+    dialect = dialect_of(head)
+    return dialect is not None and dialect.family is not Family.OPENLDAP
 
 
-def _is_dsee(head: Head) -> bool:
-    return any(WITH_MESSAGE_ID.match(line) for line in head.lines)
+def _recognises(dialect: Dialect) -> Callable[[Head], bool]:
+    def recognises(head: Head) -> bool:
+        return dialect_of(head) is dialect
+
+    return recognises
 
 
-def _is_ds389(head: Head) -> bool:
-    return any(NETSCAPE.match(line) for line in head.lines) and not _is_dsee(head)
+def _format(name: str, family: Family, recognises: Callable[[Head], bool]) -> Format:
+    return Format(name=name, title=f"an access log of {family.product}", recognises=recognises, read=None)
 
 
-def _is_opendj(head: Head) -> bool:
-    return any(OPENDJ.match(line) for line in head.lines) and not any(NETSCAPE.match(line) for line in head.lines)
-
-
-def _format(name: str, server: str, recognises: Callable[[Head], bool]) -> Format:
-    title = f"an access log of {server} (read by `ldapdiag log`, which is not built yet)"
-    return Format(name=name, title=title, recognises=recognises, read=None)
+def _is_bare_openldap(head: Head) -> bool:
+    """Tell a log of slapd in which nothing but operations is left, behind what slapd.py takes for no prefix."""
+    dialect = dialect_of(head)
+    return dialect is not None and dialect.family is Family.OPENLDAP and not slapd.recognises(head)
 
 
 FORMATS = (
-    _format("389-access", "389-ds", _is_ds389),
-    _format("dsee-access", "DSEE", _is_dsee),
-    _format("opendj-access", "OpenDJ", _is_opendj),
+    *(
+        _format(dialect.name, dialect.family, _recognises(dialect))
+        for dialect in ACCESS
+        if dialect.family is not Family.OPENLDAP
+    ),
+    _format("openldap-access", Family.OPENLDAP, _is_bare_openldap),
 )
+LOGS = frozenset({slapd.FORMAT.name, *(form.name for form in FORMATS)})
+"""The formats whose files are access logs."""

@@ -1,0 +1,147 @@
+"""connection-churn: clients that open a connection for nearly every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ldapdiag.analysis.searches import below
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.spellings import NOBODY_KNOWS, named
+from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.check import check
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tables import OTHER, ClientRow
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.client_advice import pool_connections
+
+FEW = 7
+"""Operations, BIND and UNBIND included; the log's histogram has an edge there."""
+MANY, SOME = 1000, 100
+STORM, STEADY, SLOW = 20.0, 1.0, 0.1
+"""Connections a second."""
+SHORT_LIFE = 69.0
+"""Seconds, an edge of the log's histogram; longer ones end for other reasons, an idle timeout most often."""
+SHORTEST = 60.0
+"""Seconds; over less, a start of the application looks the same."""
+MOST = 20
+"""Clients told one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Churn:
+    """The connections of one client that have ended after some operation."""
+
+    client: str
+    connections: int
+    per_second: float
+    at_most: int
+    """Operations of at least half of them."""
+    life_below: float
+    """Seconds that at least half of its connections lived less than, silent ones included."""
+
+
+@check
+def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+    """Clients that open a connection for nearly every operation.
+
+    ## What it looks at
+    The connections in the access log that have ended, by client: how many there were, and how many operations each
+    had. A client churns when half of its connections had at most 7 operations (BIND and UNBIND included) and half of
+    them lived less than 69 s. Connections without any operation are probes, and do not count. The rate is that over
+    the whole log, at least a minute.
+
+    high: 20 or more a second, 1000 or more in all. medium: 1 or more a second, 1000 or more in all. low: 6 or more a
+    minute, 100 or more in all.
+
+    ## Why it matters
+    Each connection costs the server an accept, a descriptor and a BIND, and a TLS handshake with ldaps, which is far
+    more work than the search it is opened for; at the client it leaves a port in TIME-WAIT for a minute.
+
+    ## What to do
+    Let the application use a pool. Nothing on the server mends it.
+
+    ## When it is harmless
+    Scripts and log-ins on many small hosts, or behind a NAT or a proxy: then the address is the box's, and each of the
+    applications behind it may be modest.
+    """
+    churning = list(_ranked(traffic))
+    for number, (severity, churn) in enumerate(churning[:MOST]):
+        yield _finding(server, traffic, churn, severity, 0 if number else len(churning) - MOST)
+    if churning:
+        return
+    if traffic.seconds < SHORTEST:
+        yield NotJudged(
+            subject=server.host,
+            reason=f"the access log covers {traffic.seconds:.0f} s only, in which every start looks like churn",
+            missing=(AccessLog.kind,),
+            how=f"an access log of at least {SHORTEST:.0f} s",
+        )
+        return
+    opened = traffic.segment.opened
+    reason = f"{opened} connections in {traffic.seconds:.0f} s: no client opens one for nearly every operation"
+    yield Clear(subject=server.host, reason=reason)
+
+
+def severity_of(churn: Churn) -> Severity | None:
+    """Return how bad it is, by the numbers of the manual page; None for a client that keeps its connections."""
+    if churn.connections >= MANY and churn.per_second >= STEADY:
+        return Severity.HIGH if churn.per_second >= STORM else Severity.MEDIUM
+    return Severity.LOW if churn.connections >= SOME and churn.per_second >= SLOW else None
+
+
+def _ranked(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
+    seconds = max(traffic.seconds, SHORTEST)
+    found = []
+    for address, row in traffic.segment.clients.items():
+        churn = _churn(named(address), row, seconds)
+        if churn is not None and address != OTHER and (severity := severity_of(churn)) is not None:
+            found.append((severity, churn))
+    yield from sorted(found, key=lambda one: (-one[0], -one[1].connections, one[1].client))
+
+
+def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
+    used = {bits: count for bits, count in row.per_connection.items() if bits}
+    at_most = below(used, 50) - 1
+    life_below = below(row.lifetimes, 50) / SECOND
+    if client == NOBODY_KNOWS or not 0 < at_most <= FEW or life_below > SHORT_LIFE:
+        return None
+    return Churn(
+        client=client,
+        connections=sum(used.values()),
+        per_second=sum(used.values()) / seconds,
+        at_most=at_most,
+        life_below=life_below,
+    )
+
+
+def _finding(server: DirectoryServer, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
+    rate = f"{churn.per_second:.1f} a second" if churn.per_second >= STEADY else f"{60 * churn.per_second:.0f} a minute"
+    span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:.0f} s, {rate}"
+    operations = "1 operation" if churn.at_most == 1 else f"{churn.at_most} operations"
+    sentences = [
+        f"Half of them had at most {operations}, and half lived less than {churn.life_below:.2g} s.",
+        "Behind a NAT or a proxy this is the box's address, and several applications may share it.",
+    ]
+    if more > 0:
+        sentences.append(f"{more} more clients are like this one: see ldapdiag log --by client.")
+    return Finding(
+        subject=f"{churn.client} -> {server.host}",
+        severity=severity,
+        confidence=Confidence.CERTAIN,
+        title=f"{churn.client} opened {churn.connections} connections in {span}, for a few operations each",
+        detail="\n".join(sentences),
+        observed={
+            "server": server.host,
+            "client": churn.client,
+            "connections": churn.connections,
+            "per_second": round(churn.per_second, 6),
+            "median_operations": churn.at_most,
+            "median_life_seconds": churn.life_below,
+        },
+        server=server.host,
+        hosts=(server.host,),
+        remedies=(pool_connections(churn.client, server.host),),
+        origins=traffic.origins,
+    )

@@ -1,0 +1,158 @@
+"""costly-search: searches that take a great part of the server's time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ldapdiag.analysis.searches import Asker, Search, Worst, is_unindexed
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.traffic import Traffic, moment
+from ldapdiag.check import check
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+LEAST_SHARE, TENTH, HALF = 0.01, 0.1, 0.5
+ONCE, HOPELESS = SECOND, 30 * SECOND
+SLOW, CHEAP = SECOND // 10, SECOND // 200
+MUCH, VERY_MUCH = 10 * SECOND, 60 * SECOND
+MOST = 10
+"""Findings; and so many clients and accounts of each are named."""
+
+ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
+"""The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
+
+
+@check
+def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+    """Searches that are slow and take a part of the server's time worth asking about.
+
+    ## What it looks at
+    The searches in the access log, by filter without its values, base and scope, with the time each took (etime,
+    waiting for a worker included). One is costly when it takes 1 % of all search time or more, and is slow (100 ms on
+    average, or once 1 s), or was noted by the server as unindexed (389-ds: A or U; OpenDJ and PingDirectory:
+    unindexed) and takes 5 ms or more. Searches of one entry (scope base) are not among them, nor later pages of a
+    paged search, nor filters whose only fault is an attribute that the schema does not know (389-ds: F).
+
+    high: half of all search time and a minute or more, or one that took 30 s. medium: a tenth of it and 10 s or more.
+    low: otherwise. At most 10 are told; ldapdiag log lists all.
+
+    ## Why it matters
+    A search that scans the database keeps a worker busy, and the disk, and everybody else waits: few of them make a
+    whole directory slow.
+
+    ## What to do
+    Ask the owner of the account whether the search is needed, with this filter and base. Whether an index would help
+    is not judged here: the server's note may mean a scan limit, a filter that no index answers, or a missing one.
+
+    ## When it is harmless
+    Exports and audits at night, whose time nobody waits for.
+    """
+    workload = traffic.workload
+    searches, total = workload.searches, workload.search_etime
+    if not any(search.answered for search in searches):
+        reason = "no search was answered while the access log was written"
+        how = "an access log of a busy hour; of slapd, at loglevel stats"
+        yield NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
+        return
+    costly = [(search, search.worst) for search in searches if search.worst and is_costly(search, search.worst)]
+    for search, worst in costly[:MOST]:
+        yield _finding(server, traffic, search, worst)
+    rest = total - sum(search.etime for search, _ in costly)
+    more = len(costly) - MOST
+    if more > 0:
+        subject = f"other searches of {server.host}"
+        how = f"ldapdiag log --top {len(costly)}"
+        yield NotJudged(subject=subject, reason=f"{more} more are costly, and not told one by one", how=how)
+    else:
+        subject = f"other searches of {server.host}" if costly else server.host
+        count = sum(search.count for search in searches) - sum(search.count for search, _ in costly)
+        took = f"{count} searches took {_seconds(rest)} of {_seconds(total)}"
+        yield Clear(subject=subject, reason=f"{took}, and none of them is slow and a hundredth of all search time")
+
+
+def is_costly(search: Search, worst: Worst) -> bool:
+    """Tell whether to ask about a search, by the numbers of the manual page."""
+    if search.scope == "base" or search.shape == NOBODY_KNOWS or search.share < LEAST_SHARE:
+        return False
+    blamed = search.unindexed > 0 and any(is_unindexed(notes) and "F" not in notes.split(",") for notes in search.notes)
+    return search.mean >= SLOW or worst.etime >= ONCE or (blamed and search.mean >= CHEAP)
+
+
+def severity_of(search: Search, worst: Worst) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    if worst.etime >= HOPELESS or (search.share >= HALF and search.etime >= VERY_MUCH):
+        return Severity.HIGH
+    return Severity.MEDIUM if search.share >= TENTH and search.etime >= MUCH else Severity.LOW
+
+
+def attributes_of(shape: str) -> list[str]:
+    """Return the attributes of a filter, as its first spelling has them."""
+    names = {name.lower(): name for name in reversed(ATTRIBUTE.findall(shape))}
+    return sorted(names.values(), key=str.lower)
+
+
+def _finding(server: DirectoryServer, traffic: Traffic, search: Search, worst: Worst) -> Finding:
+    place = f"{search.base or 'the root'} ({search.scope})"
+    return Finding(
+        subject=f"{search.shape} below {place} at {server.host}",
+        severity=severity_of(search, worst),
+        confidence=Confidence.CERTAIN,
+        title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {server.host}: "
+        f"{search.count} searches, {_seconds(search.etime)} in all",
+        detail="\n".join(_sentences(traffic, search, worst)),
+        observed={
+            "server": server.host,
+            "shape": search.shape,
+            "base": search.base,
+            "scope": search.scope,
+            "searches": search.count,
+            "etime_seconds": round(search.etime / SECOND, 9),
+            "share": round(search.share, 6),
+            "mean_seconds": round(search.mean / SECOND, 9),
+            "worst_seconds": round(worst.etime / SECOND, 9),
+            "worst_time": moment(worst.time),
+            "worst_connection": worst.connection,
+            "worst_operation": worst.operation,
+            "notes": dict(search.notes),
+            "entries": search.entries,
+            "clients": _first(asker.client for asker in search.askers),
+            "accounts": _first(asker.account for asker in search.askers),
+        },
+        server=server.host,
+        hosts=(server.host,),
+        origins=traffic.origins,
+    )
+
+
+def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
+    where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
+    names = attributes_of(search.shape)
+    if names:
+        yield f"It asks for {', '.join(names)}."
+    yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {moment(worst.time)}{where}."
+    if search.unindexed:
+        yield f"The server notes {search.unindexed} of {search.answered} as unindexed, in full or in part."
+    if 2 * search.wait >= search.etime:
+        yield f"{_seconds(search.wait)} of it were spent waiting for a worker: see worker-saturation."
+    if traffic.segment.resolution >= SECOND:
+        yield "This log's clock has whole seconds, so short times are rough."
+    for asker in search.askers[:3]:
+        yield _asked(asker)
+
+
+def _asked(asker: Asker) -> str:
+    return f"{asker.account} from {asker.client}: {asker.count} times, {_seconds(asker.etime)}."
+
+
+def _first(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))[:MOST]
+
+
+def _seconds(nanoseconds: int) -> str:
+    seconds = nanoseconds / SECOND
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms" if nanoseconds >= SLOW // 10 else f"{1000 * seconds:.2g} ms"
+    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"

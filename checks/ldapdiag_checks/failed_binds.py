@@ -1,0 +1,175 @@
+"""failed-binds: passwords that are wrong again and again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ldapdiag.analysis.accounts import ANONYMOUS
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.workload import FailedBinds
+from ldapdiag.check import check
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.client_advice import renew_password
+
+REFUSED = {
+    49: "wrong password or unknown account",
+    32: "no such entry",
+    48: "this account cannot bind so",
+    19: "locked after too many failures",
+    53: "locked, inactive, or no password given",
+}
+"""Result codes (RFC 4511, appendix A) that are the client's affair; 389-ds answers 19 and 53 for locked accounts."""
+
+NAMELESS = "without a DN (anonymous, or SASL)"
+
+GUESSED_ACCOUNTS, GUESSES = 20, 100
+MANY, SOME = 100, 10
+HOURLY = 10.0
+SHORTEST_HOUR = 3600.0
+MOST = 20
+"""Findings; and so many clients of an account are named."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Failures:
+    """The BINDs of one account, or of one client, that were refused."""
+
+    accounts: Counter[str] = field(default_factory=Counter)
+    clients: Counter[str] = field(default_factory=Counter)
+    errors: Counter[int] = field(default_factory=Counter)
+
+    def take(self, failed: FailedBinds) -> None:
+        """Count some more."""
+        self.accounts[failed.dn] += failed.count
+        self.clients[failed.client] += failed.count
+        self.errors[failed.err] += failed.count
+
+
+@check
+def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+    """Accounts whose BINDs are refused again and again, and clients that try many accounts.
+
+    ## What it looks at
+    BINDs in the access log that ended with a wrong password or an unknown account (result 49, 32, 48) or with a
+    locked one (19, 53), by account and by client. A step of a SASL BIND (14) is no failure.
+
+    high: one client failed 100 times or more, with 20 accounts or more: somebody guesses, or a front end is broken.
+    medium: one account failed 100 times or more, and 10 times an hour. low: one account failed 10 times or more.
+
+    ## Why it matters
+    A service with an old password tries for ever: it locks the account for everybody who uses it, and each try costs
+    the server a slow hash. A guesser looks alike but for the number of accounts.
+
+    ## What to do
+    One account: find what still has the old password, on the clients named here. Many accounts: ask who runs the
+    client, and whether it is a log-in page that anybody can reach.
+
+    ## When it is harmless
+    People mistype. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address.
+    """
+    failed = [one for one in traffic.workload.failed_binds if one.err in REFUSED]
+    binds = traffic.workload.operations["bind"]
+    if not binds:
+        reason = "there is no BIND in the access log"
+        yield NotJudged(
+            subject=server.host, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
+        )
+        return
+    guessing = {client: one for client, one in _by(failed, "client").items() if is_guessing(client, one)}
+    rest = _by((one for one in failed if one.client not in guessing), "dn")
+    told = [(severity, dn, one) for dn, one in rest.items() if (severity := severity_of(one, traffic)) is not None]
+    told.sort(key=lambda each: (-each[0], -each[2].errors.total(), each[1]))
+    ranked = sorted(guessing.items(), key=lambda each: (-each[1].errors.total(), each[0]))
+    findings = [*(_guessed(server, traffic, client, one) for client, one in ranked)]
+    findings.extend(_stale(server, traffic, dn, one, severity) for severity, dn, one in told)
+    yield from findings[:MOST]
+    if len(findings) > MOST:
+        reason = f"{len(findings) - MOST} more fail as often, and are not told one by one"
+        yield NotJudged(subject=f"others at {server.host}", reason=reason, how="ldapdiag log --format json")
+    else:
+        refused = sum(one.count for one in failed)
+        subject = f"others at {server.host}" if findings else server.host
+        yield Clear(subject=subject, reason=f"{refused} of {binds} BINDs were refused{' in all' * bool(findings)}")
+
+
+def is_guessing(client: str, failures: Failures) -> bool:
+    """Tell whether one client tries many accounts, by the numbers of the manual page."""
+    return client != NOBODY_KNOWS and failures.errors.total() >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
+
+
+def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
+    """Return how bad one account's failures are, by the numbers of the manual page; None when people mistype."""
+    count = failures.errors.total()
+    if count >= MANY and per_hour(count, traffic) >= HOURLY:
+        return Severity.MEDIUM
+    return Severity.LOW if count >= SOME else None
+
+
+def per_hour(count: int, traffic: Traffic) -> float:
+    """Return how many there are an hour; a log of minutes is not made an hour's."""
+    return count * 3600 / max(traffic.seconds, SHORTEST_HOUR)
+
+
+def _by(failed: Iterable[FailedBinds], name: str) -> dict[str, Failures]:
+    found: dict[str, Failures] = {}
+    for one in failed:
+        found.setdefault(getattr(one, name), Failures()).take(one)
+    return found
+
+
+def _words(failures: Failures) -> str:
+    return "; ".join(f"{count} times {REFUSED[err]} (err={err})" for err, count in failures.errors.most_common())
+
+
+def _guessed(server: DirectoryServer, traffic: Traffic, client: str, failures: Failures) -> Finding:
+    count, accounts = failures.errors.total(), len(failures.accounts)
+    most = ", ".join(f"{dn} ({times})" for dn, times in failures.accounts.most_common(3))
+    return Finding(
+        subject=f"{client} -> {server.host}",
+        severity=Severity.HIGH,
+        confidence=Confidence.LIKELY,
+        title=f"{client} failed to bind {count} times as {accounts} accounts: guessing, or a front end that is broken",
+        detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy this is the box's address.",
+        observed=_observed(server, traffic, failures) | {"client": client},
+        server=server.host,
+        hosts=(server.host,),
+        origins=traffic.origins,
+    )
+
+
+def _stale(server: DirectoryServer, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
+    where = list(failures.clients)
+    told = where[0] if len(where) == 1 else f"{len(where)} clients"
+    who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
+    most = ", ".join(f"{client} ({times})" for client, times in failures.clients.most_common(3))
+    return Finding(
+        subject=f"{dn} at {server.host}",
+        severity=severity,
+        confidence=Confidence.CERTAIN,
+        title=f"BINDs {who} were refused {failures.errors.total()} times, from {told}",
+        detail=f"{_words(failures)}.\nMost often from {most}.\nThe same again and again is a job with an old password.",
+        observed=_observed(server, traffic, failures) | {"account": dn},
+        server=server.host,
+        hosts=(server.host,),
+        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.host),),
+        origins=traffic.origins,
+    )
+
+
+def _observed(server: DirectoryServer, traffic: Traffic, failures: Failures) -> dict[str, object]:
+    count = failures.errors.total()
+    return {
+        "server": server.host,
+        "account": None,
+        "client": None,
+        "accounts": len(failures.accounts),
+        "clients": [client for client, _ in failures.clients.most_common(MOST)],
+        "failures": count,
+        "per_hour": round(per_hour(count, traffic), 3),
+        "errors": {str(err): times for err, times in sorted(failures.errors.items())},
+    }

@@ -1,0 +1,135 @@
+"""unclean-closes: connections that end without a goodbye."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.ends import Ends, ends_of
+from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.check import check
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.client_advice import unbind_first
+from ldapdiag.servers.closes import close_of
+from ldapdiag.servers.nature import Nature
+
+MANY, SOME = 100, 10
+HALF, TENTH = 0.5, 0.1
+ALL_BUT_FEW = 0.9
+MOST = 20
+"""Clients told one by one."""
+
+
+@check
+def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+    """Connections that end without UNBIND, or because the network failed.
+
+    ## What it looks at
+    The server's word for the end of each connection in the access log, by client. Unclean: the client closed or reset
+    it without UNBIND (389-ds: B1; slapd: connection lost), or the network would not carry bytes any more (389-ds: T2,
+    B4; slapd: writetimeout). An idle timeout is the server's doing, and not unclean. Connections without any
+    operation are told apart: 10 or more, and 9 of 10 of a client's, are a load balancer's probes, or TLS handshakes
+    that fail.
+
+    medium: 100 or more and half of the client's closes, or 10 or more that the network ended. low: 10 or more and one
+    in ten. info: probes.
+
+    ## Why it matters
+    A client that dies without a word, a firewall that resets, a path that swallows packets: each looks so. So does a
+    careless program that exits without unbinding, which is harmless but hides the others.
+
+    ## What to do
+    Where the network ended them, look for a client that does not read (stalled-reader), a path with a smaller MTU, a
+    firewall that forgets (idle-timeout). Else ask the application's owner whether it closes through its library.
+
+    ## When it is harmless
+    Probes of a load balancer, and command-line tools that are interrupted. Behind a NAT or a proxy the address is the
+    box's.
+    """
+    family = traffic.workload.family
+    told = [ends_of(client, family) for client in traffic.workload.clients]
+    judged = [(one, severity) for one in told if (severity := severity_of(one)) is not None]
+    judged.sort(key=lambda pair: (-pair[1], -pair[0].unclean, -pair[0].probes, pair[0].client))
+    for number, (ends, severity) in enumerate(judged[:MOST]):
+        yield _finding(server, traffic, ends, severity, 0 if number else len(judged) - MOST)
+    named = {ends.client for ends, _ in judged}
+    rest = [ends for ends in told if ends.client not in named]
+    if rest or not judged:
+        yield _of_the_rest(server, rest, others=bool(judged))
+
+
+def severity_of(ends: Ends) -> Severity | None:
+    """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
+    unclean, closes = ends.unclean, ends.closes
+    if ends.spoken[Nature.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
+        return Severity.MEDIUM
+    if unclean >= SOME and unclean >= TENTH * closes:
+        return Severity.LOW
+    return Severity.INFO if ends.probes >= SOME and ends.probes >= ALL_BUT_FEW * (closes + ends.probes) else None
+
+
+def _of_the_rest(server: DirectoryServer, rest: list[Ends], *, others: bool) -> Verdict:
+    """Return the verdict on all clients that nothing is wrong with."""
+    closes, unclean = sum(ends.closes for ends in rest), sum(ends.unclean for ends in rest)
+    vague = sum(ends.spoken[Nature.UNKNOWN] for ends in rest)
+    subject = f"other clients of {server.host}" if others else server.host
+    if not closes and not others:
+        reason = "no connection ended while the access log was written"
+        how = "an access log of a busy hour"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    if vague >= SOME and vague >= HALF * closes:
+        reason = f"the log does not say of {vague} of {closes} closes whether the client said UNBIND"
+        how = "nothing can be done: this server's log has one word for both, or none"
+        return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
+    timeouts = sum(ends.spoken[Nature.IDLE] for ends in rest)
+    idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
+    return Clear(subject=subject, reason=f"{closes} connections ended, {unclean} of them without UNBIND{idle}")
+
+
+def _finding(server: DirectoryServer, traffic: Traffic, ends: Ends, severity: Severity, more: int) -> Finding:
+    probes = severity is Severity.INFO
+    return Finding(
+        subject=f"{ends.client} -> {server.host}",
+        severity=severity,
+        confidence=Confidence.LIKELY if probes else Confidence.CERTAIN,
+        title=_title(server, ends, probes=probes),
+        detail="\n".join(_sentences(traffic, ends, more, probes=probes)),
+        observed={
+            "server": server.host,
+            "client": ends.client,
+            "closes": ends.closes,
+            "unclean": ends.unclean,
+            "network": ends.spoken[Nature.NETWORK],
+            "idle": ends.spoken[Nature.IDLE],
+            "probes": ends.probes,
+            "codes": ends.codes,
+        },
+        server=server.host,
+        hosts=(server.host,),
+        remedies=() if probes or ends.client == NOBODY_KNOWS else (unbind_first(ends.client, server.host),),
+        origins=traffic.origins,
+    )
+
+
+def _title(server: DirectoryServer, ends: Ends, *, probes: bool) -> str:
+    if probes:
+        return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
+    if network := ends.spoken[Nature.NETWORK]:
+        return f"The network ended {network} of {ends.closes} connections of {ends.client}"
+    return f"{ends.client} ended {ends.unclean} of {ends.closes} connections without UNBIND"
+
+
+def _sentences(traffic: Traffic, ends: Ends, more: int, *, probes: bool) -> Iterator[str]:
+    if probes:
+        yield "A load balancer's probes, most likely; or a client whose TLS handshake fails."
+    for code, count in ends.codes.items():
+        yield f"{code or 'no code'}, {count} times: {close_of(traffic.workload.family, code).words}."
+    if ends.spoken[Nature.NETWORK]:
+        yield "Look for a client that does not read, a path with a smaller MTU, a firewall that forgets connections."
+    if ends.probes and not probes:
+        yield f"{ends.probes} more had no operation at all, and are not counted: a load balancer's probes, most likely."
+    yield "Behind a NAT or a proxy this is the box's address."
+    if more > 0:
+        yield f"{more} more clients are like this one: see ldapdiag log --by client."

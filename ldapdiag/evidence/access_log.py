@@ -1,0 +1,56 @@
+"""AccessLog: what the access logs of one server say, added up (log/segment.py)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.origin import Origin
+
+ENDPOINT = re.compile(r"([^:]{1,255}|\[[^\]]{2,60}\]):(\d{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogStream:
+    """One server's log in order: the files that were read."""
+
+    name: str
+    dialect: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessLog:
+    """The access logs of one product in one folder, and what their records add up to."""
+
+    kind: ClassVar[str] = "access-log"
+    how: ClassVar[str] = (
+        "389-ds: /var/log/dirsrv/slapd-INSTANCE/access*; OpenLDAP: slapd's syslog or stderr at loglevel stats; OpenDJ, "
+        "PingDirectory and DSEE: logs/access*; Active Directory: its events 1644 as CSV"
+    )
+
+    origin: Origin
+    """Of the first stream; lines and notes of all of them."""
+    family: Family
+    segment: Segment = field(repr=False, compare=False)
+    """Finished; read it, never change it."""
+    streams: tuple[LogStream, ...] = ()
+
+    @property
+    def identity(self) -> ServerIdentity:
+        """Return the product, with its version where a header says so."""
+        told = (identify(version.decode(errors="replace")) for _, version in sorted(self.segment.instances))
+        return next((one for one in told if one and one.family is self.family), ServerIdentity(family=self.family))
+
+    @property
+    def listeners(self) -> tuple[tuple[str, int], ...]:
+        """Return local addresses and ports of the server, where records name both (slapd, OpenDJ)."""
+        told = (ENDPOINT.fullmatch(server.decode(errors="replace")) for server in self.segment.servers)
+        found = {(normalise_address(one[1]), port_number(one[2])) for one in told if one}
+        return tuple(sorted((address, port) for address, port in found if port > 0))

@@ -1,0 +1,168 @@
+"""costly-search: the searches that take the time, who asks them, and what is not worth a word."""
+
+from __future__ import annotations
+
+import pytest
+
+import facts
+from conftest import CAPTURES
+from ldapdiag.evidence.family import Family
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag_checks.costly_search import MOST, attributes_of, judge
+from traffic import DISPLAY_NAME, FOO, UID, Log, verdicts_on
+
+LOGS = CAPTURES / "access-logs"
+
+
+def judged(log: Log):
+    return list(judge(facts.server(), log.traffic()))
+
+
+def asked(*searches, client: str = facts.APP1) -> Log:
+    """Return a log in which one connection asks: tuples of count, filter and what each is like."""
+    log = Log()
+    number = log.opens(client)
+    log.binds(number)
+    op = 0
+    for count, filter_, traits in searches:
+        for _ in range(count):
+            op += 1
+            log.searches(number, op, filter_, **traits)
+    log.closes(number)
+    return log
+
+
+def test_the_founding_story() -> None:
+    """One application's displayName search took 30 s, among a thousand quick ones."""
+    (found, clear) = judged(asked((1000, UID, {}), (1, DISPLAY_NAME, {"took": 30.0, "notes": b"A"})))
+    assert isinstance(found, Finding)
+    assert found.severity is Severity.HIGH
+    assert found.observed == {
+        "server": "ldap",
+        "shape": "(displayName=*?*)",
+        "base": "ou=people,dc=example",
+        "scope": "sub",
+        "searches": 1,
+        "etime_seconds": 30.0,
+        "share": pytest.approx(30 / 31, abs=1e-6),
+        "mean_seconds": 30.0,
+        "worst_seconds": 30.0,
+        "worst_time": "2026-11-20T09:00:31.000Z",
+        "worst_connection": 1,
+        "worst_operation": 1001,
+        "notes": {"A": 1},
+        "entries": 1,
+        "clients": [facts.APP1],
+        "accounts": [FOO.decode()],
+    }
+    assert "97% of the search time of ldap" in found.title
+    assert "It asks for displayName." in found.detail
+    assert isinstance(clear, Clear)
+    assert clear.reason.startswith("1000 searches took 1.0 s of 31 s")
+
+
+@pytest.mark.parametrize(
+    ("slow", "severity"),
+    [
+        ((60, {"took": 1.0}), Severity.HIGH),
+        ((59, {"took": 1.0}), Severity.MEDIUM),
+        ((1, {"took": 30.0}), Severity.HIGH),
+        ((1, {"took": 29.0}), Severity.MEDIUM),
+        ((10, {"took": 1.0}), Severity.MEDIUM),
+        ((9, {"took": 1.0}), Severity.LOW),
+        ((100, {"took": 0.1}), Severity.MEDIUM),
+        ((99, {"took": 0.1}), Severity.LOW),
+        ((100, {"took": 0.099}), None),
+        ((100, {"took": 0.005, "notes": b"U"}), Severity.LOW),
+        ((100, {"took": 0.004, "notes": b"U"}), None),
+        ((100, {"took": 0.05, "notes": b"F"}), None),
+        ((100, {"took": 0.05, "notes": b"U,F"}), None),
+        ((100, {"took": 0.05, "notes": b"P,A"}), Severity.LOW),
+        ((100, {"took": 0.5, "scope": 0}), None),
+    ],
+)
+def test_severity_by_number(slow, severity) -> None:
+    count, traits = slow
+    verdict = judged(asked((100, UID, {}), (count, DISPLAY_NAME, traits)))[0]
+    assert getattr(verdict, "severity", None) is severity
+
+
+def test_a_hundredth_of_the_time_is_the_least() -> None:
+    quick = (10_000, UID, {"took": 0.02})
+    assert isinstance(judged(asked(quick, (1, DISPLAY_NAME, {"took": 2.1})))[0], Finding)
+    assert isinstance(judged(asked(quick, (1, DISPLAY_NAME, {"took": 2.0})))[0], Clear)
+
+
+def test_what_waited_for_a_worker_says_so() -> None:
+    (found, _) = judged(asked((100, UID, {}), (5, DISPLAY_NAME, {"took": 2.0, "wait": 1.5})))
+    assert "7.5 s of it were spent waiting for a worker" in found.detail
+
+
+def test_spellings_of_one_attribute_are_one_search() -> None:
+    (found, _) = judged(asked((9, UID, {}), (2, DISPLAY_NAME, {"took": 2}), (1, b"(displayname=*x*)", {"took": 2})))
+    assert (found.observed["shape"], found.observed["searches"]) == ("(displayName=*?*)", 3)
+
+
+def test_at_most_ten_are_told() -> None:
+    log = asked(*((1, f"(a{number}=x)".encode(), {"took": 2.0}) for number in range(MOST + 2)))
+    verdicts = judged(log)
+    assert [type(one) for one in verdicts] == [Finding] * MOST + [NotJudged]
+    assert verdicts[-1].reason == "2 more are costly, and not told one by one"
+
+
+def test_without_an_answer_there_is_nothing_to_judge() -> None:
+    log = Log()
+    log.binds(log.opens())
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.missing == ("access-log",)
+
+
+@pytest.mark.parametrize(
+    ("shape", "names"),
+    [
+        ("(displayName=*?*)", ["displayName"]),
+        ("(&(objectClass=person)(|(cn=?)(CN=?)(sn~=?)))", ["cn", "objectClass", "sn"]),
+        ("(?employeeNumber>=?)", ["employeeNumber"]),
+        ("(cn:2.5.13.5:=?)", ["cn"]),
+        ("(2.5.4.3=?)", ["2.5.4.3"]),
+        ("(cn;lang-fr=?)", ["cn;lang-fr"]),
+        ("unknown", []),
+        ("(" * 5000, []),
+        ("(a" * 5000, []),
+    ],
+)
+def test_attributes_of_a_filter(shape, names) -> None:
+    assert attributes_of(shape) == names
+
+
+def test_a_captured_load_names_the_attribute_without_an_index() -> None:
+    """Corpus 1: displayName has none; quickr asks for it from 127.0.0.11."""
+    found = verdicts_on(LOGS / "389-unindexed.head500.access", "costly-search")
+    assert [one.observed["searches"] for one in found[:3]] == [40, 150, 20]
+    for one in found[:3]:
+        assert "displayName" in one.observed["shape"]
+        assert one.observed["clients"] == ["127.0.0.11"]
+        assert one.observed["accounts"] == ["uid=quickr,ou=services,dc=example,dc=com"]
+        assert set(one.observed["notes"]) <= {"A", "U"}
+    assert isinstance(found[3], Clear)
+
+
+def test_captured_pools_are_clear() -> None:
+    (verdict,) = verdicts_on(LOGS / "389-pools.head500.access", "costly-search")
+    assert isinstance(verdict, Clear)
+
+
+def test_hostile_filters_forge_no_note_and_no_finding() -> None:
+    """Values that hold ` notes=A`, quotes and whole log lines; only displayName searches were slow for real."""
+    verdicts = verdicts_on(CAPTURES / "389ds" / "hostile-filters" / "access", "costly-search")
+    found = [one for one in verdicts if isinstance(one, Finding)]
+    assert found
+    assert all("displayName" in one.observed["shape"] for one in found)
+    assert all(set(one.observed["notes"]) == {"A"} for one in found)
+
+
+def test_other_families_words_count_too() -> None:
+    log = asked((9, UID, {}), (90, DISPLAY_NAME, {"took": 0.02, "notes": b"unindexed"}))
+    (found, _) = list(judge(facts.server(), log.traffic(Family.OPENDJ)))
+    assert "notes 90 of 90 as unindexed" in found.detail

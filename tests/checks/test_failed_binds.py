@@ -1,0 +1,145 @@
+"""failed-binds: one account with an old password, one client that guesses, and people who mistype."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+import facts
+from incidents import diagnosed
+from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag_checks.failed_binds import MOST, judge
+from traffic import FOO, Log, verdicts_on
+
+
+def judged(log: Log):
+    return list(judge(facts.server(), log.traffic()))
+
+
+def test_tells_its_numbers() -> None:
+    log = Log()
+    log.refuses(120, every=10)
+    log.refuses(2, client=facts.APP2, err=19)
+    log.passes(1)
+    found, clear = judged(log)
+    assert isinstance(found, Finding)
+    assert found.observed == {
+        "server": "ldap",
+        "account": FOO.decode(),
+        "client": None,
+        "accounts": 1,
+        "clients": [facts.APP1, facts.APP2],
+        "failures": 122,
+        "per_hour": 122.0,
+        "errors": {"19": 2, "49": 120},
+    }
+    assert (found.severity, found.title) == (
+        Severity.MEDIUM,
+        f"BINDs as {FOO.decode()} were refused 122 times, from 2 clients",
+    )
+    assert "locked after too many failures (err=19)" in found.detail
+    assert isinstance(clear, Clear)
+    assert clear.reason == "122 of 123 BINDs were refused in all"
+
+
+@pytest.mark.parametrize(
+    ("count", "every", "severity"),
+    [
+        (100, 1, Severity.MEDIUM),
+        (99, 1, Severity.LOW),
+        (100, 361, Severity.LOW),
+        (10, 1, Severity.LOW),
+        (9, 1, None),
+    ],
+)
+def test_severity_of_one_account_by_number(count, every, severity) -> None:
+    log = Log()
+    log.refuses(count, every=every)
+    assert getattr(judged(log)[0], "severity", None) is severity
+
+
+@pytest.mark.parametrize(
+    ("accounts", "each", "guessing"), [(20, 5, True), (19, 6, False), (20, 4, False), (200, 1, True)]
+)
+def test_many_accounts_of_one_client_are_guesses(accounts, each, *, guessing) -> None:
+    log = Log()
+    for number in range(accounts):
+        log.refuses(each, f"uid=user{number},dc=example".encode())
+    verdicts = judged(log)
+    assert len(verdicts) == 1 + guessing
+    if guessing:
+        (found, _) = verdicts
+        assert (found.severity, found.subject) == (Severity.HIGH, "10.77.2.2 -> ldap")
+        assert (found.observed["client"], found.observed["account"]) == (facts.APP1, None)
+        assert (found.observed["accounts"], found.observed["failures"]) == (accounts, accounts * each)
+
+
+def test_what_a_guesser_tried_is_not_told_of_each_account_again() -> None:
+    log = Log()
+    for number in range(20):
+        log.refuses(15, f"uid=user{number},dc=example".encode())
+    log.refuses(12, FOO, facts.APP2)
+    subjects = [one.subject for one in judged(log)]
+    assert subjects == ["10.77.2.2 -> ldap", f"{FOO.decode()} at ldap", "others at ldap"]
+
+
+@pytest.mark.parametrize("err", [0, 14, 51, 80])
+def test_steps_and_troubles_of_the_server_are_no_wrong_passwords(err) -> None:
+    log = Log()
+    log.refuses(200, err=err)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, Clear)
+    assert verdict.reason == "0 of 200 BINDs were refused"
+
+
+def test_spellings_of_one_account_are_one() -> None:
+    log = Log()
+    log.refuses(8, b"uid=Foo,dc=example")
+    log.refuses(4, b"uid=foo, DC=example")
+    assert judged(log)[0].observed["failures"] == 12
+
+
+def test_a_bind_without_a_name_may_be_sasl() -> None:
+    log = Log()
+    log.refuses(12, b"")
+    assert judged(log)[0].title == "BINDs without a DN (anonymous, or SASL) were refused 12 times, from 10.77.2.2"
+
+
+def test_a_log_without_binds_is_not_judged() -> None:
+    log = Log()
+    log.closes(log.opens())
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.missing == ("access-log",)
+
+
+def test_hostile_names_and_many_of_them_are_told_within_bounds() -> None:
+    log = Log()
+    for number in range(MOST + 3):
+        log.refuses(10, b"\x1b[31mcn=\xff%d" % number, f"10.0.0.{number}")
+    verdicts = judged(log)
+    assert [type(one) for one in verdicts] == [Finding] * MOST + [NotJudged]
+    assert "\\xff" in verdicts[0].title
+    assert all("\x1b" not in remedy.text for one in verdicts[:-1] for remedy in one.remedies)
+
+
+def test_captured_failures_agree_with_the_client(corpus) -> None:
+    """Corpus 1: what the program that made the load got as answers to its BINDs."""
+    sent = (corpus / "1-389ds-unindexed" / "groundtruth" / "ops.jsonl").read_text().splitlines()
+    answered = [one for one in map(json.loads, sent) if one["op"] == "BIND" and one["rc"] == 49]
+    wrong = Counter((one["bind"], one["src"]) for one in answered)
+    told = diagnosed(corpus / "1-389ds-unindexed" / "access")
+    (traffic,) = told.facts.every(Traffic)
+    logged = {(one.dn, one.client): one.count for one in traffic.workload.failed_binds if one.err == 49}
+    assert {key: count for key, count in logged.items() if key in wrong} == wrong
+    (verdict,) = verdicts_on(corpus / "1-389ds-unindexed" / "access", "failed-binds")
+    assert isinstance(verdict, Clear), "8 of the most of them: people mistype"
+
+
+def test_captured_pools_are_clear(captures) -> None:
+    (verdict,) = verdicts_on(captures / "access-logs" / "389-pools.head500.access", "failed-binds")
+    assert isinstance(verdict, Clear)
+    assert verdict.reason == "0 of 110 BINDs were refused"
