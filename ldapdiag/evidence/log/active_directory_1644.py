@@ -43,7 +43,16 @@ COLUMNS = (
 )
 """Where each of the two orders has what we need."""
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
-TIMES = ("%m/%d/%Y %I:%M:%S %p", "%d.%m.%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%m/%d/%Y %H:%M:%S")
+CLOCK = r"[ T](?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?: (?P<half>[AP])M)?"
+TIMES = tuple(
+    re.compile(date + CLOCK, re.ASCII)
+    for date in (
+        r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",
+        r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
+        r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
+    )
+)
+"""American, German, ISO: the exporter writes them as his Windows does."""
 # Each part is found once and kept (atomic): a hostile filter cannot make the search for the next label start over.
 EVENT = re.compile(
     r"""(?>.*?Internal\ event:\ A\ client\ issued\ a\ search\ operation\ with\ the\ following\ options)
@@ -141,13 +150,17 @@ def _clock(log: Scan) -> Callable[[str], int]:
 
 
 def _parsed(text: str) -> datetime | None:
-    if not 14 < len(text) < 30:
-        return None
     for form in TIMES:
-        try:
-            return datetime.strptime(text, form)  # noqa: DTZ007  the zone is the exporter's: a hint tells it
-        except ValueError:
-            continue
+        if found := form.fullmatch(text):
+            year, month, day, hour, minute, second = map(
+                int, found.group("year", "month", "day", "hour", "minute", "second")
+            )
+            if found["half"]:
+                hour = hour % 12 + 12 * (found["half"] == "P")
+            try:
+                return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001  the zone is the exporter's: a hint tells it
+            except ValueError:
+                return None
     return None
 
 
