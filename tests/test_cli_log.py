@@ -6,6 +6,7 @@ import gzip
 import json
 import signal
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,12 @@ class TestJson:
 
     def test_comes_from_standard_input(self, access):
         assert report("-", stdin=access.read_bytes())["operations"]["search"] == 41
+
+    def test_of_standard_input_without_a_year_is_of_the_last_twelve_months(self):
+        yesterday = datetime.now(UTC) - timedelta(days=1)
+        opened = "conn=1000 fd=16 ACCEPT from IP=10.0.0.1:40000 (IP=0.0.0.0:389)"
+        line = f"{yesterday:%b %e %H:%M:%S} ldap slapd[1]: {opened}\n"
+        assert report("-", stdin=line.encode())["first_time"] == f"{yesterday:%Y-%m-%dT%H:%M:%SZ}"
 
 
 class TestCorpus:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from command import INCIDENT, LDAPDIAG, LOGIN, diagnose, ldapdiag
+from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
+
+ACCESS_LOG = Path(__file__).parent / "captures" / "access-logs" / "389-pools.head500.access"
 
 
 class TestOutput:
@@ -48,6 +50,15 @@ class TestOutput:
         ran = subprocess.run([*LDAPDIAG, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False)
         os.close(writer)
         assert (ran.returncode, ran.stderr) == (int("diagnose" in arguments), b"")
+
+    @pytest.mark.parametrize("arguments", [(), ("--format", "json"), ("--follow",), ("--follow", "--format", "json")])
+    def test_a_reader_that_leaves_a_log_early_ends_it(self, arguments: tuple[str, ...]) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [*LDAPDIAG, "log", *arguments, ACCESS_LOG]
+        ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=PATIENCE)
+        os.close(writer)
+        assert (ran.returncode, ran.stderr) == (0, b"")
 
     @pytest.mark.parametrize(
         "environment",

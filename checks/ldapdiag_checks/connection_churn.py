@@ -71,17 +71,24 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
         yield _finding(server, traffic, churn, severity, 0 if number else len(churning) - MOST)
     if churning:
         return
+    yield _of_the_rest(server, traffic)
+
+
+def _of_the_rest(server: DirectoryServer, traffic: Traffic) -> Verdict:
+    """Return the verdict where no client is told."""
+    segment, how = traffic.segment, "an access log of a busy hour"
+    if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
+        reason = "no connection ended while the access log was written"
+        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
     if traffic.seconds < SHORTEST:
-        yield NotJudged(
-            subject=server.host,
-            reason=f"the access log covers {traffic.seconds:.0f} s only, in which every start looks like churn",
-            missing=(AccessLog.kind,),
-            how=f"an access log of at least {SHORTEST:.0f} s",
-        )
-        return
-    opened = traffic.segment.opened
-    reason = f"{opened} connections in {traffic.seconds:.0f} s: no client opens one for nearly every operation"
-    yield Clear(subject=server.host, reason=reason)
+        reason = f"the access log covers {traffic.seconds:.0f} s only, in which every start looks like churn"
+        how = f"an access log of at least {SHORTEST:.0f} s"
+        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
+    if segment.clients.full:
+        reason = "the access log has more clients than are kept apart"
+        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
+    reason = f"{segment.opened} connections in {traffic.seconds:.0f} s: no client opens one for nearly every operation"
+    return Clear(subject=server.host, reason=reason)
 
 
 def severity_of(churn: Churn) -> Severity | None:

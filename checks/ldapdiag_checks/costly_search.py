@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.searches import Asker, Search, Worst, is_unindexed
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.spellings import NOBODY_KNOWS
 from ldapdiag.analysis.traffic import Traffic, moment
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
@@ -34,7 +34,8 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
     waiting for a worker included). One is costly when it takes 1 % of all search time or more, and is slow (100 ms on
     average, or once 1 s), or was noted by the server as unindexed (389-ds: A or U; OpenDJ and PingDirectory:
     unindexed) and takes 5 ms or more. Searches of one entry (scope base) are not among them, nor later pages of a
-    paged search, nor filters whose only fault is an attribute that the schema does not know (389-ds: F).
+    paged search, nor filters whose only fault is an attribute that the schema does not know (389-ds: F). Of Active
+    Directory only expensive searches are logged (event 1644), so a share is a share of those.
 
     high: half of all search time and a minute or more, or one that took 30 s. medium: a tenth of it and 10 s or more.
     low: otherwise. At most 10 are told; ldapdiag log lists all.
@@ -60,22 +61,40 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
     costly = [(search, search.worst) for search in searches if search.worst and is_costly(search, search.worst)]
     for search, worst in costly[:MOST]:
         yield _finding(server, traffic, search, worst)
-    rest = total - sum(search.etime for search, _ in costly)
+    yield _of_the_rest(server, [search for search, _ in costly], searches, total)
+
+
+def _of_the_rest(server: DirectoryServer, costly: list[Search], searches: Iterable[Search], total: int) -> Verdict:
+    """Return the verdict on all searches that are not costly, or that nobody can ask about."""
+    subject = f"other searches of {server.host}" if costly else server.host
     more = len(costly) - MOST
     if more > 0:
-        subject = f"other searches of {server.host}"
         how = f"ldapdiag log --top {len(costly)}"
-        yield NotJudged(subject=subject, reason=f"{more} more are costly, and not told one by one", how=how)
-    else:
-        subject = f"other searches of {server.host}" if costly else server.host
-        count = sum(search.count for search in searches) - sum(search.count for search, _ in costly)
-        took = f"{count} searches took {_seconds(rest)} of {_seconds(total)}"
-        yield Clear(subject=subject, reason=f"{took}, and none of them is slow and a hundredth of all search time")
+        return NotJudged(subject=subject, reason=f"{more} more are costly, and not told one by one", how=how)
+    told = set(map(id, costly))
+    rest = [search for search in searches if id(search) not in told]
+    slow = [search for search in rest if search.worst and is_slow(search, search.worst)]
+    if nameless := [search for search in slow if search.nameless]:
+        reason = f"{_took(nameless)}, and their filters are not told: they began before the log, or are too many"
+        how = "the log before this one, or that of a shorter time"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    besides = f", but for searches of one entry: {_took(slow)}" if slow else ""
+    reason = f"{_took(rest)} of {_seconds(total)}, and none of them is slow and a hundredth of all search time{besides}"
+    return Clear(subject=subject, reason=reason)
+
+
+def _took(searches: list[Search]) -> str:
+    return f"{sum(each.count for each in searches)} searches took {_seconds(sum(each.etime for each in searches))}"
 
 
 def is_costly(search: Search, worst: Worst) -> bool:
     """Tell whether to ask about a search, by the numbers of the manual page."""
-    if search.scope == "base" or search.shape == NOBODY_KNOWS or search.share < LEAST_SHARE:
+    return search.scope != "base" and not search.nameless and is_slow(search, worst)
+
+
+def is_slow(search: Search, worst: Worst) -> bool:
+    """Tell whether a search takes time worth asking about, whatever it looks for."""
+    if search.share < LEAST_SHARE:
         return False
     blamed = search.unindexed > 0 and any(is_unindexed(notes) and "F" not in notes.split(",") for notes in search.notes)
     return search.mean >= SLOW or worst.etime >= ONCE or (blamed and search.mean >= CHEAP)
@@ -96,11 +115,12 @@ def attributes_of(shape: str) -> list[str]:
 
 def _finding(server: DirectoryServer, traffic: Traffic, search: Search, worst: Worst) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
+    whose = f"the events 1644 of {server.host}" if _only_expensive(traffic) else server.host
     return Finding(
         subject=f"{search.shape} below {place} at {server.host}",
         severity=severity_of(search, worst),
         confidence=Confidence.CERTAIN,
-        title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {server.host}: "
+        title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{search.count} searches, {_seconds(search.etime)} in all",
         detail="\n".join(_sentences(traffic, search, worst)),
         observed={
@@ -139,8 +159,14 @@ def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
         yield f"{_seconds(search.wait)} of it were spent waiting for a worker: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
         yield "This log's clock has whole seconds, so short times are rough."
+    if _only_expensive(traffic):
+        yield "Only expensive searches are logged there: what all others took is not known."
     for asker in search.askers[:3]:
         yield _asked(asker)
+
+
+def _only_expensive(traffic: Traffic) -> bool:
+    return traffic.workload.family is Family.AD
 
 
 def _asked(asker: Asker) -> str:

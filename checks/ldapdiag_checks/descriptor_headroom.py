@@ -27,7 +27,7 @@ def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict
     The open descriptors of the server's process, and the lowest of the limits that hold: that of the process, the
     server's own setting, what the server publishes, what is built in. Where nobody counted descriptors, connections are
     counted instead (`likely`, and at least that many), each of which may take two. Growth is that of the connections
-    from the first look to the last, else over an access log of an hour or more that begins with a quarter of the
+    from the first look to the last, else over an access log of a day or more that begins with a quarter of the
     connections it ends with, for a server that has just started only fills its clients' pools. 389-ds keeps twice its
     reserved descriptors for itself, so its connections are held against what is left, too. Witnesses are lines of the
     server's log that say that it ran out, and an access log with as many connections at once as there is room for.

@@ -25,6 +25,10 @@ REFUSED = {
 }
 """Result codes (RFC 4511, appendix A) that are the client's affair; 389-ds answers 19 and 53 for locked accounts."""
 
+NOT_SO = {48}
+"""Where nothing else was answered, no password is wrong."""
+NO_WAY_IN = "It binds in a way that is not allowed: anonymously, or as an account that has nothing to bind with."
+
 NAMELESS = "without a DN (anonymous, or SASL)"
 
 GUESSED_ACCOUNTS, GUESSES = 20, 100
@@ -56,7 +60,8 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
 
     ## What it looks at
     BINDs in the access log that ended with a wrong password or an unknown account (result 49, 32, 48) or with a
-    locked one (19, 53), by account and by client. A step of a SASL BIND (14) is no failure.
+    locked one (19, 53), by account and by client. A step of a SASL BIND (14) is no failure; BINDs that failed for other
+    reasons (the server was busy, or wants TLS) are counted, and not judged.
 
     high: one client failed 100 times or more, with 20 accounts or more: somebody guesses, or a front end is broken.
     medium: one account failed 100 times or more, and 10 times an hour. low: one account failed 10 times or more.
@@ -92,9 +97,31 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
         reason = f"{len(findings) - MOST} more fail as often, and are not told one by one"
         yield NotJudged(subject=f"others at {server.host}", reason=reason, how="ldapdiag log --format json")
     else:
-        refused = sum(one.count for one in failed)
-        subject = f"others at {server.host}" if findings else server.host
-        yield Clear(subject=subject, reason=f"{refused} of {binds} BINDs were refused{' in all' * bool(findings)}")
+        yield _of_the_rest(server, traffic, binds, findings=bool(findings))
+
+
+def _of_the_rest(server: DirectoryServer, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
+    """Return the verdict on all accounts that nothing is wrong with."""
+    segment, subject = traffic.segment, f"others at {server.host}" if findings else server.host
+    if segment.failures.full:
+        reason = "more accounts and clients failed to bind than are kept apart"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
+    failed = traffic.workload.failed_binds
+    other = Counter[int]()
+    for one in failed:
+        if one.err not in REFUSED:
+            other[one.err] += one.count
+    refused = sum(one.count for one in failed) - other.total()
+    if 2 * other.total() >= binds:
+        reason = f"{other.total()} of {binds} BINDs failed, and not for a wrong password ({_errors(other)})"
+        how = "an access log of a time when accounts could bind"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
+    besides = f"; {other.total()} failed for other reasons ({_errors(other)})" if other else ""
+    return Clear(subject=subject, reason=f"{refused} of {binds} BINDs were refused{' in all' * findings}{besides}")
+
+
+def _errors(errors: Counter[int]) -> str:
+    return ", ".join(f"err={err}" for err, _ in errors.most_common(3))
 
 
 def is_guessing(client: str, failures: Failures) -> bool:
@@ -147,16 +174,18 @@ def _stale(server: DirectoryServer, traffic: Traffic, dn: str, failures: Failure
     told = where[0] if len(where) == 1 else f"{len(where)} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
     most = ", ".join(f"{client} ({times})" for client, times in failures.clients.most_common(3))
+    stale = failures.errors.keys() != NOT_SO
+    likely = "The same again and again is a job with an old password." if stale else NO_WAY_IN
     return Finding(
         subject=f"{dn} at {server.host}",
         severity=severity,
         confidence=Confidence.CERTAIN,
         title=f"BINDs {who} were refused {failures.errors.total()} times, from {told}",
-        detail=f"{_words(failures)}.\nMost often from {most}.\nThe same again and again is a job with an old password.",
+        detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.host,
         hosts=(server.host,),
-        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.host),),
+        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.host),) if stale else (),
         origins=traffic.origins,
     )
 

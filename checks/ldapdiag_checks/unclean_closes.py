@@ -24,24 +24,24 @@ MOST = 20
 
 @check
 def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
-    """Connections that end without UNBIND, or because the network failed.
+    """Connections that end without UNBIND, or because nothing goes through any more.
 
     ## What it looks at
     The server's word for the end of each connection in the access log, by client. Unclean: the client closed or reset
-    it without UNBIND (389-ds: B1; slapd: connection lost), or the network would not carry bytes any more (389-ds: T2,
-    B4; slapd: writetimeout). An idle timeout is the server's doing, and not unclean. Connections without any
-    operation are told apart: 10 or more, and 9 of 10 of a client's, are a load balancer's probes, or TLS handshakes
-    that fail.
+    it without UNBIND (389-ds: B1; slapd: connection lost), or it would not carry bytes any more (389-ds: T2, B4;
+    slapd: writetimeout), for the client does not read or the network fails. An idle timeout is the server's doing, and
+    not unclean. Connections without any operation are told apart: 10 or more, and 9 of 10 of a client's, are a load
+    balancer's probes, or TLS handshakes that fail.
 
-    medium: 100 or more and half of the client's closes, or 10 or more that the network ended. low: 10 or more and one
-    in ten. info: probes.
+    medium: 100 or more and half of the client's closes, or 10 or more that carried nothing any more. low: 10 or more
+    and one in ten. info: probes.
 
     ## Why it matters
     A client that dies without a word, a firewall that resets, a path that swallows packets: each looks so. So does a
     careless program that exits without unbinding, which is harmless but hides the others.
 
     ## What to do
-    Where the network ended them, look for a client that does not read (stalled-reader), a path with a smaller MTU, a
+    Where nothing went through, look for a client that does not read (stalled-reader), a path with a smaller MTU, a
     firewall that forgets (idle-timeout). Else ask the application's owner whether it closes through its library.
 
     ## When it is harmless
@@ -116,8 +116,8 @@ def _finding(server: DirectoryServer, traffic: Traffic, ends: Ends, severity: Se
 def _title(server: DirectoryServer, ends: Ends, *, probes: bool) -> str:
     if probes:
         return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
-    if network := ends.spoken[Nature.NETWORK]:
-        return f"The network ended {network} of {ends.closes} connections of {ends.client}"
+    if (network := ends.spoken[Nature.NETWORK]) >= SOME:
+        return f"Nothing went through any more on {network} of {ends.closes} connections of {ends.client}"
     return f"{ends.client} ended {ends.unclean} of {ends.closes} connections without UNBIND"
 
 

@@ -15,8 +15,8 @@ MOST_CONNECTIONS = "the most connections it is set to take"
 """A limit's name that is no limit on descriptors; Windows has none."""
 SHORTEST_TREND = 60.0
 """Seconds; looks closer together say nothing of growth."""
-SHORTEST_LOGGED_TREND = 3600.0
-"""Seconds; a log must cover more, for it begins and ends amid the ups and downs of a day."""
+SHORTEST_LOGGED_TREND = 86_400.0
+"""Seconds; a log must cover a day: each morning gains connections that the evening gives back."""
 SETTLED = 0.25
 """Of the connections at the end of a log, so many must have been there at its beginning."""
 
@@ -90,8 +90,8 @@ def count_descriptors(server: DirectoryServer, host: Host, traffic: Traffic | No
         served=served,
         rate_per_hour=rate,
         rate_source=rate_source,
-        witnesses=(*_witnesses(server), *_logged_peak(traffic, served or limit)),
-        recovered=_recovered(server, traffic, served or limit),
+        witnesses=(*_witnesses(server), *_logged_peak(traffic, served, limit)),
+        recovered=_recovered(server, traffic, served, limit),
         origins=server.origins_of(
             server.descriptors, server.limits, server.configuration, server.monitor, *server.logs, *server.access_logs
         ),
@@ -105,7 +105,7 @@ def _used(server: DirectoryServer, traffic: Traffic | None) -> tuple[int | None,
     if server.monitor is not None:
         least.append((server.monitor.current_connections, "at least: the connections in cn=monitor"))
     known = [(count, source) for count, source in least if count is not None]
-    if not known and traffic is not None and traffic.segment.opened:
+    if not known and traffic is not None and traffic.segment.opened and not traffic.segment.lost:
         return traffic.segment.open_at_end, "at least: the connections open where its access log ends"
     return max(known, default=(None, "unknown"))
 
@@ -166,7 +166,7 @@ def logged_growth_per_hour(traffic: Traffic) -> float | None:
     """
     segment = traffic.segment
     settled = segment.lives == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
-    if traffic.seconds < SHORTEST_LOGGED_TREND or not settled:
+    if traffic.seconds < SHORTEST_LOGGED_TREND or not settled or segment.lost:
         return None
     return (segment.open_at_end - segment.open_before) * 3600 / traffic.seconds
 
@@ -192,17 +192,21 @@ def _witnesses(server: DirectoryServer) -> tuple[str, ...]:
     return tuple(f"{meaning} ({count} times)" for meaning, count in told.items())
 
 
-def _logged_peak(traffic: Traffic | None, served: int | None) -> tuple[str, ...]:
-    """Return the testimony of an access log that all connections there can be were open at once."""
-    peak = traffic.segment.peak if traffic else 0
-    if not served or peak < served:
+def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[str, ...]:
+    """Return the testimony of an access log that all connections there can be were open at once.
+
+    A log that lost lines may have lost closes; one that has more than there can be did, or the limit was another.
+    """
+    peak = traffic.segment.peak if traffic and not traffic.segment.lost else 0
+    room = served or limit
+    if not room or not limit or not room <= peak <= limit:
         return ()
-    return (f"{peak} connections at once in its access log, and there is room for {served}",)
+    return (f"{peak} connections at once in its access log, and there is room for {room}",)
 
 
-def _recovered(server: DirectoryServer, traffic: Traffic | None, served: int | None) -> bool:
+def _recovered(server: DirectoryServer, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
     """Tell whether the last word of each log that testifies is that there is room again."""
     last = [log.recovered for log in server.logs if log.witnesses or log.recovered]
-    if traffic is not None and _logged_peak(traffic, served):
-        last.append(traffic.segment.open_at_end < (served or 0))
+    if traffic is not None and _logged_peak(traffic, served, limit):
+        last.append(traffic.segment.open_at_end < (served or limit or 0))
     return all(last) and bool(last or server.logs)

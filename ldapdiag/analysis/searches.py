@@ -84,6 +84,11 @@ class Search:
         return sum(count for notes, count in self.notes.items() if is_unindexed(notes)) - later
 
     @property
+    def nameless(self) -> bool:
+        """Tell whether their requests are not in the log, or they are the rest of too many to be kept apart."""
+        return self.shape == self.base == self.scope
+
+    @property
     def mean(self) -> int:
         """Nanoseconds that one took on average."""
         return self.etime // self.answered if self.answered else 0

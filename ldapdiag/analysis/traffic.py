@@ -54,17 +54,21 @@ class Traffic:
         return sum(count for bits, count in self.segment.waits.items() if bits and 1 << (bits - 1) >= nanoseconds)
 
     def longest_rests(self) -> dict[str, float]:
-        """Return per client address the seconds of the longest rest that was followed by a request."""
+        """Return per client address the seconds of the longest rest that was followed by a request, at least.
+
+        Between two stamps of a clock of whole seconds a second less may have gone by.
+        """
         rests: dict[str, float] = {}
+        rough = self.segment.resolution if self.segment.resolution >= SECOND else 0
         for client in self.workload.clients:
-            address, longest = normalise_address(client.address), client.rests.longest[0]
-            if longest:
+            address, longest = normalise_address(client.address), client.rests.longest[0] - rough
+            if longest > 0:
                 rests[address] = max(rests.get(address, 0.0), longest // MILLISECOND / 1000)
         return rests
 
 
 def add_up(server: DirectoryServer) -> Traffic | Missing:
-    """Add up a server's access logs; of several products in its folders, the codes of neither are told apart."""
+    """Add up a server's access logs; of several products, a code means what it means to all of them."""
     logs = server.access_logs
     if not logs:
         return Missing(

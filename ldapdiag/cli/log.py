@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from functools import reduce
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,9 +124,9 @@ def _read(named: list[str], workers: int | None, period: Period, zone: tzinfo | 
 
 
 def _follow(
-    named: list[str], workers: int | None, zone: tzinfo | None, stop: Event, write: Callable[[ReadLog], None]
+    named: list[str], workers: int | None, zone: tzinfo | None, stop: Event, write: Callable[[ReadLog], bool]
 ) -> None:
-    """Write the report again and again, as the logs grow."""
+    """Write the report again and again, as the logs grow, as long as anybody reads it."""
     from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
     from ldapdiag.sources.access_log import SILENCE, follow  # noqa: PLC0415
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
@@ -134,9 +135,9 @@ def _follow(
         readings = follow(named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY)
         first = next(readings)
     _complain_of_others(first, stop)
-    write(_told(first, Period(), goes_on=True))
-    for reading in readings:
-        write(_told(reading, Period(), goes_on=True))
+    for reading in chain((first,), readings):
+        if not write(_told(reading, Period(), goes_on=True)):
+            return
 
 
 def _complain_of_others(reading: LogReading, stop: Event) -> None:
@@ -189,8 +190,11 @@ def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> Read
     )
 
 
-def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], None]:
-    """Return who writes a report; `again`: another one follows, on a terminal in its place, else behind it."""
+def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], bool]:
+    """Return who writes a report and tells whether it was read to its end.
+
+    `again`: another one follows, on a terminal in its place, else behind it.
+    """
     from ldapdiag.report.log import as_json, as_text  # noqa: PLC0415  import late, with rich
 
     def to(stream: TextIO, read: ReadLog) -> None:
@@ -201,13 +205,17 @@ def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -
             stream.write(CLEAR if stream.isatty() else RULE)
         as_text.print_log(read, stream, top=top, by=by)
 
-    def write(read: ReadLog) -> None:
+    def write(read: ReadLog) -> bool:
         if output is None:
+            read_to = []
             with standard_output() as stream:
                 to(stream, read)
-            return
+                stream.flush()
+                read_to.append("its end")
+            return bool(read_to)  # head, or a pager, may have left before
         text = StringIO()
         to(text, read)
         write_file(output, text.getvalue())
+        return True
 
     return write

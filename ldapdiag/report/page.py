@@ -114,8 +114,16 @@ def packed(parts: Iterable[str], width: int) -> Iterator[str]:
     yield line
 
 
+class _Console(Console):
+    """A console that lets whoever opened the stream hear that its reader has left (head, a pager)."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error on: rich would end the program with exit code 1."""
+        raise BrokenPipeError  # it is called where one is handled
+
+
 def page_for(stream: TextIO) -> Page:
     """Return a page for a stream; colours only to a terminal (rich knows NO_COLOR, too)."""
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console = _Console(file=stream, highlight=False, markup=False, emoji=False)
     console.width = min(console.width, WIDEST) if console.is_terminal else PIPED
     return Page(console)

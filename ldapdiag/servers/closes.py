@@ -34,6 +34,15 @@ UNKNOWN = Close("the server's own words", Nature.UNKNOWN)
 
 
 def close_of(family: Family | None, code: str) -> Close:
-    """Return what the code of a close means in a product's log; a log is text, so it may be anything."""
-    known = CLOSES.get(family, {}) if family else {}
-    return known.get(code) or OURS.get(code) or (UNKNOWN if code else SILENT)
+    """Return what the code of a close means in a product's log; a log is text, so it may be anything.
+
+    `family` None: logs of several products are added up; a code has its meaning if it means the same to all of them.
+    """
+    known = CLOSES.get(family, {}).get(code) if family else _agreed(code)
+    return known or OURS.get(code) or (UNKNOWN if code else SILENT)
+
+
+def _agreed(code: str) -> Close | None:
+    """Return what a code means wherever it is known; no code is no word, whatever it means to slapd."""
+    meanings = {closes[code] for closes in CLOSES.values() if code and code in closes}
+    return meanings.pop() if len(meanings) == 1 else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.access_log import AccessLog, LogStream
@@ -16,6 +17,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import SAMPLE_LENGTH
 from ldapdiag.evidence.log.merge import combine, finish, forget, merge, start
 from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.capture import unreadable
 from ldapdiag.sources.logs.files import LogFile, log_file
@@ -52,7 +54,8 @@ class LogsMet:
         return self._passing(piece, dialect, chunks)
 
     def _passing(self, piece: Piece, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        listener = Listener(dialect, self.period)
+        year_end = piece.taken.end if piece.taken else datetime.now(UTC)
+        listener = Listener(dialect, self.period, Hints(year_end=year_end))
         for chunk in chunks:
             listener.hear(chunk)
             yield chunk

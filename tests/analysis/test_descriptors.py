@@ -103,19 +103,19 @@ class TestTheAccessLog:
         assert found.used_source == "at least: the connections open where its access log ends"
         assert self.count(self.gaining(0.1), established=3).used == 3, "a table is of now"
 
-    @pytest.mark.parametrize(("hours", "rate"), [(2.0, 10.0), (1.0, 20.0), (0.99, None)])
-    def test_growth_over_an_hour_and_more_is_a_rate(self, hours: float, rate: float | None) -> None:
-        found = self.count(self.gaining(hours))
+    @pytest.mark.parametrize(("hours", "rate"), [(48.0, 10.0), (24.0, 20.0), (23.9, None), (1.0, None)])
+    def test_growth_over_a_day_and_more_is_a_rate(self, hours: float, rate: float | None) -> None:
+        found = self.count(self.gaining(hours, before=200, gained=480))
         assert found.rate_per_hour == pytest.approx(rate)
         assert found.rate_source == ("over its access log" if rate else "")
 
     def test_a_server_that_began_in_the_log_has_no_rate(self) -> None:
-        assert self.count(self.gaining(2, before=0)).rate_per_hour is None
-        assert self.count(self.gaining(2, before=6)).rate_per_hour is None
-        assert self.count(self.gaining(2, before=7)).rate_per_hour is not None
-        log = self.gaining(2)
+        assert self.count(self.gaining(30, before=0)).rate_per_hour is None
+        assert self.count(self.gaining(30, before=6)).rate_per_hour is None
+        assert self.count(self.gaining(30, before=7)).rate_per_hour is not None
+        log = self.gaining(30)
         log.number = 0
-        log.opens(when=7300)
+        log.opens(when=30.1 * 3600)
         assert self.count(log).rate_per_hour is None
 
     @pytest.mark.parametrize(("limit", "closed", "recovered"), [(30, 0, False), (30, 1, True), (31, 0, None)])
@@ -129,3 +129,12 @@ class TestTheAccessLog:
         else:
             assert found.witnesses == ("30 connections at once in its access log, and there is room for 30",)
             assert found.recovered is recovered
+
+    def test_a_log_that_lost_lines_may_have_lost_closes(self) -> None:
+        log = self.gaining(30)
+        log.scan.lost(1)
+        found = self.count(log, 30)
+        assert (found.witnesses, found.used, found.rate_per_hour) == ((), None, None)
+
+    def test_more_connections_than_there_can_be_are_no_witness(self) -> None:
+        assert self.count(self.gaining(2), 29).witnesses == ()

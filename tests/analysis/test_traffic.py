@@ -6,7 +6,7 @@ import facts
 from ldapdiag.analysis.traffic import Traffic, add_up, moment
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.family import Family
-from traffic import Log, at
+from traffic import SECOND, Log, at
 
 
 def visited(count: int, *, when: float = 0.0) -> Log:
@@ -58,6 +58,17 @@ def test_waits_are_counted_from_the_bucket_above() -> None:
         log.searches(number, op, wait=wait)
     traffic = log.traffic()
     assert (traffic.waits, traffic.waited_at_least(10**8)) == (5, 2)
+
+
+def test_rests_by_a_clock_of_whole_seconds_may_have_been_a_second_shorter() -> None:
+    log = Log()
+    number = log.opens()
+    log.searches(number, 0, took=0)
+    log.now += 30
+    log.searches(number, 1, took=0)
+    assert log.traffic().longest_rests() == {facts.APP1: 30}
+    log.scan.resolution(SECOND)
+    assert log.traffic().longest_rests() == {facts.APP1: 29}
 
 
 def test_times_are_told_as_the_report_tells_them() -> None:

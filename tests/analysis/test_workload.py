@@ -154,9 +154,9 @@ class TestCloses:
         assert (closes.code, closes.count, closes.clients) == ("B1", 3, {"b": 2, "a": 1})
         assert closes.meaning.nature is Nature.CLIENT_GONE
 
-    def test_of_several_products_have_no_meaning(self):
-        talk = founding_story()
-        assert {one.meaning.nature for one in workload(talk.segment()).closes} == {Nature.UNKNOWN}
+    def test_of_several_products_have_the_meaning_that_all_of_them_give(self):
+        natures = {one.code: one.meaning.nature for one in workload(founding_story().segment()).closes}
+        assert natures == {"U1": Nature.CLEAN, "B1": Nature.CLIENT_GONE}
 
 
 @given(st.lists(st.integers(0, 1 << 40), min_size=1, max_size=99), st.sampled_from([50, 95, 100]))

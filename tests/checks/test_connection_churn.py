@@ -6,6 +6,8 @@ import pytest
 
 import facts
 from incidents import CHURN, LEAK
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.connection_churn import MOST, judge
 from traffic import Log, verdicts_on
@@ -74,6 +76,25 @@ def test_a_log_of_seconds_says_nothing() -> None:
     assert isinstance(verdict, NotJudged)
     assert "covers 5 s only" in verdict.reason
     assert verdict.how == "an access log of at least 60 s"
+
+
+def test_a_log_in_which_no_connection_ends_clears_nobody() -> None:
+    log = Log()
+    for _ in range(200):
+        log.opens()
+        log.now += 1
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason == "no connection ended while the access log was written"
+
+
+def test_more_clients_than_are_kept_apart_clear_nobody() -> None:
+    log = Log(Scan(caps=Caps(clients=1)))
+    for client in ("10.0.0.1", "10.0.0.2"):
+        log.visits(50, client)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason == "the access log has more clients than are kept apart"
 
 
 def test_hostile_and_many_clients_are_told_within_bounds() -> None:

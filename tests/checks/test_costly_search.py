@@ -7,9 +7,12 @@ import pytest
 import facts
 from conftest import CAPTURES
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.kinds import SEARCH
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.costly_search import MOST, attributes_of, judge
-from traffic import DISPLAY_NAME, FOO, UID, Log, verdicts_on
+from traffic import DISPLAY_NAME, FOO, SECOND, UID, Log, at, verdicts_on
 
 LOGS = CAPTURES / "access-logs"
 
@@ -91,6 +94,39 @@ def test_a_hundredth_of_the_time_is_the_least() -> None:
     quick = (10_000, UID, {"took": 0.02})
     assert isinstance(judged(asked(quick, (1, DISPLAY_NAME, {"took": 2.1})))[0], Finding)
     assert isinstance(judged(asked(quick, (1, DISPLAY_NAME, {"took": 2.0})))[0], Clear)
+
+
+def test_slow_searches_of_one_entry_are_not_called_quick() -> None:
+    (clear,) = judged(asked((100, UID, {}), (100, DISPLAY_NAME, {"took": 2.0, "scope": 0})))
+    assert isinstance(clear, Clear)
+    assert clear.reason.endswith("all search time, but for searches of one entry: 100 searches took 200 s")
+
+
+def test_slow_searches_whose_filter_is_not_told_clear_nobody() -> None:
+    log = asked((100, UID, {}))
+    number = log.opens()
+    for op in range(5):
+        log.scan.result(number, op, at(log.now), SEARCH, 0, 2 * SECOND)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason.startswith("5 searches took 10 s, and their filters are not told")
+
+
+def test_filters_that_are_too_many_are_no_search_of_their_own() -> None:
+    log = Log(Scan(caps=Caps(shapes=1)))
+    number = log.opens()
+    for op in range(5):
+        log.searches(number, op, b"(a%d=x)" % op, took=0.001 if op == 0 else 2.0)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason.startswith("4 searches took 8.0 s")
+
+
+def test_active_directory_logs_only_expensive_ones() -> None:
+    log = asked((5, DISPLAY_NAME, {"took": 2.0}))
+    found = next(iter(judge(facts.server(), log.traffic(Family.AD))))
+    assert "100% of the search time of the events 1644 of ldap" in found.title
+    assert "what all others took is not known" in found.detail
 
 
 def test_what_waited_for_a_worker_says_so() -> None:

@@ -10,6 +10,8 @@ import pytest
 import facts
 from incidents import diagnosed
 from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.failed_binds import MOST, judge
 from traffic import FOO, Log, verdicts_on
@@ -86,13 +88,42 @@ def test_what_a_guesser_tried_is_not_told_of_each_account_again() -> None:
     assert subjects == ["10.77.2.2 -> ldap", f"{FOO.decode()} at ldap", "others at ldap"]
 
 
-@pytest.mark.parametrize("err", [0, 14, 51, 80])
-def test_steps_and_troubles_of_the_server_are_no_wrong_passwords(err) -> None:
+@pytest.mark.parametrize("err", [0, 14])
+def test_steps_are_no_failures(err) -> None:
     log = Log()
     log.refuses(200, err=err)
     (verdict,) = judged(log)
     assert isinstance(verdict, Clear)
     assert verdict.reason == "0 of 200 BINDs were refused"
+
+
+@pytest.mark.parametrize("err", [13, 51, 80])
+def test_troubles_of_the_server_are_no_wrong_passwords_and_not_passed_over(err) -> None:
+    log = Log()
+    log.refuses(200, err=err)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason == f"200 of 200 BINDs failed, and not for a wrong password (err={err})"
+    log.refuses(201, err=0)
+    (verdict,) = judged(log)
+    assert isinstance(verdict, Clear)
+    assert verdict.reason == f"0 of 401 BINDs were refused; 200 failed for other reasons (err={err})"
+
+
+def test_more_failures_than_are_kept_apart_clear_nobody() -> None:
+    log = Log(Scan(caps=Caps(failures=5)))
+    for number in range(6):
+        log.refuses(1, client=f"10.0.0.{number}")
+    (verdict,) = judged(log)
+    assert isinstance(verdict, NotJudged)
+
+
+def test_who_may_not_bind_so_has_no_old_password() -> None:
+    log = Log()
+    log.refuses(12, b"", err=48)
+    found = judged(log)[0]
+    assert (found.severity, found.remedies) == (Severity.LOW, ())
+    assert found.detail.endswith("anonymously, or as an account that has nothing to bind with.")
 
 
 def test_spellings_of_one_account_are_one() -> None:

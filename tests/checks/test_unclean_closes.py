@@ -67,9 +67,14 @@ def test_severity_by_number(kinds, severity) -> None:
 
 def test_what_the_network_ended_says_where_to_look() -> None:
     (found,) = judged(closes((b"T2", 12)))
-    assert found.title == "The network ended 12 of 12 connections of 10.77.2.2"
+    assert found.title == "Nothing went through any more on 12 of 12 connections of 10.77.2.2"
     for word in ("does not read", "MTU", "firewall"):
         assert word in found.detail
+
+
+def test_one_stuck_connection_does_not_hide_those_without_a_goodbye() -> None:
+    (found,) = judged(closes((b"B1", 150), (b"T2", 1), (b"U1", 49)))
+    assert found.title == "10.77.2.2 ended 151 of 200 connections without UNBIND"
 
 
 @pytest.mark.parametrize(("probes", "others", "told"), [(10, 1, True), (9, 0, False), (10, 2, False)])

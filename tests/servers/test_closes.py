@@ -25,7 +25,10 @@ from ldapdiag.servers.nature import Nature
         (Family.OPENDJ, "Client Disconnect", Nature.UNKNOWN),
         (Family.PING, "Client Disconnect", Nature.CLIENT_GONE),
         (Family.AD, "", Nature.UNKNOWN),
-        (None, "U1", Nature.UNKNOWN),
+        (None, "U1", Nature.CLEAN),
+        (None, "A1", Nature.UNKNOWN),
+        (None, "Client Disconnect", Nature.UNKNOWN),
+        (None, "", Nature.UNKNOWN),
     ],
 )
 def test_one_word_may_mean_different_things_in_different_products(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import tarfile
+from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -15,6 +16,7 @@ from command import diagnose
 from conftest import CAPTURES
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_text.access import dialect_of
 from ldapdiag.evidence.sniff import head_of
@@ -135,10 +137,17 @@ def test_a_line_too_long_to_be_read_is_one_misread_line(monkeypatch: pytest.Monk
     assert (log.segment.opened, log.segment.misread, log.segment.lines) == (2, 1, len(lines) + 1)
 
 
-def heard(data: bytes, chunk: int) -> AccessLog:
+def test_stamps_without_a_year_are_of_when_it_was_captured() -> None:
+    line = b"Nov 20 08:54:04 ldap slapd[1]: conn=1000 fd=16 ACCEPT from IP=10.0.0.1:40000 (IP=0.0.0.0:389)\n"
+    captured = datetime(2019, 11, 21, tzinfo=UTC)
+    segment = heard(line, 100, Span(start=captured, end=captured)).segment
+    assert segment.first_time == int(datetime(2019, 11, 20, 8, 54, 4, tzinfo=UTC).timestamp()) * 10**9
+
+
+def heard(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
     """Return what a log says that comes in chunks of this size."""
     met = LogsMet()
-    piece = Piece(path="-", folder="-", told="-", open=lambda: pytest.fail("it can be read only once"))
+    piece = Piece(path="-", folder="-", told="-", open=lambda: pytest.fail("it can be read only once"), taken=taken)
     dialect = dialect_of(head_of("-", data[:65536], whole=True))
     assert dialect is not None
     chunks = [data[start : start + chunk] for start in range(0, len(data), chunk)]

@@ -105,7 +105,7 @@ def _notes(search: Search) -> str:
 
 def _where(search: Search) -> str:
     """Return scope and base; a search whose request is not in the log, or that stands for many, has none."""
-    if search.scope == search.base == search.shape:
+    if search.nameless:
         return "their requests are not in the log" if search.shape == NOBODY_KNOWS else "filters not told apart"
     return f"{search.scope} {search.base or 'root'}"
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import merge
-from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.sources.logs.files import LogFile
 from ldapdiag.sources.logs.parts import CARRIED_BYTES, KEPT_OF_RECORD, LONGEST_RECORD
 from ldapdiag.sources.logs.places import Place
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.tally import Hints
     from ldapdiag.sources.capture import Piece
     from ldapdiag.sources.logs.border import Period
 
@@ -38,9 +38,10 @@ class Heard:
 class Listener:
     """Adds up a log of which one chunk after the other comes by."""
 
-    def __init__(self, dialect: Dialect, period: Period | None) -> None:
+    def __init__(self, dialect: Dialect, period: Period | None, hints: Hints) -> None:
         self._dialect = dialect
         self._period = period
+        self._hints = hints
         self._decoder: codecs.IncrementalDecoder | None = None
         self._begun = False
         self._head = b""
@@ -70,14 +71,13 @@ class Listener:
     def end(self, piece: Piece) -> Heard | None:
         """Return what it all added up to; None where it held no record."""
         self._scan(bytes(self._rest))
-        told = sample(self._dialect, self._head, Hints())
+        told = sample(self._dialect, self._head, self._hints)
         if told is None:
             return None
         last = [one.last_time for one in (self._before, self._within) if one and one.last_time is not None]
         place = Place(path=piece.path, folder=piece.folder, told=piece.told, source=_nothing, again=False)
-        file = LogFile(
-            place=place, dialect=self._dialect, hints=Hints(), head=told, last_time=max(last, default=told.last_time)
-        )
+        last_time = max(last, default=told.last_time)
+        file = LogFile(place=place, dialect=self._dialect, hints=self._hints, head=told, last_time=last_time)
         return Heard(file, self._before, self._within)
 
     def _scan_whole(self) -> None:
@@ -96,7 +96,7 @@ class Listener:
         self._head = self._head or data[: self._dialect.cut(data, 1 << 16) or len(data)]
         before, within = b"", data
         if self._period is not None:
-            before, within, _ = self._period.divide(self._dialect, data, Hints())
+            before, within, _ = self._period.divide(self._dialect, data, self._hints)
         if before:
             self._before = self._added(self._before, before)
         if within:
@@ -104,7 +104,7 @@ class Listener:
 
     def _added(self, total: Segment | None, data: bytes) -> Segment:
         data = data if data.endswith(b"\n") else data + b"\n"
-        segment = scan_chunk(self._dialect, data)
+        segment = scan_chunk(self._dialect, data, self._hints)
         return segment if total is None else merge(total, segment)
 
 

@@ -64,6 +64,7 @@ class Place:
     """Of the file, or of an archive's member: compressed, where it is; None for a pipe."""
     compressed: bool = False
     changed: datetime | None = None
+    """No line of it is later; of a pipe: now."""
     again: bool = True
     """False for a pipe, which is read only once (its beginning can be looked at before)."""
     head: bytes = field(default=b"", repr=False)
@@ -102,7 +103,7 @@ def _in_piece(piece: Piece) -> Iterator[Place | NotALog]:
     place = Place(path=piece.path, folder=piece.folder, told=piece.told, source=piece.open)
     try:
         if piece.location is None:
-            place = replace(place, source=Remembered(piece.open()), again=False)
+            place = replace(place, source=Remembered(piece.open()), again=False, changed=datetime.now(UTC))
         else:
             status = Path(piece.location).stat()
             changed = datetime.fromtimestamp(status.st_mtime, UTC)

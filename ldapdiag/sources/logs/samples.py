@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tally import Hints
+from ldapdiag.evidence.log.tally import NEVER, Hints
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
@@ -94,7 +94,7 @@ class Sampler:
         self._most_marks = most_marks
         self.lines = 0
         self._first: int | None = None
-        self._last = 0
+        self._last = -NEVER
         self._alone: tuple[int, int] | None = None
         """The operation whose request is all that has been seen so far."""
         self._openings: dict[Mark, int] = {}

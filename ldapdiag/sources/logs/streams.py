@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.tally import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 DISORDER = 2 * SECOND
 """By so much a server's threads write lines out of order."""
 
-FOREVER = 1 << 63
+FOREVER = NEVER
 
 ALIKE = 10 * SECOND
 """Spans that differ by less cover the same: a clock of seconds against one of nanoseconds, a last line more."""
