@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.evidence.log.merge import finish, merge
+from ldapdiag.evidence.log import ds389_text
+from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.stamps import SECOND
 
@@ -33,6 +35,50 @@ def test_a_number_opened_again_is_a_restart_that_ends_what_was_open() -> None:
     segment = finish(opened(*range(1, 14), 1, 2).finish())
 
     assert told(segment) == (2, 13, 2, 13)
+
+
+def write(scan: Scan, what: str, number: int, at: int) -> Scan:
+    """Have a scan see one thing that happened to a connection."""
+    match what:
+        case "open":
+            scan.opened(number, at, b"10.0.0.1")
+        case "close":
+            scan.closed(number, at, b"connection lost")
+        case "bind":
+            scan.bind(number, 0, at, b"")
+            scan.result(number, 0, at, 0, 0, 1000)
+        case "unbind":
+            scan.unbound(number, 1, at)
+    return scan
+
+
+PROBE_WRITTEN_BACKWARDS = [("close", 1001), ("open", 1001)]
+ALL_BEFORE_ITS_OPENING = [("open", 1002), ("bind", 1001), ("unbind", 1001), ("close", 1001), ("open", 1001)]
+ONE_THREAD_OF_MANY_IS_LATE = [*(("open", number) for number in range(1002, 1040)), ("open", 1001)]
+ANOTHER_LATE_ONE_BETWEEN = [
+    *[("open", 1003), ("bind", 1002), ("open", 1001), ("open", 1002), ("unbind", 1002), ("close", 1002)],
+    *[("close", 1001), ("open", 1004)],
+]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [PROBE_WRITTEN_BACKWARDS, ALL_BEFORE_ITS_OPENING, ONE_THREAD_OF_MANY_IS_LATE, ANOTHER_LATE_ONE_BETWEEN],
+)
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]], *, cut: bool) -> None:
+    """As slapd 2.5 with 8 to 32 threads wrote it."""
+    whole, pieces = Scan(), []
+    for place, (what, number) in enumerate([("open", 1000), *lines]):
+        at = T + place * 10_000  # 10 us apart
+        write(whole, what, number, at)
+        pieces.append(write(Scan(), what, number, at).finish())
+    segment = finish(reduce(merge, pieces, start()) if cut else whole.finish())
+    said = [what for what, _ in lines]
+    opened = 1 + said.count("open")
+
+    assert (segment.lives, segment.ended_by_restart, segment.open_before) == (1, 0, 0)
+    assert (segment.opened, segment.open_at_end) == (opened, opened - said.count("close"))
 
 
 @pytest.mark.parametrize("numbers", [(5, 4, 6), (10, 12, 11), (1, 2, 3, 6, 5, 4)])
@@ -105,3 +151,42 @@ def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
         b"192.0.2.7": 1,
         b"10.9.9.9": 0,
     }
+
+
+@pytest.mark.parametrize("cut", range(1, 5))
+def test_what_389_ds_writes_after_the_close_is_nobodys_wherever_the_log_is_cut(cut: int) -> None:
+    """An abandoned search is written by a worker that was late: [...] conn=14 op=3 fd=75 Disconnect, then op=1 SRCH."""
+
+    def lines(which: slice) -> Segment:
+        scan = Scan()
+        for call, *what in [
+            (scan.opened, 14, T, b"10.0.0.1"),
+            (scan.bind, 14, 0, T + 1, b"uid=app,dc=x"),
+            (scan.result, 14, 0, T + 2, 0, 0, 1),
+            (scan.closed, 14, T + 3, b"U1"),
+            (scan.search, 14, 1, T + 4, b"dc=x", 2, b"(a=b)"),
+            (scan.result, 14, 1, T + 5, 2, 0, 1),
+        ][which]:
+            call(*what)  # type: ignore[operator]  # each call with its own fields
+        return scan.finish()
+
+    whole, pieces = finish(lines(slice(None))), finish(merge(lines(slice(cut)), lines(slice(cut, None))))
+
+    assert pieces.operations == whole.operations
+    assert pieces.attribution == whole.attribution == {(b"(a=?)", b"?", b"?"): [1, 1, 0]}
+    assert [row.operations for row in pieces.clients.values()] == [row.operations for row in whole.clients.values()]
+
+
+@pytest.mark.parametrize("day", [b"20/Nov/1969", b"01/Jan/0001", b"20/Nov/2026", b"31/Dec/9999"])
+def test_a_clock_may_be_wrong_by_any_year(day: bytes) -> None:
+    log = b"".join(
+        b'[%b:10:00:0%d +0000] conn=1 op=%d SRCH base="" scope=0 filter="(a=b)" attrs=ALL\n' % (day, n, n)
+        for n in (3, 5)
+    )
+    scan = Scan()
+    ds389_text.scan(log, scan)
+    segment = finish(scan.finish())
+
+    assert segment.first_time is not None
+    assert segment.last_time is not None
+    assert segment.last_time - segment.first_time == 2 * SECOND

@@ -133,6 +133,12 @@ class Connection:
         return self.closed is not None and time - self.closed > CLOSED_FOR_GOOD
 
     @property
-    def complete(self) -> bool:
-        """Nothing of it can still come."""
+    def done(self) -> bool:
+        """Nothing of it is waited for."""
         return self.closed is not None and self.opened is not None and not self.pending and not self.held
+
+    @property
+    def complete(self) -> bool:
+        """Nothing of it can still come, nor be in an earlier piece: slapd may write an opening after a request."""
+        begun = self.operations == 0 if self.asked is None else self.asked.op == 0
+        return begun and self.done

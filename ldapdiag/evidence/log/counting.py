@@ -52,7 +52,7 @@ def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this 
     if wait is not None:
         row.wait += wait
     if err:
-        row.errors[err] = row.errors.get(err, 0) + 1
+        row.failed(err)
     if notes:
         row.noted[notes] = row.noted.get(notes, 0) + 1
     if etime >= row.worst[0]:
@@ -152,3 +152,8 @@ def count_for_nobody(segment: Segment, connection: Connection) -> None:
     for (dn, err), count in connection.failures.items():
         key = segment.failures.place((dn, client, err))
         segment.failures[key] = segment.failures.get(key, 0) + count
+
+
+def nobodys(connection: Connection) -> dict[int, Pending]:
+    """Return the requests of a connection that wait, as those of nobody."""
+    return {op: (*pending[:4], UNKNOWN) for op, pending in connection.pending.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import ANONYMOUS, Asked, Tail
-from ldapdiag.evidence.log.counting import answer_held, fail, owe, rests_of
+from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, fail, owe, rests_of
 from ldapdiag.evidence.log.kinds import ABANDON, BIND
 from ldapdiag.evidence.log.stamps import SECOND
 
@@ -81,16 +81,17 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
     if right.client is not None:
         _meet(segment, left, right)
     seam = _Seam(segment, number, left, right)
+    if left.closed is not None:  # what is asked after the close is nobody's
+        count_for_nobody(segment, right)
+        return
     _settle(segment, left, right, seam)
-    if left.closed is None:
-        left.account = seam.who(right.account)
-        left.named = left.named if right.named is None else right.named
-        _rests(number, left, right, seam)
-        _pages(left, right)
+    left.account = seam.who(right.account)
+    left.named = left.named if right.named is None else right.named
+    _rests(number, left, right, seam)
+    _pages(left, right)
     for op, pending in right.pending.items():
         left.pending[op] = (*pending[:4], seam.who(pending[4]))
-    if left.closed is None:
-        _close(left, right, seam)
+    _close(left, right, seam)
     left.operations += right.operations
     left.requests += right.requests
     left.first = min(left.first, right.first)

@@ -12,6 +12,3 @@ NAMES = ("bind", "unbind", "search", "modify", "add", "delete", "modrdn", "compa
 
 OF_TAG = {97: BIND, 101: SEARCH, 103: MODIFY, 105: ADD, 107: DELETE, 109: MODRDN, 111: COMPARE, 120: EXTENDED}
 """Kinds by the tag of their response, as 389-ds and slapd log it (the BER tag of the protocolOp)."""
-
-UNANSWERED = frozenset({UNBIND, ABANDON})
-"""Requests that have no response (RFC 4511, 4.3 and 4.11)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.counting import count_for_nobody, end, unrequested
+from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, nobodys, unrequested
 from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.kinds import UNKNOWN
 from ldapdiag.evidence.log.runs import Run
@@ -111,7 +111,8 @@ def _add(left: Segment, right: Segment) -> None:
     left.cut_short |= right.cut_short
     left.operations = [mine + theirs for mine, theirs in zip(left.operations, right.operations, strict=True)]
     left.forgotten = [mine + theirs for mine, theirs in zip(left.forgotten, right.forgotten, strict=True)]
-    add(left.results, right.results)
+    for err, count in right.results.items():
+        left.results[left.result_code(err)] += count
     add(left.waits, right.waits)
     _add_tables(left, right)
 
@@ -145,7 +146,7 @@ def _add_table(mine: Table[Key, int], theirs: Table[Key, int]) -> None:
 
 def _repoint(segment: Segment, run: Run) -> None:
     """Let the connections of a run count in the rows of the Segment they have come to."""
-    for connection in run.connections.values():
+    for connection in (*run.connections.values(), *run.gone.values()):
         if connection.row is not None and connection.client is not None:
             connection.row = segment.client(connection.client)
         for op, pending in connection.pending.items():
@@ -166,7 +167,7 @@ def _join_runs(segment: Segment, life: Run, run: Run) -> None:
     for number, right in run.connections.items():
         left = life.connections.get(number)
         if right.opened is None and life.is_gone(number):
-            _pass_over(segment, number, right)
+            _pass_over(segment, life, number, right)
             continue
         if left is not None and left.opened is not None and right.opened is not None:
             _supersede(segment, number, left)
@@ -177,13 +178,18 @@ def _join_runs(segment: Segment, life: Run, run: Run) -> None:
         else:
             connection = left
             life.initial -= segment.anchored and left.opened is None and right.opened is not None
+            was_closed = left.closed is not None
             join(segment, number, left, right)
+            if was_closed and right.pending:
+                life.after_close(number, right.first).pending.update(nobodys(right))
         life.connections[number] = connection
         if segment.anchored:
-            _decide(segment, number, connection)
-        if connection.complete:
+            _decide(segment, life, number, connection)
+        if connection.done if segment.anchored else connection.complete:
             end(segment, number, connection)
             del life.connections[number]
+    for number, connection in run.gone.items():
+        life.after_close(number, connection.first).pending.update(connection.pending)
     life.count_on(run)
 
 
@@ -195,17 +201,24 @@ def _supersede(segment: Segment, number: int, connection: Connection) -> None:
     end(segment, number, connection)
 
 
-def _pass_over(segment: Segment, number: int, connection: Connection) -> None:
+def _pass_over(segment: Segment, life: Run, number: int, connection: Connection) -> None:
     """Count for nobody what was written of a connection after its close."""
-    _decide(segment, number, connection)
+    _decide(segment, life, number, connection)
     count_for_nobody(segment, connection)
+    if connection.pending:
+        life.after_close(number, connection.first).pending.update(nobodys(connection))
 
 
-def _decide(segment: Segment, number: int, connection: Connection) -> None:
+def _decide(segment: Segment, life: Run, number: int, connection: Connection) -> None:
     """Count results without request of a connection before which there is nothing."""
     held, connection.held = connection.held, []
     for answer in held:
-        unrequested(segment, number, answer)
+        gone = life.gone.get(number)
+        pending = gone.pending.pop(answer.op, None) if gone else None
+        if gone is None or pending is None:
+            unrequested(segment, number, answer)
+        else:
+            answer_held(segment, number, gone, pending, answer)
 
 
 def _end_life(segment: Segment, *, at_end: bool) -> None:
@@ -221,6 +234,18 @@ def _end_life(segment: Segment, *, at_end: bool) -> None:
     segment.open_before += life.initial
 
 
+def _let_go_of_requests(segment: Segment, life: Run) -> None:
+    """Let go of the oldest requests of those connections that have the most, when too many wait for a result."""
+    waiting = sum(len(connection.pending) for connection in life.connections.values())
+    if waiting <= segment.caps.pending:
+        return
+    segment.cut_short.add("pending")
+    each = max(1, segment.caps.pending // (2 * len(life.connections)))
+    for connection in life.connections.values():
+        for op in list(connection.pending)[:-each]:
+            segment.forgotten[connection.pending.pop(op)[1]] += 1
+
+
 def _let_go(segment: Segment) -> None:
     """Let go of closed connections whose results do not come, and of the quietest when there are too many."""
     life = segment.runs[-1]
@@ -232,6 +257,7 @@ def _let_go(segment: Segment) -> None:
     ]
     for number in over:
         end(segment, number, life.connections.pop(number))
+    _let_go_of_requests(segment, life)
     if len(life.connections) <= segment.caps.connections:
         return
     segment.cut_short.add("connections")

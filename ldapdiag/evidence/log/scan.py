@@ -7,19 +7,18 @@ from __future__ import annotations
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Answer, Asked, Connection, Tail
+from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection, Tail
 from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, end, rests_of, unrequested
 from ldapdiag.evidence.log.joining import introduce
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
 from ldapdiag.evidence.log.runs import LATE, Run, is_late
-from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tables import CAPS, Caps, ShapeRow
+from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, ShapeRow, shortened
 from ldapdiag.evidence.log.tally import NEVER, Hints, Tally
 
 MOST_BASES = 20_000
 """Shapes and bases whose row is remembered."""
-MOST_GONE = 1_000
 
 
 class Scan(Tally):
@@ -29,8 +28,6 @@ class Scan(Tally):
         super().__init__(hints, caps)
         self.run = self.segment.runs[0]
         self.connections = self.run.connections
-        self._gone: dict[int, Connection] = {}
-        """By the number of a closed connection: requests that were written after the close, which are nobody's."""
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
     def finish(self) -> Segment:
@@ -44,19 +41,24 @@ class Scan(Tally):
     def opened(self, number: int, time: int, client: bytes, server: bytes = b"") -> None:
         """Count an accepted connection; `client` without its port."""
         self.at(time)
-        client = address(client)
+        client = address(client[:SAMPLE_BYTES])
         segment = self.segment
         segment.opened += 1
         if server:
-            server = segment.servers.place(server)
+            server = segment.servers.place(server[:SAMPLE_BYTES])
             segment.servers[server] = segment.servers.get(server, 0) + 1
         there = self.connections.get(number)
-        if there is not None and is_late(there, time):
+        late = number <= self.run.last and self.run.holds(number, time)
+        if there is not None and is_late(there, time, from_its_beginning=late):
             self.run.opened(number, time)
             introduce(segment, there, time, client)
             segment.client(client).opened += 1
+            if there.complete:
+                end(segment, number, there)
+                del self.connections[number]
             return
-        if self.run.last >= number or (self.run.first is None and self.connections):
+        ascends = number > self.run.last and (self.run.first is not None or not self.connections)
+        if not ascends and (there is not None or not late):
             self._next_run(certain=False)
         self.run.opened(number, time)
         connection = self.connections[number] = Connection(time, time, client)
@@ -66,8 +68,10 @@ class Scan(Tally):
     def client_is(self, number: int, time: int, client: bytes) -> None:
         """Take the client that a PROXY header names for the one of the connection."""
         self.at(time)
-        client = address(client)
-        connection = self._connection(number, time)
+        client = address(client[:SAMPLE_BYTES])
+        connection = self._unless_gone(number, time)
+        if connection is None or connection.closed is not None:
+            return
         if connection.row is not None:
             connection.row.opened -= 1
         connection.client = client
@@ -78,7 +82,7 @@ class Scan(Tally):
         """Count a closed connection, and the server's word for why."""
         self.at(time)
         segment = self.segment
-        code = segment.closed.place(code)
+        code = segment.closed.place(code[:SAMPLE_BYTES])
         segment.closed[code] = segment.closed.get(code, 0) + 1
         self.run.delta -= 1
         connection = self._unless_gone(number, time)
@@ -103,10 +107,13 @@ class Scan(Tally):
         """Count a BIND request."""
         connection = self._asks(number, op, time)
         self.segment.operations[BIND] += 1
-        connection.pending[op] = (time, BIND, None, dn, connection.account)
+        connection.pending[op] = (time, BIND, None, shortened(dn), connection.account)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
+        if len(filter) > LONGEST or len(base) > LONGEST:
+            self._long_search(number, op, time, base, scope, filter)
+            return
         connection = self._asks(number, op, time)
         self.segment.operations[SEARCH] += 1
         key = (shape(filter), base, scope)
@@ -115,6 +122,14 @@ class Scan(Tally):
             row = self._row(*key)
         row.searches += 1
         connection.pending[op] = (time, SEARCH, row, filter, connection.account)
+
+    def _long_search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  as in search
+        """Count a search whose filter or base is longer than what is kept of it."""
+        connection = self._asks(number, op, time)
+        self.segment.operations[SEARCH] += 1
+        row = self.segment.shape((shape(filter), base_class(base, scope), scope))
+        row.searches += 1
+        connection.pending[op] = (time, SEARCH, row, shortened(filter), connection.account)
 
     def unbound(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND; it ends no rest, for the connection would not have been missed."""
@@ -128,10 +143,14 @@ class Scan(Tally):
         """Count an ABANDON; the operation it found has no result."""
         connection = self._asks(number, op, time)
         self.segment.operations[ABANDON] += 1
-        if target is not None and connection.pending.pop(target, None) is None and connection.opened is None:
-            connection.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None))
+        there = self.connections.get(number, connection)
+        if target is not None and there.pending.pop(target, None) is None and there.opened is None:
+            there.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None))
         if not connection.pending:
             connection.rested = time
+        if there.complete and self.connections.get(number) is there:
+            end(self.segment, number, there)
+            del self.connections[number]
 
     def internal(self) -> None:
         """Count an operation of the server itself."""
@@ -164,32 +183,34 @@ class Scan(Tally):
         if time < self.first:
             self.first = time
         segment = self.segment
+        if err not in segment.results:
+            err = segment.result_code(err)
         segment.results[err] += 1
         if wait is not None:
             self._waited(wait, time)
-        if notes and kind == SEARCH:
-            notes = self._noted(notes)
         connection = self.connections.get(number) or self._unless_gone(number, time)
+        if notes and kind == SEARCH:
+            notes = self._noted(connection, notes, page, pages_end)
         if connection is None or connection.closed is not None:
             self._late(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
             return
-        if page is not None:
-            _page(connection, page, pages_end)
         pending = connection.pending.pop(op, None)
         if pending is None:
             self._unrequested(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
         else:
             answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes)
             if kind == BIND:
-                _bound(connection, op, err, pending[3] if account is None else account)
+                _bound(connection, op, err, pending[3] if account is None else shortened(account))
         if not connection.pending:
             connection.rested = time
 
     def bound(self, number: int, time: int, account: bytes) -> None:
         """Take this account for the connection's: AUTOBIND, a client certificate, slapd's second line of a BIND."""
         self.at(time)
-        connection = self._connection(number, time)
-        connection.account = account
+        connection = self._unless_gone(number, time)
+        if connection is None or connection.closed is not None:
+            return
+        connection.account = account = shortened(account)
         if connection.opened is None or any(pending[1] == BIND for pending in connection.pending.values()):
             connection.named = account
 
@@ -212,10 +233,10 @@ class Scan(Tally):
         segment.results[0] += 1
         row = self._row(shape(filter), base, scope)
         row.searches += 1
-        connection = Connection(time, time, address(client))
+        connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
         if notes:
-            notes = self._noted(notes)
-        pending = (time, SEARCH, row, filter, account)
+            notes = self._noted(None, notes, None, ends=False)
+        pending = (time, SEARCH, row, shortened(filter), shortened(account))
         answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes)
 
     def noticed(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
@@ -250,23 +271,15 @@ class Scan(Tally):
         there = self.connections.get(number)
         return self._connection(number, time) if there is None and number not in self.run.numbers else there
 
-    def _afterwards(self, number: int, time: int) -> Connection:
-        """Return nobody's connection, for a request that was written after its connection's close."""
-        if len(self._gone) >= MOST_GONE:
-            self._gone.clear()
-        connection = self._gone.get(number)
-        if connection is None:
-            connection = self._gone[number] = Connection(time, time, UNKNOWN)
-            connection.closed, connection.account = time, UNKNOWN
-        return connection
-
     def _asks(self, number: int, op: int, time: int) -> Connection:
         """Return the connection of a request, with the rest counted that the request ends."""
         if time > self.last:
             self.last = time
         if time < self.first:
             self.first = time
-        connection = self.connections.get(number) or self._unless_gone(number, time) or self._afterwards(number, time)
+        connection = self.connections.get(number) or self._unless_gone(number, time)
+        if connection is None or connection.closed is not None:
+            connection = self.run.after_close(number, time)
         connection.operations += 1
         last = connection.last_op
         if op == last + 1 and connection.closed is None:
@@ -302,7 +315,9 @@ class Scan(Tally):
 
     def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
         """Count a result that comes after the close of its connection."""
-        connection = connection or self._gone.get(number)
+        gone = self.run.gone.get(number)
+        if gone is not None and held.op in gone.pending:
+            connection = gone
         if connection is None:
             unrequested(self.segment, number, held)
             return
@@ -311,7 +326,7 @@ class Scan(Tally):
             self._unrequested(number, connection, held)
         else:
             answer_held(self.segment, number, connection, pending, held)
-        if connection.complete and number in self.connections:
+        if connection.complete and self.connections.get(number) is connection:
             end(self.segment, number, connection)
             del self.connections[number]
 
@@ -322,7 +337,19 @@ class Scan(Tally):
         else:
             unrequested(self.segment, number, held)
         if held.kind == BIND and connection.closed is None:
-            _bound(connection, held.op, held.err, held.account)
+            _bound(connection, held.op, held.err, None if held.account is None else shortened(held.account))
+
+    def _page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
+        """Tell the first page of a paged search from the later ones, which are no searches of their own."""
+        goes_on = connection.pages.get(page)
+        if goes_on:
+            connection.continued += 1
+        elif goes_on is None and len(connection.pages) >= self.segment.caps.pages:
+            self.segment.cut_short.add("pages")
+            return
+        elif goes_on is None and connection.opened is None:
+            connection.pages_left.add(page)
+        connection.pages[page] = not ends
 
     def _waited(self, nanoseconds: int, time: int) -> None:
         """Count how long an operation waited for a worker."""
@@ -332,21 +359,13 @@ class Scan(Tally):
         if nanoseconds >= segment.longest_wait[0]:
             segment.longest_wait = max(segment.longest_wait, (nanoseconds, -time))
 
-    def _noted(self, notes: bytes) -> bytes:
-        """Count the notes of a search, and return what they are counted as."""
+    def _noted(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
+        """Count the notes of a search, and return what they are counted as; a paged search has one, too."""
         notes = self.segment.noted.place(notes)
         self.segment.noted[notes] = self.segment.noted.get(notes, 0) + 1
+        if page is not None and connection is not None and connection.closed is None:
+            self._page(connection, page, ends)
         return notes
-
-
-def _page(connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
-    """Tell the first page of a paged search from the later ones, which are no searches of their own."""
-    goes_on = connection.pages.get(page)
-    if goes_on:
-        connection.continued += 1
-    elif goes_on is None and connection.opened is None:
-        connection.pages_left.add(page)
-    connection.pages[page] = not ends
 
 
 def _bound(connection: Connection, op: int, err: int, dn: bytes | None) -> None:

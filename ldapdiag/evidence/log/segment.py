@@ -15,7 +15,7 @@ from typing import Any
 
 from ldapdiag.evidence.log.kinds import NAMES
 from ldapdiag.evidence.log.runs import Run
-from ldapdiag.evidence.log.tables import CAPS, OTHER, Caps, ClientRow, ShapeKey, ShapeRow, Table
+from ldapdiag.evidence.log.tables import CAPS, OTHER, OTHER_RESULT, Caps, ClientRow, ShapeKey, ShapeRow, Table
 
 SAMPLES = 5
 SAMPLE_BYTES = 200
@@ -153,6 +153,13 @@ class Segment:
         for place, count in enumerate(counts):
             cell[place] += count
 
+    def result_code(self, err: int) -> int:
+        """Return the code under which results of this one are counted."""
+        if err in self.results or len(self.results) < self.caps.results:
+            return err
+        self.cut_short.add("results")
+        return OTHER_RESULT
+
     @property
     def caps_hit(self) -> list[str]:
         """The names of what did not fit."""
@@ -163,6 +170,8 @@ class Segment:
             "attribution": self.attribution,
             "failures": self.failures,
             "codes": self.closed,
+            "servers": self.servers,
+            "instances": self.instances,
             "notes": self.noted,
             "not_indexed": self.not_indexed,
             "noticed": self.noticed,

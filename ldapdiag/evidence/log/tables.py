@@ -33,6 +33,12 @@ class Caps:
     codes: int = 200
     """Of reasons for a close: a server's own words, but a log is text."""
     notes: int = 200
+    results: int = 1_000
+    """Of result codes; RFC 4511 and the drafts know a hundred."""
+    pending: int = 300_000
+    """Requests that wait for their result, of all connections; beyond, the oldest are let go."""
+    pages: int = 1_000
+    """Paged searches of one connection."""
     connections: int = 200_000
     """Followed at once; beyond, those that have been quiet longest are let go."""
 
@@ -69,6 +75,20 @@ def _table(most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key
     return table
 
 
+LONGEST = 4096
+"""Bytes of a filter, a base or a DN that are kept; 389-ds logs 512 of them, a client may send a megabyte."""
+
+
+def shortened(text: bytes) -> bytes:
+    """Return a text that is kept: what is too long is cut, and ends in an ellipsis."""
+    return text if len(text) <= LONGEST else text[:LONGEST] + b"..."
+
+
+OTHER_RESULT = -1
+"""Results of any code, where there are too many different ones."""
+MOST_ERRORS = 100
+"""Result codes of one row."""
+
 ShapeKey = tuple[bytes, bytes, int]
 """Filter without its values, class of the base, scope."""
 
@@ -98,6 +118,12 @@ class ShapeRow:
         """Results by the bit length of their etime: bucket b holds those below 2**b nanoseconds."""
         self.worst = NOTHING
 
+    def failed(self, err: int, count: int = 1) -> None:
+        """Count results with a code other than success."""
+        if err not in self.errors and len(self.errors) >= MOST_ERRORS:
+            err = OTHER_RESULT
+        self.errors[err] = self.errors.get(err, 0) + count
+
     def take(self, other: ShapeRow) -> None:
         """Count the searches of another row, too."""
         self.searches += other.searches
@@ -106,7 +132,8 @@ class ShapeRow:
         self.wait += other.wait
         self.entries += other.entries
         add(self.noted, other.noted)
-        add(self.errors, other.errors)
+        for err, count in other.errors.items():
+            self.failed(err, count)
         add(self.histogram, other.histogram)
         self.worst = max(self.worst, other.worst)
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, tzinfo
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, SAMPLES, Segment
 from ldapdiag.evidence.log.tables import CAPS, Caps
 
-NEVER = 1 << 63
+NEVER = 1 << 80
+"""Nanoseconds; a clock can be wrong by any year of four digits, and 1 << 63 is in 2262."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Tally:
         self.hints = hints or Hints()
         self.segment = Segment(caps)
         self.first = NEVER
-        self.last = 0
+        self.last = -NEVER
 
     @property
     def lines(self) -> int:
