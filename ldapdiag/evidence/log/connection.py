@@ -25,9 +25,9 @@ UNKNOWN = b"?"
 """A client or an account that the log does not tell."""
 
 
-Pending = tuple[int, int, "ShapeRow | None", bytes, Account]
+Pending = tuple[int, int, "ShapeRow | None", bytes]
 """A request that waits for its result: its time, its kind, the row of a search (None for what is not counted any more:
-asked before --since), the filter of a search or the DN of a BIND, the account. A bare tuple: there are millions."""
+asked before --since), the filter of a search or the DN of a BIND. A bare tuple: there are millions."""
 
 
 class Answer(NamedTuple):
@@ -43,6 +43,11 @@ class Answer(NamedTuple):
     notes: bytes
     account: bytes | None
     """Who a BIND result says is bound now."""
+    who: Account
+    """Who was bound when it came; an operation is told for whoever is bound at its end.
+
+    389-ds may write a search before the result of the BIND that it waited for.
+    """
 
 
 class Asked(NamedTuple):
@@ -72,6 +77,7 @@ class Connection:
     __slots__ = (
         "account",
         "asked",
+        "binding",
         "client",
         "closed",
         "code",
@@ -103,6 +109,8 @@ class Connection:
         self.account: Account = None if client is None else ANONYMOUS
         self.named: bytes | None = None
         """Who the BIND that is under way will have bound, where a line before its result says so."""
+        self.binding: bytes | None = None
+        """Who the BIND under way names: what is answered before its result was written after it, for a client waits."""
         self.operations = 0
         self.last_op = -1
         self.requests = 0
@@ -127,6 +135,11 @@ class Connection:
         self.closed: int | None = None
         self.code = b""
         self.tail: Tail | None = None
+
+    @property
+    def who(self) -> Account:
+        """Who an operation that ends now is told for."""
+        return self.account if self.binding is None else self.binding
 
     def is_gone(self, time: int) -> bool:
         """Tell whether it was closed so long ago that no result is waited for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.connection import UNKNOWN, Connection
+from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Connection
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH
 from ldapdiag.evidence.log.rests import Rests
 
@@ -35,9 +35,10 @@ def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this 
     wait: int | None,
     entries: int,
     notes: bytes,
+    account: Account,
 ) -> None:
-    """Count the result of a request."""
-    asked, kind, row, subject, account = pending
+    """Count the result of a request, for who is bound by then."""
+    asked, kind, row, subject = pending
     if etime is None:
         etime = max(0, time - asked)
     segment.took += etime
@@ -67,10 +68,12 @@ def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this 
         cell[2] += 1
 
 
-def answer_held(segment: Segment, number: int, connection: Connection, pending: Pending, held: Answer) -> None:
+def answer_held(
+    segment: Segment, number: int, connection: Connection, pending: Pending, held: Answer, account: Account
+) -> None:
     """Count a result that was kept until its request was known."""
-    op, time, _, err, etime, wait, entries, notes, _ = held
-    answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes)
+    op, time, _, err, etime, wait, entries, notes, _, _ = held
+    answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, account)
 
 
 def unrequested(segment: Segment, number: int, held: Answer) -> None:
@@ -86,8 +89,8 @@ def unrequested(segment: Segment, number: int, held: Answer) -> None:
     if kind == SEARCH:
         row = segment.shape(UNSEEN_SEARCH)
         row.searches += 1
-    pending = (held.time, kind, row, UNKNOWN if kind == BIND else b"", UNKNOWN)
-    answer_held(segment, number, NOBODY, pending, held)
+    pending = (held.time, kind, row, UNKNOWN if kind == BIND else b"")
+    answer_held(segment, number, NOBODY, pending, held, UNKNOWN)
 
 
 def owe(segment: Segment, connection: Connection, shape: bytes, account: Account, counts: list[int]) -> None:
@@ -120,7 +123,7 @@ def end(segment: Segment, number: int, connection: Connection, *, at_end: bool =
     row = connection.row or segment.client(UNKNOWN)
     for rests in connection.rests.values():
         row.rests.take(rests)
-    account = connection.account
+    account = ANONYMOUS if connection.account is None and connection.opened is not None else connection.account
     name = segment.accounts.place(account if isinstance(account, bytes) else UNKNOWN)
     segment.accounts[name] = segment.accounts.get(name, 0) + 1
     row.operations += connection.operations
@@ -147,13 +150,10 @@ def end(segment: Segment, number: int, connection: Connection, *, at_end: bool =
 def count_for_nobody(segment: Segment, connection: Connection) -> None:
     """Count for nobody what is owed to a client or account that the log does not tell."""
     client = UNKNOWN if connection.client is None else connection.client
-    for (shape, account), counts in connection.owed.items():
+    nobody = UNKNOWN if connection.opened is None else ANONYMOUS
+    for (shape, asker), counts in connection.owed.items():
+        account = nobody if asker is None else asker
         segment.attribute((shape, client, account if isinstance(account, bytes) else UNKNOWN), counts)
     for (dn, err), count in connection.failures.items():
         key = segment.failures.place((dn, client, err))
         segment.failures[key] = segment.failures.get(key, 0) + count
-
-
-def nobodys(connection: Connection) -> dict[int, Pending]:
-    """Return the requests of a connection that wait, as those of nobody."""
-    return {op: (*pending[:4], UNKNOWN) for op, pending in connection.pending.items()}

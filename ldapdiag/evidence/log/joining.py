@@ -21,10 +21,7 @@ def introduce(segment: Segment, connection: Connection, opened: int, client: byt
     connection.row = segment.client(client)
     if connection.account is None:
         connection.account = ANONYMOUS
-    connection.pending = {
-        op: (*pending[:4], ANONYMOUS if pending[4] is None else pending[4])
-        for op, pending in connection.pending.items()
-    }
+    connection.held = [held._replace(who=ANONYMOUS) if held.who is None else held for held in connection.held]
     owed, connection.owed = connection.owed, {}
     for (shape, account), counts in owed.items():
         owe(segment, connection, shape, ANONYMOUS if account is None else account, counts)
@@ -40,7 +37,7 @@ class _Seam:
     """Where the two pieces meet: which results of the right one answer requests of the left one."""
 
     def __init__(self, segment: Segment, number: int, left: Connection, right: Connection) -> None:
-        self.account = left.account
+        self.account = left.who
         self.binders: dict[Account, bytes] = {}
         """DNs by the op of the BIND whose result the right piece holds."""
         self.base = len(left.held)
@@ -52,10 +49,11 @@ class _Seam:
             gone = left.is_gone(answer.time) or right.is_gone(answer.time)
             pending = None if gone else left.pending.pop(answer.op, None)
             if pending is None:
-                left.held.append(answer)
+                left.held.append(answer._replace(who=self.who(answer.who)))
             else:
                 if answer.kind != ABANDON:
-                    answer_held(segment, number, left, pending, answer)
+                    who = self.who(answer.who) if left.closed is None else left.who
+                    answer_held(segment, number, left, pending, answer, who)
                     if pending[1] == BIND:
                         self.binders[answer.op] = pending[3] if left.named is None else left.named
                         left.named = None
@@ -85,12 +83,13 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
         count_for_nobody(segment, right)
         return
     _settle(segment, left, right, seam)
-    left.account = seam.who(right.account)
+    if right.account is not None:
+        left.account, left.binding = seam.who(right.account), None
+    left.binding = left.binding if right.binding is None else right.binding
     left.named = left.named if right.named is None else right.named
     _rests(number, left, right, seam)
     _pages(left, right)
-    for op, pending in right.pending.items():
-        left.pending[op] = (*pending[:4], seam.who(pending[4]))
+    left.pending.update(right.pending)
     _close(left, right, seam)
     left.operations += right.operations
     left.requests += right.requests

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, nobodys, unrequested
+from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, unrequested
 from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.kinds import UNKNOWN
 from ldapdiag.evidence.log.runs import Run
@@ -62,9 +62,7 @@ def forget(segment: Segment) -> Segment:
     for connection in life.connections.values():
         if connection.client is not None:
             connection.row = fresh.client(connection.client)
-        connection.pending = {
-            op: (asked, UNKNOWN, None, b"", account) for op, (asked, _, _, _, account) in connection.pending.items()
-        }
+        connection.pending = {op: (asked, UNKNOWN, None, b"") for op, (asked, *_) in connection.pending.items()}
         connection.operations = connection.continued = 0
         connection.owed, connection.failures, connection.rests = {}, {}, {}
     life.initial += life.delta
@@ -150,9 +148,9 @@ def _repoint(segment: Segment, run: Run) -> None:
         if connection.row is not None and connection.client is not None:
             connection.row = segment.client(connection.client)
         for op, pending in connection.pending.items():
-            asked, kind, row, subject, account = pending
+            asked, kind, row, subject = pending
             if row is not None:
-                connection.pending[op] = (asked, kind, segment.shape(row.key), subject, account)
+                connection.pending[op] = (asked, kind, segment.shape(row.key), subject)
 
 
 def _live_on(segment: Segment, run: Run) -> None:
@@ -181,7 +179,7 @@ def _join_runs(segment: Segment, life: Run, run: Run) -> None:
             was_closed = left.closed is not None
             join(segment, number, left, right)
             if was_closed and right.pending:
-                life.after_close(number, right.first).pending.update(nobodys(right))
+                life.after_close(number, right.first).pending.update(right.pending)
         life.connections[number] = connection
         if segment.anchored:
             _decide(segment, life, number, connection)
@@ -206,7 +204,7 @@ def _pass_over(segment: Segment, life: Run, number: int, connection: Connection)
     _decide(segment, life, number, connection)
     count_for_nobody(segment, connection)
     if connection.pending:
-        life.after_close(number, connection.first).pending.update(nobodys(connection))
+        life.after_close(number, connection.first).pending.update(connection.pending)
 
 
 def _decide(segment: Segment, life: Run, number: int, connection: Connection) -> None:
@@ -218,7 +216,7 @@ def _decide(segment: Segment, life: Run, number: int, connection: Connection) ->
         if gone is None or pending is None:
             unrequested(segment, number, answer)
         else:
-            answer_held(segment, number, gone, pending, answer)
+            answer_held(segment, number, gone, pending, answer, gone.account)
 
 
 def _end_life(segment: Segment, *, at_end: bool) -> None:

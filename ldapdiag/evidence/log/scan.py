@@ -101,13 +101,14 @@ class Scan(Tally):
         """Count a request that is neither a BIND nor a search."""
         connection = self._asks(number, op, time)
         self.segment.operations[kind] += 1
-        connection.pending[op] = (time, kind, None, b"", connection.account)
+        connection.pending[op] = (time, kind, None, b"")
 
     def bind(self, number: int, op: int, time: int, dn: bytes) -> None:
         """Count a BIND request."""
         connection = self._asks(number, op, time)
         self.segment.operations[BIND] += 1
-        connection.pending[op] = (time, BIND, None, shortened(dn), connection.account)
+        connection.binding = shortened(dn)
+        connection.pending[op] = (time, BIND, None, connection.binding)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
@@ -121,7 +122,7 @@ class Scan(Tally):
         if row is None:
             row = self._row(*key)
         row.searches += 1
-        connection.pending[op] = (time, SEARCH, row, filter, connection.account)
+        connection.pending[op] = (time, SEARCH, row, filter)
 
     def _long_search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  as in search
         """Count a search whose filter or base is longer than what is kept of it."""
@@ -129,7 +130,7 @@ class Scan(Tally):
         self.segment.operations[SEARCH] += 1
         row = self.segment.shape((shape(filter), base_class(base, scope), scope))
         row.searches += 1
-        connection.pending[op] = (time, SEARCH, row, shortened(filter), connection.account)
+        connection.pending[op] = (time, SEARCH, row, shortened(filter))
 
     def unbound(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND; it ends no rest, for the connection would not have been missed."""
@@ -145,7 +146,7 @@ class Scan(Tally):
         self.segment.operations[ABANDON] += 1
         there = self.connections.get(number, connection)
         if target is not None and there.pending.pop(target, None) is None and there.opened is None:
-            there.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None))
+            there.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None, None))
         if not connection.pending:
             connection.rested = time
         if there.complete and self.connections.get(number) is there:
@@ -192,13 +193,18 @@ class Scan(Tally):
         if notes and kind == SEARCH:
             notes = self._noted(connection, notes, page, pages_end)
         if connection is None or connection.closed is not None:
-            self._late(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
+            who = None if connection is None else connection.who
+            self._late(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account, who))
             return
         pending = connection.pending.pop(op, None)
         if pending is None:
-            self._unrequested(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account))
+            who = connection.who
+            self._unrequested(
+                number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account, who)
+            )
         else:
-            answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes)
+            who = connection.account if connection.binding is None else connection.binding
+            answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, who)
             if kind == BIND:
                 _bound(connection, op, err, pending[3] if account is None else shortened(account))
         if not connection.pending:
@@ -212,7 +218,7 @@ class Scan(Tally):
             return
         connection.account = account = shortened(account)
         if connection.opened is None or any(pending[1] == BIND for pending in connection.pending.values()):
-            connection.named = account
+            connection.named = connection.binding = account
 
     def lone_search(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
         self,
@@ -236,8 +242,8 @@ class Scan(Tally):
         connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
         if notes:
             notes = self._noted(None, notes, None, ends=False)
-        pending = (time, SEARCH, row, shortened(filter), shortened(account))
-        answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes)
+        pending = (time, SEARCH, row, shortened(filter))
+        answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes, shortened(account))
 
     def noticed(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search that an errors log tells of."""
@@ -288,6 +294,8 @@ class Scan(Tally):
                 rests_of(connection, len(connection.held)).add(time - rested, time, number)
         if connection.asked is None:
             connection.asked = Asked(op, time, len(connection.held), connection.rested)
+            if op > 0 and connection.account == ANONYMOUS and connection.opened is not None and not connection.held:
+                connection.account = None  # it had asked before its opening was written: slapd does that
         if op > last:
             connection.last_op = op
         connection.requests += 1
@@ -325,7 +333,7 @@ class Scan(Tally):
         if pending is None or connection.is_gone(held.time):
             self._unrequested(number, connection, held)
         else:
-            answer_held(self.segment, number, connection, pending, held)
+            answer_held(self.segment, number, connection, pending, held, connection.who)
         if connection.complete and self.connections.get(number) is connection:
             end(self.segment, number, connection)
             del self.connections[number]
@@ -370,8 +378,11 @@ class Scan(Tally):
 
 def _bound(connection: Connection, op: int, err: int, dn: bytes | None) -> None:
     """Tell who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody)."""
+    if err == IN_PROGRESS:
+        return
     named, connection.named = connection.named, None
+    connection.binding = None
     if err == 0:
         connection.account = (op if dn is None else dn) if named is None else named
-    elif err != IN_PROGRESS:
+    else:
         connection.account = ANONYMOUS
