@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.tables import ClientRow, ShapeRow
 
 Account = bytes | int | None
-"""A bind DN; b"": anonymous; an op number: who that BIND of an earlier piece names; None: who it was in that piece."""
+"""A bind DN; b"": anonymous; an op number: who that BIND of an earlier piece names; None: who it was in that piece,
+and nobody where there is none."""
 
 ANONYMOUS = b""
 CLOSED_FOR_GOOD = 600_000_000_000
@@ -106,7 +107,7 @@ class Connection:
         self.client = client
         self.row: ClientRow | None = None
         """Where the counts of this client are; None while it is unknown."""
-        self.account: Account = None if client is None else ANONYMOUS
+        self.account: Account = None
         self.named: bytes | None = None
         """Who the BIND that is under way will have bound, where a line before its result says so."""
         self.binding: bytes | None = None

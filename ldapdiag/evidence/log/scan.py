@@ -206,7 +206,7 @@ class Scan(Tally):
             who = connection.account if connection.binding is None else connection.binding
             answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, who)
             if kind == BIND:
-                _bound(connection, op, err, pending[3] if account is None else shortened(account))
+                _bound(connection, op, err, account, pending[3])
         if not connection.pending:
             connection.rested = time
 
@@ -294,8 +294,6 @@ class Scan(Tally):
                 rests_of(connection, len(connection.held)).add(time - rested, time, number)
         if connection.asked is None:
             connection.asked = Asked(op, time, len(connection.held), connection.rested)
-            if op > 0 and connection.account == ANONYMOUS and connection.opened is not None and not connection.held:
-                connection.account = None  # it had asked before its opening was written: slapd does that
         if op > last:
             connection.last_op = op
         connection.requests += 1
@@ -345,7 +343,7 @@ class Scan(Tally):
         else:
             unrequested(self.segment, number, held)
         if held.kind == BIND and connection.closed is None:
-            _bound(connection, held.op, held.err, None if held.account is None else shortened(held.account))
+            _bound(connection, held.op, held.err, held.account, None)
 
     def _page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
         """Tell the first page of a paged search from the later ones, which are no searches of their own."""
@@ -376,13 +374,20 @@ class Scan(Tally):
         return notes
 
 
-def _bound(connection: Connection, op: int, err: int, dn: bytes | None) -> None:
-    """Tell who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody)."""
+def _bound(connection: Connection, op: int, err: int, told: bytes | None, asked: bytes | None) -> None:
+    """Tell who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody).
+
+    The result itself knows best, then a line before it, then the request.
+    """
     if err == IN_PROGRESS:
         return
     named, connection.named = connection.named, None
     connection.binding = None
-    if err == 0:
-        connection.account = (op if dn is None else dn) if named is None else named
-    else:
+    if err != 0:
         connection.account = ANONYMOUS
+    elif told is not None:
+        connection.account = shortened(told)
+    elif named is not None:
+        connection.account = named
+    else:
+        connection.account = op if asked is None else asked

@@ -1,0 +1,74 @@
+"""What `ldapdiag log` says of a log, as its JSON; and what a Segment would say there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from command import ldapdiag
+from ldapdiag.analysis.workload import workload
+from ldapdiag.report.log import as_json
+from ldapdiag.report.log.reading import ReadLog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.log.segment import Segment
+
+Report = dict[str, Any]
+
+
+@cache
+def said(*logs: Path) -> Report:
+    """Return the report of the real command; nobody may change it."""
+    ran = ldapdiag("log", *logs, "--format", "json")
+    assert ran.code == 0, ran.err
+    return ran.report
+
+
+def rendered(segment: Segment, family: Family | None = None) -> str:
+    """Return the JSON of a finished Segment, of whatever streams."""
+    return as_json.render(
+        ReadLog(
+            workload=workload(segment, family),
+            streams=(),
+            not_logs=(),
+            gaps=(),
+            remarks=(),
+            since=None,
+            until=None,
+            stopped=False,
+        )
+    )
+
+
+def asked(report: Report) -> Counter[tuple[str, str, str]]:
+    """Return the searches by shape, base and scope."""
+    return Counter({(one["shape"], one["base"], one["scope"]): one["count"] for one in report["searches"]["shapes"]})
+
+
+def answered(report: Report) -> Counter[tuple[str, str, str]]:
+    """Return the answered searches by client, account (lower case) and shape."""
+    askers = {one["shape"]: one["askers"] for one in report["searches"]["shapes"]}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for shape, rows in askers.items():
+        for row in rows:
+            counts[row["client"], row["account"].lower(), shape] += row["count"]
+    return counts
+
+
+def closes(report: Report) -> dict[str, dict[str, int]]:
+    """Return the closes by code and client."""
+    return {one["code"]: one["by_client"] for one in report["connections"]["closes"]}
+
+
+def failed_binds(report: Report) -> dict[tuple[str, str, int], int]:
+    """Return the failed BINDs by client, DN (lower case) and result code."""
+    return {(one["client"], one["dn"].lower(), one["err"]): one["count"] for one in report["failed_binds"]}
+
+
+def client(report: Report, address: str) -> dict[str, Any]:
+    """Return the row of one client."""
+    return next(one for one in report["connections"]["clients"] if one["client"] == address)

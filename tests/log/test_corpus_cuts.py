@@ -1,0 +1,144 @@
+"""Any cut of a real log at record boundaries, merged in any bracketing, gives the JSON of the whole, byte for byte."""
+
+from __future__ import annotations
+
+import random
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import CAPTURES, CORPUS
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import combine, finish, merge, start
+from ldapdiag.sources.logs.files import LogFile, find_logs
+from log.cuts import boundaries, bracketed, dialect_of, pieces, text, whole
+from log.said import rendered
+
+OURS = [CAPTURES / name for name in ("389ds/hostile-filters/access", "access-logs/389-unindexed.head500.access")]
+SHARED = [
+    "1-389ds-unindexed/access",
+    "1-389ds-unindexed/access.level260-plugin-statlog",
+    "2-openldap-unindexed/slapd.stderr.log",
+    "2-openldap-unindexed/syslog-traditional.log",
+    "2-openldap-unindexed/syslog-iso.log",
+    "2-openldap-unindexed/syslog-rfc5424.head1500.log",
+    "2-openldap-unindexed/filter-level/head2500.slapd.stderr.stats-filter.log",
+    "2-openldap-unindexed/filter-level/head2500.syslog-traditional.stats-filter.log",
+    "3-opendj-unindexed/access",
+    "3-opendj-unindexed/access-combined",
+    "3-opendj-unindexed/ldap-access.audit.json",
+    "5a-ghost-389ds/ldap/access",
+    "5c-fd-exhaustion-openldap/ldap/slapd.stderr.log",
+    "6b-symmetric-leak/ldap/access",
+    "6e-churn-skew/access.head4000",
+    "6f-idletimeout-90-above-fw-30/ldap/access",
+    "7-traps/389-nasty/access",
+    "7-traps/389-restart/access",
+    "7-traps/389-rotation-gzip/access.20261120-090639.gz",
+    "7-traps/crlf/access.389.crlf",
+    "7-traps/crlf/syslog.openldap.crlf",
+    "7-traps/truncated/access.389.truncated-last-line",
+]
+PUBLIC = CORPUS / "public" / "accesslog"
+EXCERPTS = {
+    "389-1.2-wiki-audit-events.access": "the same connection 11 is told three times, as three examples",
+    "389-1.3-wiki-console-login.access": "three examples, whose connections have the same numbers",
+    "389-3.x-wiki-json-pretty.access.json": "an object of each kind, of many servers' connection 1",
+    "ping-summarize-text.access": "every kind of record once, all of connection 1",
+}
+"""Documentation, not what a server wrote: a connection is opened that is open, which tells a restart or nothing."""
+LEAST_DIALECTS = 7
+"""So many of our dialects have a real log here."""
+
+pytestmark = pytest.mark.skipif(
+    not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
+)
+
+
+def logs() -> list[Path]:
+    """Return every log at hand: our captures, the cases of the corpus, and what others have published."""
+    if not CORPUS.is_dir():
+        return OURS
+    published = [path for path in sorted(PUBLIC.iterdir()) if path.name not in EXCERPTS]
+    public = [path for path in published if isinstance(next(iter(find_logs([str(path)]))), LogFile)]
+    return [*OURS, *(CORPUS / name for name in SHARED if (CORPUS / name).exists()), *public]
+
+
+LOGS = logs()
+each_log = pytest.mark.parametrize("path", LOGS, ids=lambda path: "/".join(path.parts[-3:]))
+
+
+def test_every_dialect_that_real_logs_have_is_here() -> None:
+    names = {dialect_of(path).name for path in LOGS}
+    assert len(names) >= LEAST_DIALECTS, names
+
+
+@each_log
+def test_it_can_be_cut_in_many_places(path: Path) -> None:
+    """Else the other tests would prove nothing."""
+    assert len(boundaries(path)) >= min(3, text(path).count(b"\n") - 2)
+
+
+@each_log
+@pytest.mark.parametrize("seed", range(6))
+def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
+    choose = random.Random(f"{path.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
+    places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
+
+    assert rendered(finish(bracketed(pieces(path, places), choose))) == whole(path)
+
+
+@each_log
+def test_each_boundary_of_its_beginning_and_end(path: Path) -> None:
+    """Where connections are opened and closed is where a cut hurts most: each place there, one after the other."""
+    ends = boundaries(path)
+    for place in {*ends[:25], *ends[-25:]}:
+        data = text(path)
+        left, right = (scan_chunk(dialect_of(path), part) for part in (data[:place], data[place:]))
+        assert rendered(finish(merge(left, right))) == whole(path), place
+
+
+@each_log
+def test_read_piece_by_piece_it_is_the_whole(path: Path) -> None:
+    """As the command does it: from the beginning, each piece merged into what is there."""
+    ends = boundaries(path)
+    step = max(1, len(ends) // 60)
+    parts = pieces(path, list(range(0, len(ends), step)))
+    assert rendered(finish(reduce(merge, parts, start()))) == whole(path)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
+    """Hypothesis looks for the smallest cut that breaks the law: of the first 300 records, that is soon."""
+    path = data.draw(st.sampled_from(LOGS))
+    ends = boundaries(path)[:300]
+    if not ends:
+        return
+    head = text(path)[: ends[-1]]
+    places = sorted({ends[place % len(ends)] for place in data.draw(st.lists(st.integers(0, 299), max_size=8))})
+    segments = [
+        scan_chunk(dialect_of(path), head[left:right]) for left, right in pairwise(sorted({0, *places, len(head)}))
+    ]
+    choose = data.draw(st.randoms(use_true_random=False))
+
+    assert rendered(finish(bracketed(segments, choose))) == rendered(finish(scan_chunk(dialect_of(path), head)))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_streams_combine_in_any_order(seed: int) -> None:
+    choose = random.Random(seed)  # noqa: S311  a test that can be repeated, no secret
+    chosen = choose.sample([path for path in LOGS if len(text(path)) < 1 << 20], 6)
+    shuffled = list(chosen)
+    choose.shuffle(shuffled)
+
+    one, other = (
+        rendered(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
+        for order in (chosen, shuffled)
+    )
+
+    assert one == other
