@@ -7,27 +7,25 @@ from __future__ import annotations
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection, Tail
+from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection
 from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, end, rests_of, unrequested
-from ldapdiag.evidence.log.joining import introduce
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
-from ldapdiag.evidence.log.runs import LATE, Run, is_late
+from ldapdiag.evidence.log.lives import Lives
+from ldapdiag.evidence.log.runs import LATE
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, ShapeRow, shortened
-from ldapdiag.evidence.log.tally import NEVER, Hints, Tally
+from ldapdiag.evidence.log.tally import NEVER, Hints
 
 MOST_BASES = 20_000
 """Shapes and bases whose row is remembered."""
 
 
-class Scan(Tally):
+class Scan(Lives):
     """Adds up one piece of a log. Times and durations in nanoseconds; text as logged, in bytes."""
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         super().__init__(hints, caps)
-        self.run = self.segment.runs[0]
-        self.connections = self.run.connections
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
     def finish(self) -> Segment:
@@ -35,65 +33,6 @@ class Scan(Tally):
         if self.first != NEVER:
             self.segment.first_time, self.segment.last_time = self.first, self.last
         return self.segment
-
-    # -- connections
-
-    def opened(self, number: int, time: int, client: bytes, server: bytes = b"") -> None:
-        """Count an accepted connection; `client` without its port."""
-        self.at(time)
-        client = address(client[:SAMPLE_BYTES])
-        segment = self.segment
-        segment.opened += 1
-        if server:
-            server = segment.servers.place(server[:SAMPLE_BYTES])
-            segment.servers[server] = segment.servers.get(server, 0) + 1
-        there = self.connections.get(number)
-        late = number <= self.run.last and self.run.holds(number, time)
-        if there is not None and is_late(there, time, from_its_beginning=late):
-            self.run.opened(number, time)
-            introduce(segment, there, time, client)
-            segment.client(client).opened += 1
-            if there.complete:
-                end(segment, number, there)
-                del self.connections[number]
-            return
-        ascends = number > self.run.last and (self.run.first is not None or not self.connections)
-        if not ascends and (there is not None or not late):
-            self._next_run(certain=False)
-        self.run.opened(number, time)
-        connection = self.connections[number] = Connection(time, time, client)
-        connection.row = row = segment.client(client)
-        row.opened += 1
-
-    def client_is(self, number: int, time: int, client: bytes) -> None:
-        """Take the client that a PROXY header names for the one of the connection."""
-        self.at(time)
-        client = address(client[:SAMPLE_BYTES])
-        connection = self._unless_gone(number, time)
-        if connection is None or connection.closed is not None:
-            return
-        if connection.row is not None:
-            connection.row.opened -= 1
-        connection.client = client
-        connection.row = row = self.segment.client(client)
-        row.opened += connection.opened is not None
-
-    def closed(self, number: int, time: int, code: bytes) -> None:
-        """Count a closed connection, and the server's word for why."""
-        self.at(time)
-        segment = self.segment
-        code = segment.closed.place(code[:SAMPLE_BYTES])
-        segment.closed[code] = segment.closed.get(code, 0) + 1
-        self.run.delta -= 1
-        connection = self._unless_gone(number, time)
-        if connection is None or connection.closed is not None:
-            return
-        connection.closed = time
-        connection.code = code
-        connection.tail = Tail(connection.rested, len(connection.held), not connection.pending)
-        if connection.complete:
-            end(segment, number, connection)
-            del self.connections[number]
 
     # -- requests
 
@@ -252,30 +191,7 @@ class Scan(Tally):
         key = table.place(((shape(filter), base_class(base, scope), scope), internal))
         table[key] = table.get(key, 0) + 1
 
-    # -- what else
-
-    def banner(self, time: int | None, version: bytes = b"") -> None:
-        """Begin a new server life: the log says that the server started here."""
-        if time is not None:
-            self.at(time)
-        self._next_run(certain=True)
-        if version:
-            self.named(b"", version)
-
     # -- how
-
-    def _connection(self, number: int, time: int) -> Connection:
-        """Return a connection; one not seen yet was opened before this piece."""
-        connection = self.connections.get(number)
-        if connection is None:
-            connection = self.connections[number] = Connection(time)
-            self.run.last = max(self.run.last, number)
-        return connection
-
-    def _unless_gone(self, number: int, time: int) -> Connection | None:
-        """Return a connection; None of one that was opened in this run and is closed."""
-        there = self.connections.get(number)
-        return self._connection(number, time) if there is None and number not in self.run.numbers else there
 
     def _asks(self, number: int, op: int, time: int) -> Connection:
         """Return the connection of a request, with the rest counted that the request ends."""
@@ -305,19 +221,6 @@ class Scan(Tally):
             self._rows.clear()
         row = self._rows[kind, base, scope] = self.segment.shape((kind, base_class(base, scope), scope))
         return row
-
-    def life(self, identity: bytes) -> None:
-        """Hear which life of the server wrote this: a startupID."""
-        if self.run.identity not in {b"", identity}:
-            self._next_run(certain=True)
-        self.run.identity = identity
-
-    def _next_run(self, *, certain: bool) -> None:
-        identity = b"" if certain else self.run.identity
-        self.run = Run(certain=certain)
-        self.run.identity = identity
-        self.connections = self.run.connections
-        self.segment.runs.append(self.run)
 
     def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
         """Count a result that comes after the close of its connection."""
