@@ -64,6 +64,8 @@ class Server:
         client = CLIENTS[self.draw(st.integers(0, 2))]
         self.say(b"conn=%d fd=%d slot=%d connection from %b to 10.9.9.9" % (number, 64, 64, client))
         if self.draw(st.integers(0, 9)) == 0:
+            self.say(b'conn=%d AUTOBIND dn="cn=root"' % number)
+        if self.draw(st.integers(0, 9)) == 0:
             self.say(b"conn=%d fd=64 HAProxy new_address_from=192.0.2.7 to new_address_dest=10.9.9.9" % number)
 
     def asks(self) -> None:
@@ -115,6 +117,9 @@ class Server:
         if self.draw(st.booleans()):
             self.say(b"conn=%d op=%d UNBIND" % (number, op))
         self.say(b"conn=%d op=%d fd=64 Disconnect - %b" % (number, op, CODES[self.draw(st.integers(0, 2))]))
+        if self.draw(st.integers(0, 7)) == 0:  # 389-ds: 1 of 154 connections under load
+            self.say(b'conn=%d op=%d SRCH base="ou=people,dc=x" scope=2 filter="(uid=a)" attrs=ALL' % (number, op + 1))
+            self.waiting.append((number, op + 1, b"101"))
 
     def restarts(self) -> None:
         self.restarted = True
@@ -128,7 +133,8 @@ def may_swap(line: bytes, following: bytes) -> bool:
     """Tell whether two lines may be written in the other order: of one moment, and not two requests of a connection."""
     words, others = line.split(b" ", 5), following.split(b" ", 5)
     result = b"RESULT" in (words[4], others[4])
-    return line[:24] == following[:24] and (words[2] != others[2] or result)
+    another = words[2] != others[2] or (result and words[3] != others[3])
+    return line[:24] == following[:24] and another
 
 
 @st.composite

@@ -133,7 +133,7 @@ def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
 def test_slapd_says_who_is_bound_before_the_result() -> None:
     scan = opened(1)
     scan.bind(1, 0, T, b"")
-    scan.bound(1, T, b"uid=sasl,dc=x")
+    scan.binds(1, T, b"uid=sasl,dc=x")
     scan.result(1, 0, T, 0, 0)
 
     assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}

@@ -147,13 +147,14 @@ def end(segment: Segment, number: int, connection: Connection, *, at_end: bool =
         row.tails.setdefault(code, Rests()).add(connection.closed - tail.rested, connection.closed, number)
 
 
-def count_for_nobody(segment: Segment, connection: Connection) -> None:
-    """Count for nobody what is owed to a client or account that the log does not tell."""
-    client = UNKNOWN if connection.client is None else connection.client
+def count_for_nobody(segment: Segment, connection: Connection, *, after_close: bool = False) -> None:
+    """Count for nobody what is owed to a client or account that the log does not tell, or that came after the close."""
+    client = UNKNOWN if connection.client is None or after_close else connection.client
     nobody = UNKNOWN if connection.opened is None else ANONYMOUS
     for (shape, asker), counts in connection.owed.items():
         account = nobody if asker is None else asker
-        segment.attribute((shape, client, account if isinstance(account, bytes) else UNKNOWN), counts)
+        told = isinstance(account, bytes) and not after_close
+        segment.attribute((shape, client, account if told else UNKNOWN), counts)  # type: ignore[arg-type]  # told: bytes
     for (dn, err), count in connection.failures.items():
         key = segment.failures.place((dn, client, err))
         segment.failures[key] = segment.failures.get(key, 0) + count

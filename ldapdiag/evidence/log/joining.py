@@ -46,13 +46,13 @@ class _Seam:
         self.quiet_from = None if left.pending else 0
         """The epoch of the right piece from which nothing of the left one is outstanding; None: never."""
         for epoch, answer in enumerate(right.held, 1):
+            who = self.who(answer.who) if left.closed is None else left.who
             gone = left.is_gone(answer.time) or right.is_gone(answer.time)
             pending = None if gone else left.pending.pop(answer.op, None)
             if pending is None:
-                left.held.append(answer._replace(who=self.who(answer.who)))
+                left.held.append(answer._replace(who=who))
             else:
                 if answer.kind != ABANDON:
-                    who = self.who(answer.who) if left.closed is None else left.who
                     answer_held(segment, number, left, pending, answer, who)
                     if pending[1] == BIND:
                         self.binders[answer.op] = pending[3] if left.named is None else left.named
@@ -80,7 +80,7 @@ def join(segment: Segment, number: int, left: Connection, right: Connection) -> 
         _meet(segment, left, right)
     seam = _Seam(segment, number, left, right)
     if left.closed is not None:  # what is asked after the close is nobody's
-        count_for_nobody(segment, right)
+        count_for_nobody(segment, right, after_close=True)
         return
     _settle(segment, left, right, seam)
     if right.account is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, unrequested
 from ldapdiag.evidence.log.joining import join
-from ldapdiag.evidence.log.kinds import UNKNOWN
+from ldapdiag.evidence.log.kinds import ABANDON, UNKNOWN
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import RESTART, SAMPLES, Segment
 from ldapdiag.evidence.log.tables import CAPS, Caps, Key, Table, add
@@ -162,6 +162,8 @@ def _live_on(segment: Segment, run: Run) -> None:
 
 
 def _join_runs(segment: Segment, life: Run, run: Run) -> None:
+    for number, connection in run.gone.items():
+        life.after_close(number, connection.first).pending.update(connection.pending)
     for number, right in run.connections.items():
         left = life.connections.get(number)
         if right.opened is None and life.is_gone(number):
@@ -186,8 +188,6 @@ def _join_runs(segment: Segment, life: Run, run: Run) -> None:
         if connection.done if segment.anchored else connection.complete:
             end(segment, number, connection)
             del life.connections[number]
-    for number, connection in run.gone.items():
-        life.after_close(number, connection.first).pending.update(connection.pending)
     life.count_on(run)
 
 
@@ -202,7 +202,7 @@ def _supersede(segment: Segment, number: int, connection: Connection) -> None:
 def _pass_over(segment: Segment, life: Run, number: int, connection: Connection) -> None:
     """Count for nobody what was written of a connection after its close."""
     _decide(segment, life, number, connection)
-    count_for_nobody(segment, connection)
+    count_for_nobody(segment, connection, after_close=True)
     if connection.pending:
         life.after_close(number, connection.first).pending.update(connection.pending)
 
@@ -212,7 +212,7 @@ def _decide(segment: Segment, life: Run, number: int, connection: Connection) ->
     held, connection.held = connection.held, []
     for answer in held:
         gone = life.gone.get(number)
-        pending = gone.pending.pop(answer.op, None) if gone else None
+        pending = gone.pending.pop(answer.op, None) if gone and answer.kind != ABANDON else None
         if gone is None or pending is None:
             unrequested(segment, number, answer)
         else:

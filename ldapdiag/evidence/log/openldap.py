@@ -104,7 +104,7 @@ def _bind(log: Scan, time: int, line: Match) -> None:
 
 
 def _bound(log: Scan, time: int, line: Match) -> None:
-    log.bound(int(line["conn"]), time, line["dn"])
+    log.binds(int(line["conn"]), time, line["dn"])
 
 
 def _search(log: Scan, time: int, line: Match) -> None:

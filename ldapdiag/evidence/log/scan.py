@@ -150,14 +150,18 @@ class Scan(Lives):
             connection.rested = time
 
     def bound(self, number: int, time: int, account: bytes) -> None:
-        """Take this account for the connection's: AUTOBIND, a client certificate, slapd's second line of a BIND."""
+        """Take this account for the connection's: AUTOBIND, a client certificate."""
         self.at(time)
         connection = self._unless_gone(number, time)
-        if connection is None or connection.closed is not None:
-            return
-        connection.account = account = shortened(account)
-        if connection.opened is None or any(pending[1] == BIND for pending in connection.pending.values()):
-            connection.named = connection.binding = account
+        if connection is not None and connection.closed is None:
+            connection.account = shortened(account)
+
+    def binds(self, number: int, time: int, account: bytes) -> None:
+        """Take this account for who the BIND under way will have bound: slapd's second line, before its result."""
+        self.at(time)
+        connection = self._unless_gone(number, time)
+        if connection is not None and connection.closed is None:
+            connection.account = connection.named = connection.binding = shortened(account)
 
     def lone_search(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
         self,
@@ -231,7 +235,7 @@ class Scan(Lives):
             unrequested(self.segment, number, held)
             return
         pending = connection.pending.pop(held.op, None)
-        if pending is None or connection.is_gone(held.time):
+        if pending is None or (connection is not gone and connection.is_gone(held.time)):
             self._unrequested(number, connection, held)
         else:
             answer_held(self.segment, number, connection, pending, held, connection.who)
