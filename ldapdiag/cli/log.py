@@ -135,7 +135,7 @@ def _follow(
         readings = follow(named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY)
         first = next(readings)
     _complain_of_others(first, stop)
-    for reading in chain((first,), readings):
+    for reading in readings if first.waits else chain((first,), readings):
         if not write(_told(reading, Period(), goes_on=True)):
             return
 
@@ -145,7 +145,9 @@ def _complain_of_others(reading: LogReading, stop: Event) -> None:
     for one in reading.not_logs:
         how = getattr(one, "how", None)
         complain(f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}")
-    if not reading.streams:
+    if reading.waits:
+        complain("there is no record yet; waiting for one")
+    elif not reading.streams:
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
 
 

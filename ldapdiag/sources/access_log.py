@@ -13,11 +13,12 @@ from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import forget, merge, start
 from ldapdiag.sources.capture import unreadable
 from ldapdiag.sources.logs.border import Period
-from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.following import Tail, tail_of
 from ldapdiag.sources.logs.parts import Held, parts_of, shrunk
 from ldapdiag.sources.logs.streams import Stream, streams_of
 from ldapdiag.sources.logs.workers import Here, PartError, Workers
+from ldapdiag.sources.logs.writers import remark
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -82,6 +83,8 @@ class LogReading:
     """What was not read, and why."""
     stopped: bool
     """The reading was stopped before its end; what had been read until then is there."""
+    waits: bool = False
+    """There is no record yet, but a file that can be followed until there is one."""
 
 
 def read(
@@ -96,14 +99,17 @@ def read(
     """Read the access logs of what the operator named; `workers` is how many processes (None: one per core)."""
     stop = stop or Event()
     found = list(find_logs(named, zone))
-    files = [one for one in found if isinstance(one, LogFile)]
-    streams = streams_of(files)
+    streams = streams_of(_logs(found))
     done = _read_streams(streams, workers, meter, period, stop)
     return LogReading(
         streams=done,
         not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
         stopped=stop.is_set(),
     )
+
+
+def _logs(found: Sequence[LogFile | NotALog]) -> list[LogFile]:
+    return [one for one in found if isinstance(one, LogFile)]
 
 
 def _read_streams(
@@ -127,11 +133,19 @@ def follow(
     """Read what there is, then what is added, and yield the same reading again whenever something came, until stopped.
 
     Every `every` seconds the last file of each stream is looked at. What is yielded goes on growing: finish a copy.
-    Pipes, archives and compressed files are read once.
+    Pipes, archives and compressed files are read once. Where there is no record at all, but a file that may get one,
+    this is said first, and the file is waited for.
     """
     found = list(find_logs(named, zone))
+    if not _logs(found) and any(isinstance(one, NotYet) for one in found):
+        nothing = [one for one in found if not isinstance(one, LogFile)]
+        yield LogReading(streams=(), not_logs=tuple(nothing), stopped=False, waits=True)
+        while not _logs(found):
+            if stop.wait(every):
+                return
+            found = list(find_logs(named, zone))
     not_logs = tuple(one for one in found if not isinstance(one, LogFile))
-    streams = streams_of(one for one in found if isinstance(one, LogFile))
+    streams = streams_of(_logs(found))
     tails: dict[int, Tail] = {}
     for number, stream in enumerate(streams):
         if followed := tail_of(stream.files[-1]):
@@ -181,6 +195,8 @@ def read_stream(
 ) -> ReadStream:
     """Return what a stream adds up to, as far as it can be read."""
     reading = ReadStream(stream=stream, segment=start())
+    if writers := {writer for file in stream.files for writer in file.writers}:
+        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     into = _Merging(reading, waits=period is not None and period.since is not None)
     with Held(scanning.depth + 3) as held:
         parts = _parts(reading, held, period)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -110,6 +111,42 @@ def test_a_file_that_is_cut_off_is_read_from_its_beginning_and_this_is_said(
     assert [note.partition(" ")[2] for note in stream.notes] == [
         "was cut off while it was followed; lines may be missing there"
     ]
+
+
+def test_zeros_that_copytruncate_leaves_are_passed_over(followed: Callable[[bytes], Followed]) -> None:
+    """The server wrote on where it was: not with O_APPEND."""
+    log = followed(log_lines.run(1, 10))
+    log.path.write_bytes(b"")
+    log.next()
+
+    append(log.path, bytes(5_000_000) + log_lines.run(11, 12))
+    log.next()
+
+    assert log.figures() == counted(12)
+
+
+@pytest.mark.parametrize("begun", [b"", log_lines.header(), log_lines.header() + log_lines.run(1, 1)[:30]])
+def test_a_file_without_a_record_is_waited_for(followed: Callable[[bytes], Followed], begun: bytes) -> None:
+    log = followed(begun)
+    assert log.last.waits
+    assert [one.target for one in log.last.not_logs] == [str(log.path)]
+
+    log.path.write_bytes(log_lines.header() + log_lines.run(1, 10))
+    log.next()
+
+    assert log.figures() == counted(10, lines=log_lines.header().count(b"\n"))
+    assert not log.last.waits
+    append(log.path, log_lines.run(11, 12))
+    log.next()
+    assert log.figures() == counted(12, lines=log_lines.header().count(b"\n"))
+
+
+def test_what_cannot_become_a_log_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "access.gz").write_bytes(gzip.compress(b""))
+
+    (reading,) = follow([str(tmp_path)], stop=Event(), every=0)
+
+    assert (reading.streams, reading.waits) == ((), False)
 
 
 def test_following_several_logs_tells_of_each(tmp_path: Path) -> None:

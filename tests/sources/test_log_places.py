@@ -17,10 +17,12 @@ import pytest
 from backports import zstd
 
 import log_lines
-from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.merge import finish
+from ldapdiag.sources.access_log import read
 from ldapdiag.sources.captures.compressed import Decompressed
 from ldapdiag.sources.logs import layers
-from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.places import HEAD_BYTES, NotALog, Place, places
 
 TEXT = log_lines.header() + log_lines.run(1, 20)
@@ -214,9 +216,9 @@ def test_what_is_no_access_log_says_why_in_one_line(tmp_path: Path) -> None:
 
     assert not logs
     told = {one.target.rpartition("/")[2]: (type(one), one.reason) for one in others}
-    assert told["empty"] == (PassedOver, "is an empty file")
+    assert told["empty"] == (NotYet, "is an empty file")
     assert told["netstat.txt"][1].startswith("is no access log I know")
-    assert told["fresh"][0] is PassedOver
+    assert told["fresh"][0] is NotYet
     assert told["twice.gz.gz"][1].startswith("is compressed twice")
     assert told["inner.tar"][1].startswith("is an archive within an archive")
     assert told["damaged.gz"] == (Gap, "is cut off")
@@ -243,3 +245,33 @@ def test_a_place_tells_how_much_of_its_file_has_been_read(tmp_path: Path) -> Non
         opened.start(1 << 20)
         assert opened.cost == len(packed)
         assert opened.trouble() == ""
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("zeros", [100, HEAD_BYTES, 3_000_000])
+def test_zeros_before_a_log_are_passed_over_and_told(tmp_path: Path, zeros: int, pack: type[bytes]) -> None:
+    """Copytruncate, while the server holds the log open without O_APPEND."""
+    (tmp_path / "access").write_bytes(pack(bytes(zeros) + TEXT))
+
+    logs, others = found(tmp_path)
+
+    assert not others
+    (file,) = logs.values()
+    assert content(file) == TEXT
+    assert f"begins with {zeros} zero bytes" in file.place.note
+    (stream,) = read([str(tmp_path)]).streams
+    assert stream.notes == [file.place.note]
+    assert (finish(stream.segment).lines, finish(stream.segment).misread) == (TEXT.count(b"\n"), 0)
+
+
+def test_a_hole_of_a_terabyte_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "access").open("wb") as stream:
+        stream.seek(1 << 40)
+        stream.write(TEXT)
+    with (tmp_path / "nothing").open("wb") as stream:
+        stream.truncate(1 << 20)
+
+    logs, others = found(tmp_path)
+
+    assert [file.place.region and file.place.region.start for file in logs.values()] == [1 << 40]
+    assert [one.reason for one in others] == ["is nothing but zeros, as far as it is looked into"]

@@ -7,9 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 import log_lines
+from ldapdiag.evidence.log.kinds import SEARCH
+from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
+from ldapdiag.sources.access_log import read
 from ldapdiag.sources.logs.files import LogFile, find_logs
 from ldapdiag.sources.logs.samples import Sampler
 from ldapdiag.sources.logs.streams import Stream, streams_of
@@ -153,13 +158,72 @@ def test_the_end_of_a_log_saved_apart_is_known_as_a_part_of_it(tmp_path: Path) -
 
 
 def test_what_reaches_out_over_the_stream_that_is_read_is_said(tmp_path: Path) -> None:
+    """A copy that is compressed is not looked into for where it goes on."""
     (tmp_path / "access").write_bytes(log_lines.run(1, 900))
-    (tmp_path / "later").write_bytes(log_lines.run(600, 1000))
+    (tmp_path / "later.gz").write_bytes(gzip.compress(log_lines.run(600, 1000)))
 
     (stream,) = streams(tmp_path)
 
     (telling,) = stream.tellings
-    assert telling.reason.endswith("what it tells of the time after that is not read")
+    assert telling.reason.endswith("whether it goes on after that is not looked into")
+
+
+def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "earlier.gz").write_bytes(gzip.compress(log_lines.run(1, 50)))
+    (tmp_path / "access").write_bytes(log_lines.run(30, 900))
+
+    (stream,) = streams(tmp_path)
+
+    assert names(stream) == ["access"]
+    (telling,) = stream.tellings
+    assert telling.reason.endswith("what it tells of the time before that is not read")
+
+
+def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) -> None:
+    """As `head -n 60%` and `tail -n 60%` write them; in whichever order and by whatever names."""
+    whole = (corpus / "1-389ds-unindexed" / "access").read_bytes()
+    lines = whole.splitlines(keepends=True)
+    most = len(lines) * 6 // 10
+    for one, other in (("a", "b"), ("b", "a")):
+        (tmp_path / one).write_bytes(b"".join(lines[:most]))
+        (tmp_path / other).write_bytes(b"".join(lines[-most:]))
+
+        assert figures(tmp_path) == figures(corpus / "1-389ds-unindexed" / "access")
+
+
+@given(
+    cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(2, 60)), min_size=1, max_size=6),
+    torn=st.booleans(),
+)
+@settings(max_examples=40, phases=[Phase.reuse, Phase.generate])
+def test_pieces_of_a_log_count_each_record_once_however_they_overlap(
+    tmp_path_factory: pytest.TempPathFactory,
+    cuts: list[tuple[int, int]],
+    torn: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    """Pieces that leave no gap, each with more than a moment in common with the next."""
+    folder = tmp_path_factory.mktemp("pieces")
+    records = log_lines.run(1, 400).splitlines(keepends=True)
+    at = 0
+    pieces = []
+    for back, on in cuts:
+        end = min(len(records), at + 40 * on)
+        pieces.append((max(0, at - 30 - back), end))
+        at = end
+    pieces.append((max(0, at - 30), len(records)))
+    for number, (begin, end) in enumerate(pieces):
+        data = b"".join(records[begin:end])
+        if torn and end < len(records):
+            data += records[end][:20]
+        (folder / f"{number * 7 % 10}").write_bytes(data)
+
+    assert figures(folder) == [(400, 800, 400 * log_lines.LINES_OF_CONNECTION, 0)]
+
+
+def figures(*named: Path) -> list[tuple[int, int, int, int]]:
+    """Return the connections, searches, lines and misread lines of each stream."""
+    segments = [finish(one.segment) for one in read([str(name) for name in named], workers=1).streams]
+    return [(one.opened, one.operations[SEARCH], one.lines, one.misread) for one in segments]
 
 
 def test_connections_that_never_close_tell_a_copy_by_their_operations(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.sources.capture import unreadable
-from ldapdiag.sources.logs.places import HEAD_BYTES, Place, places
+from ldapdiag.sources.logs.places import HEAD_BYTES, Place, places, slice_of
 from ldapdiag.sources.logs.samples import Sample, sample
+from ldapdiag.sources.logs.writers import writers_beside_each_other
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.logs.places import NotALog, Region
+    from ldapdiag.sources.logs.writers import Writer
 
 MOST_HEAD_BYTES = 1 << 20
 """So far a log is read for the opening of a connection; one that has none there is known by its operations."""
@@ -26,6 +28,11 @@ MOST_HEAD_BYTES = 1 << 20
 TAIL_BYTES = 1 << 16
 
 EMPTY = "is an empty file"
+
+MOST_OF_HEADER = 1 << 12
+
+SAMPLES = 8
+"""Looks into a log for whose lines it holds."""
 
 MARKS_WITHIN = 5_000
 """Kept of the middle of a log while it is compared with the beginning of another."""
@@ -42,6 +49,8 @@ class LogFile:
     """What its first records tell."""
     last_time: int | None
     """Of the last record; None where only reading all of it would tell."""
+    writers: tuple[Writer, ...] = ()
+    """The servers that write into it side by side, where one alone should."""
 
     @property
     def path(self) -> str:
@@ -57,22 +66,32 @@ class LogFile:
         """Return what the records about a time tell; None where they cannot be had without reading all before."""
         if self.head.first_time <= time <= self.head.last_time:
             return self.head
+        low = self.offset_of(time)
+        return None if low is None or self.place.region is None else self.sample_from(self.place.region, low)
+
+    def offset_of(self, time: int) -> int | None:
+        """Return a place in the file shortly before the first record of a time; None where it cannot be had so."""
         if self.place.region is None:
             return None
         low, high = bounds(self.place.region)
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
-            there = self._sample_from(self.place.region, middle)
+            there = self.sample_from(self.place.region, middle)
             if there is None:
                 return None
             low, high = (middle, high) if there.first_time < time else (low, middle)
-        return self._sample_from(self.place.region, low)
+        return low
 
-    def _sample_from(self, region: Region, offset: int) -> Sample | None:
+    def sample_from(self, region: Region, offset: int) -> Sample | None:
+        """Return what the records tell that begin at a place in the file or after it."""
         data = slice_of(region, offset, 2 * TAIL_BYTES)
         if offset != region.start:
             data = data[data.find(b"\n") + 1 :]
         return sample(self.dialect, _whole(self.dialect, data), self.hints, MARKS_WITHIN)
+
+
+class NotYet(PassedOver):
+    """A file that has no record yet, and can be followed until it has."""
 
 
 def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogFile | NotALog]:
@@ -94,10 +113,11 @@ def log_file(place: Place, zone: tzinfo | None = None) -> LogFile | NotALog:
     if not head:
         with place.open() as opened:
             trouble = "" if opened.start(1) else opened.trouble()
-        return Gap(target=place.told, reason=trouble) if trouble else PassedOver(target=place.told, reason=EMPTY)
+        return Gap(target=place.told, reason=trouble) if trouble else _without_record(place, EMPTY)
     dialect = recognise(_lines(head))
     if dialect is None:
-        return PassedOver(target=place.told, reason=f"is no access log I know (first bytes: {head[:4].hex(' ')})")
+        reason = f"is no access log I know (first bytes: {head[:4].hex(' ')})"
+        return _without_record(place, reason) if _begins(head) else PassedOver(target=place.told, reason=reason)
     hints = Hints(year_end=place.changed) if zone is None else Hints(year_end=place.changed, zone=zone)
     ended = len(head) < HEAD_BYTES
     found = sample(dialect, _whole(dialect, head), hints)
@@ -107,14 +127,39 @@ def log_file(place: Place, zone: tzinfo | None = None) -> LogFile | NotALog:
         ended = len(head) < MOST_HEAD_BYTES
         found = sample(dialect, _whole(dialect, head), hints)
     if found is None:
-        return PassedOver(target=place.told, reason=f"is a log ({dialect.name}) without a record that is of use here")
+        return _without_record(place, f"is a log ({dialect.name}) without a record that is of use here")
     return LogFile(
         place=replace(place, head=b""),
         dialect=dialect,
         hints=hints,
         head=found,
         last_time=found.last_time if ended else _last_time(place, dialect, hints),
+        writers=writers_beside_each_other(dialect, _samples(place, head)),
     )
+
+
+def _begins(head: bytes) -> bool:
+    """Tell whether there is no whole line yet but a header, as 389-ds begins each file with: lines behind a tab."""
+    whole = head.split(b"\n")[:-1]
+    return len(head) < MOST_OF_HEADER and all(not line or line.startswith(b"\t") for line in whole)
+
+
+def _without_record(place: Place, reason: str) -> PassedOver:
+    grows = place.region is not None and place.region.length is None
+    return NotYet(target=place.told, reason=reason) if grows else PassedOver(target=place.told, reason=reason)
+
+
+def _samples(place: Place, head: bytes) -> Iterator[bytes]:
+    """Yield the beginning of a log and, where that costs nothing, what stands here and there in it."""
+    yield _lines(head)
+    if place.region is None:
+        return
+    start, end = bounds(place.region)
+    for number in range(1, SAMPLES):
+        offset = start + (end - start) * number // SAMPLES
+        if offset >= start + len(head):
+            data = slice_of(place.region, offset, TAIL_BYTES)
+            yield data[data.find(b"\n") + 1 : data.rfind(b"\n") + 1]
 
 
 def _last_time(place: Place, dialect: Dialect, hints: Hints) -> int | None:
@@ -134,14 +179,6 @@ def bounds(region: Region) -> tuple[int, int]:
     with FileIO(region.location) as stream:
         size = stream.seek(0, 2)
     return region.start, size if region.length is None else min(size, region.start + region.length)
-
-
-def slice_of(region: Region, offset: int, size: int) -> bytes:
-    """Return some bytes of a region, counted in its file."""
-    with FileIO(region.location) as stream:
-        end = region.start + region.length if region.length is not None else offset + size
-        stream.seek(offset)
-        return stream.read(max(0, min(size, end - offset))) or b""
 
 
 def _lines(head: bytes) -> bytes:

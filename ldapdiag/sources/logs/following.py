@@ -9,8 +9,9 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldapdiag.sources.logs.files import bounds, slice_of
+from ldapdiag.sources.logs.files import bounds
 from ldapdiag.sources.logs.parts import KEPT_OF_RECORD, LONGEST_RECORD, PART_BYTES, read_at, whole_lines
+from ldapdiag.sources.logs.places import slice_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
@@ -48,8 +49,7 @@ class Tail:
             self.at = 0
             return self._torn() or self.more()
         self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
-        data = read_at(self.stream, self.at, PART_BYTES)
-        self.at += len(data)
+        data = self._read(self.stream)
         if data:
             return self._whole(self.rest + data)
         if self._replaced(status):
@@ -61,6 +61,14 @@ class Tail:
         """Read no more."""
         if self.stream is not None:
             self.stream.close()
+
+    def _read(self, stream: FileIO) -> bytes:
+        """Return what comes next, without the zeros that a server makes which writes on after copytruncate."""
+        while data := read_at(stream, self.at, PART_BYTES):
+            self.at += len(data)
+            if self.rest or (data := data.lstrip(b"\0")):
+                break
+        return data
 
     def _begin(self) -> None:
         try:

@@ -220,7 +220,7 @@ def without(size: int) -> Layer:
 
     def layer(stream: BinaryIO) -> BinaryIO:
         left = size
-        while left and (part := stream.read(left)):
+        while left and (part := stream.read(min(left, READ))):
             left -= len(part)
         return stream
 

@@ -116,6 +116,8 @@ def whole_lines(data: bytes) -> bytes:
 def parts_of(file: LogFile, held: Held, note: Callable[[str], None]) -> Iterator[Part]:
     """Yield a file in parts, in order; `note` hears what of it is not read. OSError is the caller's."""
     part = Part(dialect=file.dialect, hints=file.hints, told=file.place.told, at=0, cost=0)
+    if file.place.note:
+        note(file.place.note)
     if file.place.region is not None and file.dialect.cut is cut_at_line:
         yield from _stretches(file.place.region, part, held, note)
         return

@@ -5,11 +5,13 @@ What a file is comes from its first bytes, never from its name; nothing is writt
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from glob import glob, has_magic
-from io import BytesIO
+from io import BytesIO, FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -18,7 +20,18 @@ from ldapdiag.evidence.document import encoding_of
 from ldapdiag.sources.capture import MOST_FILES, STANDARD_INPUT, Piece, files, legible, unreadable
 from ldapdiag.sources.captures.compressed import compression_of, name_within
 from ldapdiag.sources.captures.tar import DamagedError, is_tar, members
-from ldapdiag.sources.logs.layers import Opened, Packed, Remembered, Slice, buffered, decompressing, in_utf8, without
+from ldapdiag.sources.logs.layers import (
+    READ,
+    REMEMBERED,
+    Opened,
+    Packed,
+    Remembered,
+    Slice,
+    buffered,
+    decompressing,
+    in_utf8,
+    without,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,6 +46,12 @@ NotALog = Gap | PassedOver
 
 HEAD_BYTES = 1 << 16
 """By so many a log is told."""
+
+ZEROS = bytes(16)
+"""Fewer of them may belong to a text in UTF-16."""
+
+MOST_ZEROS = 1 << 34
+"""So many bytes are looked at for the end of the zeros that a log begins with."""
 
 UTF8_MARK = "\ufeff".encode()
 
@@ -67,6 +86,8 @@ class Place:
     """No line of it is later; of a pipe: now."""
     again: bool = True
     """False for a pipe, which is read only once (its beginning can be looked at before)."""
+    note: str = ""
+    """What is passed over at its beginning, and why: a sentence."""
     head: bytes = field(default=b"", repr=False)
     """The first HEAD_BYTES: what is in an archive is not unpacked again to look at it."""
 
@@ -87,6 +108,14 @@ class Place:
         if len(head) < HEAD_BYTES <= len(self.head):
             head = inner.start()  # a block of bzip2 is longer than that, and UTF-16 becomes shorter
         return replace(inner, head=head)
+
+
+def slice_of(region: Region, offset: int, size: int) -> bytes:
+    """Return some bytes of a region, counted in its file."""
+    with FileIO(region.location) as stream:
+        end = region.start + region.length if region.length is not None else offset + size
+        stream.seek(offset)
+        return stream.read(max(0, min(size, end - offset))) or b""
 
 
 def places(named: str) -> Iterator[Place | NotALog]:
@@ -130,6 +159,9 @@ def _unwrapped(place: Place, *, archive: bool = True) -> Iterator[Place | NotALo
 
 def _text(place: Place) -> Iterator[Place | NotALog]:
     """Yield the place of a text in UTF-8, whatever it is written in."""
+    if place.head.startswith(ZEROS):
+        yield from _after_zeros(place)
+        return
     encoding = encoding_of(place.head)
     if compression_of(place.head):
         yield PassedOver(target=place.told, reason="is compressed twice; decompress it to have it read")
@@ -138,12 +170,55 @@ def _text(place: Place) -> Iterator[Place | NotALog]:
     elif encoding != "utf-8":
         yield place.within(in_utf8(encoding))
     elif place.head.startswith(UTF8_MARK):
-        region = place.region and replace(place.region, start=place.region.start + len(UTF8_MARK))
-        if region and region.length is not None:
-            region = replace(region, length=region.length - len(UTF8_MARK))
-        yield replace(place.within(without(len(UTF8_MARK))), region=region)
+        yield _without(place, len(UTF8_MARK))
     else:
         yield place
+
+
+def _after_zeros(place: Place) -> Iterator[Place | NotALog]:
+    """Yield a log that begins with zeros: copytruncate cut it off, and its server went on writing where it was."""
+    size = _zeros(place)
+    if size is None:
+        yield PassedOver(target=place.told, reason="is nothing but zeros, as far as it is looked into")
+        return
+    note = f"{place.told} begins with {size} zero bytes (cut off while a server wrote to it); what follows is read"
+    yield from _text(replace(_without(place, size), note=note))
+
+
+def _zeros(place: Place) -> int | None:
+    """Return how many zeros a log begins with; None if nothing else comes. OSError is the caller's."""
+    size = _hole(place.region) if place.region else 0
+    most = size + (MOST_ZEROS if place.again else REMEMBERED // 2)
+    with place.open() as opened:
+        while size < most:
+            region = place.region
+            data = slice_of(region, region.start + size, READ) if region else opened.read()
+            if text := data.lstrip(b"\0"):
+                return size + len(data) - len(text)
+            if not data:
+                return None
+            size += len(data)
+    return None
+
+
+def _hole(region: Region) -> int:
+    """Return how many bytes at the beginning of a file were never written: they need not be read to be zeros."""
+    if region.length is None and hasattr(os, "SEEK_DATA"):
+        with FileIO(region.location) as stream, suppress(OSError):  # it has nothing else, or cannot tell
+            return max(0, os.lseek(stream.fileno(), region.start, os.SEEK_DATA) - region.start)
+    return 0
+
+
+def _without(place: Place, size: int) -> Place:
+    """Return a log without its first bytes. OSError is the caller's."""
+    region = place.region and replace(place.region, start=place.region.start + size)
+    if region and region.length is not None:
+        region = replace(region, length=region.length - size)
+    if region is None:
+        return place.within(without(size))
+    head = slice_of(region, region.start, HEAD_BYTES)
+    left = None if place.size_bytes is None else place.size_bytes - size
+    return replace(place, layers=(*place.layers, without(size)), region=region, size_bytes=left, head=head)
 
 
 def _archive(place: Place) -> Iterator[Place | NotALog]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from ldapdiag.evidence.log.segment import SAMPLE_BYTES
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tally import NEVER, Hints
 
@@ -147,7 +148,7 @@ class Sampler:
         """Keep the time of what happened to a connection."""
         self._seen(time)
 
-    client_is = bound = closed
+    client_is = bound = binds = closed
 
     def lone_search(self, time: int, client: bytes, *_: object, **__: object) -> None:
         """Keep a search of which the connection is not told."""
@@ -155,9 +156,9 @@ class Sampler:
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
-    def noticed(self, time: int, *_: object, **__: object) -> None:
-        """Keep when the errors log tells of a search."""
-        self._seen(time)
+    def noticed(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
+        """Keep when the errors log tells of which search."""
+        self.lone_search(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
 
     def life(self, identity: bytes) -> None:
         """Keep nothing of a startupID."""

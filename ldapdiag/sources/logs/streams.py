@@ -11,14 +11,16 @@ where two servers log side by side.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tally import NEVER
+from ldapdiag.sources.logs.overlap import divided
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.logs.files import LogFile
@@ -88,13 +90,38 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
     """Return the streams of these files, by their first record. The order of the files is nothing."""
     ordered = sorted(files, key=lambda file: (file.first_time, _end(file), file.path, file.place.told))
     streams: list[Stream] = []
+    looks = iter(range(MOST_COMPARED))
     for file in ordered:
+        if _read_on(streams, file, looks):
+            continue
         before = [stream for stream in streams if _goes_on(stream, file)]
         if before:
             max(before, key=lambda stream: _fit(stream, file)).files.append(file)
         else:
             streams.append(Stream(files=[file]))
     return tuple(sorted(_told_once(streams), key=lambda stream: (stream.first_time, stream.name)))
+
+
+def _read_on(streams: list[Stream], file: LogFile, looks: Iterator[int]) -> bool:
+    """Let a stream whose end lies within a file go on with what that tells after it; tell whether one does."""
+    ending = [stream for stream in streams if _ends_within(stream.files[-1], file)]
+    for stream in sorted(ending, key=lambda stream: _end(stream.files[-1]), reverse=True):
+        if next(looks, None) is None:
+            return False
+        with suppress(OSError):  # whoever reads the file will say so
+            if found := divided(stream.files[-1], file):
+                stream.files[-1], rest = found
+                if rest is None:
+                    reason = f"tells the same as {stream.files[-1].path}, which is read"
+                    stream.tellings.append(Telling(file=file, reason=reason))
+                else:
+                    stream.files.append(rest)
+                return True
+    return False
+
+
+def _ends_within(last: LogFile, file: LogFile) -> bool:
+    return last.last_time is not None and file.first_time <= last.last_time < _end(file)
 
 
 def _end(file: LogFile) -> int:
@@ -138,9 +165,10 @@ def _told_once(streams: list[Stream]) -> list[Stream]:
         for other in kept:
             if not stream.files or compared >= MOST_COMPARED:
                 break
-            if _may_be_same(other, stream):
+            earlier, later = (stream, other) if stream.first_time < other.first_time else (other, stream)
+            if _may_be_same(earlier, later):
                 compared += 1
-                if _same_run_within(other, stream):
+                if _same_run_within(earlier, later):
                     _leave_out(stream, other)
         if stream.files:
             kept.append(stream)
@@ -170,11 +198,11 @@ def _same_run(one: Stream, other: Stream) -> bool:
     return any(mine.head.agrees(theirs.head) for mine in one.files for theirs in other.files)
 
 
-def _may_be_same(one: Stream, other: Stream) -> bool:
+def _may_be_same(earlier: Stream, later: Stream) -> bool:
     """Tell whether two streams that begin differently may tell the same: one began to be kept later."""
-    if one.dialect.family != other.dialect.family or other.first_time < one.first_time:
+    if earlier.dialect.family != later.dialect.family:
         return False
-    return one.open_ended or other.first_time <= one.end
+    return earlier.open_ended or later.first_time <= earlier.end
 
 
 def _same_run_within(one: Stream, other: Stream) -> bool:
@@ -197,5 +225,9 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
         reason = f"tells the same as {kept.name}, which is read"
         if zoned and file.last_time is not None and file.last_time > end + ALIKE:
             reason += "; what it tells of the time after that is not read"
+        if zoned and file.last_time is None and not kept.open_ended:
+            reason += "; whether it goes on after that is not looked into"
+        if zoned and file.first_time < kept.first_time - ALIKE:
+            reason += "; what it tells of the time before that is not read"
         kept.tellings.append(Telling(file=file, reason=reason))
     stream.files[:] = rest

@@ -1,0 +1,94 @@
+"""Writers: which servers' lines a syslog holds, by the host and the process that stand before each message.
+
+    Nov 20 08:54:04 vm slapd[3989]: conn=1000 op=1 SRCH base=...         two servers that write into one file number
+    Nov 20 08:54:04 vm slapd[4100]: conn=1000 op=1 SRCH base=...         their connections alike
+
+A server that was started again has another process, too; but the one before it is not heard of again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ldapdiag.evidence.log.dialect import Dialect
+
+MOST_TOLD = 3
+"""Servers named in a remark."""
+
+OPERATION = rb"(?=conn=\d{1,19}+\ (?:op|fd)=\d)"
+"""How a message begins that is of a connection: other programs write into the file, too."""
+
+LINES = {
+    prefix.name: re.compile(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE)
+    for prefix in (TRADITIONAL, ISO_SYSLOG, RFC5424)
+}
+"""The group `zone` ends where the host begins."""
+
+BEFORE_MESSAGE = re.compile(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
+BEFORE_RFC5424 = re.compile(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
+
+HARMLESS = re.compile(r"[\w.\[\] :-]{1,200}+", re.ASCII)
+"""What may stand in a command that is shown to be copied."""
+
+Writer = tuple[bytes, bytes]
+"""Host; program and process, as in b"slapd[3989]"."""
+
+
+def writers_beside_each_other(dialect: Dialect, samples: Iterable[bytes]) -> tuple[Writer, ...]:
+    """Return the servers that write into a log side by side, by samples of it in their order; none if only one does."""
+    heard: dict[Writer, tuple[int, int]] = {}
+    """When each was first and last heard."""
+    for now, writer in enumerate(_writers(dialect, samples)):
+        first, _ = heard.get(writer, (now, now))
+        heard[writer] = first, now
+    beside: set[Writer] = set()
+    longest, until = (b"", b""), -1
+    for writer, (first, last) in heard.items():
+        if first < until:
+            beside |= {longest, writer}
+        if last > until:
+            longest, until = writer, last
+    return tuple(sorted(beside))
+
+
+def remark(told: str, writers: tuple[Writer, ...]) -> str:
+    """Return what to say of a log into which several servers write."""
+    hosts = {host for host, _ in writers}
+    processes = {process for _, process in writers}
+    names = [_name(writer, hosts, processes) for writer in writers]
+    whose = " and ".join(names) if len(names) <= MOST_TOLD else f"{', '.join(names[:MOST_TOLD])} and more"
+    pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")
+    example = f", for example by grep '{pattern}'" if HARMLESS.fullmatch(names[0]) else ""
+    return (
+        f"{len(writers)} servers write into {told} ({whose}); split it{example}: "
+        "what is told of connections is not right"
+    )
+
+
+def _writers(dialect: Dialect, samples: Iterable[bytes]) -> Iterator[Writer]:
+    line = LINES.get(dialect.name)
+    if line is None:
+        return
+    for data in samples:
+        for found in line.finditer(data):
+            before = data[found.end("zone") : found.end()]
+            if dialect.name == RFC5424.name:
+                if named := BEFORE_RFC5424.match(before):
+                    host, program, process = named.groups()
+                    yield host, program + b" " + process
+            elif named := BEFORE_MESSAGE.match(before):
+                yield named[1], named[2]
+
+
+def _name(writer: Writer, hosts: set[bytes], processes: set[bytes]) -> str:
+    """Return what tells a server from the others."""
+    host, process = writer
+    words = [host] if len(processes) == 1 else [process] if len(hosts) == 1 else [host, process]
+    text = b" ".join(words).decode(errors="backslashreplace")
+    return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in text)
