@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 import every_table
 import live_diagnosis
 import live_sockets
+import log_hostile
+import log_speed
 import pairing
 import socket_tables
 import starting
@@ -31,12 +33,20 @@ def main() -> None:
             pairing.figures(),
             starting.figures(),
             live_diagnosis.figures(),
+            log_speed.figures(tables),
         ):
             for figure in figures:
                 print(figure, flush=True)
         print(every_table.HEADER, flush=True)
         for growth in every_table.growths(tables):
             print(growth, flush=True)
+        for header, lines in (
+            (log_speed.GROWTH_HEADER, log_speed.growths(tables)),
+            (log_hostile.HEADER, log_hostile.rows(tables)),
+        ):
+            print(header, flush=True)
+            for line in lines:
+                print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def searches(segment: Segment, accounts: Spellings) -> tuple[Search, ...]:
     rows: dict[ShapeKey, ShapeRow] = {}
     for (shape, base, scope), row in segment.shapes.items():
         key = (shapes(shape, row.searches), bases(base, row.searches), scope)
-        rows.setdefault(key, ShapeRow(key)).take(row)
+        rows.setdefault(key, ShapeRow(key)).take(row, segment.noted)
     asking: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (shape, client, account), counts in segment.attribution.items():
         who = (named(client), named(accounts.most(account)))

@@ -11,8 +11,8 @@ from ldapdiag.analysis.searches import Noticed, Search, noticed, searches
 from ldapdiag.analysis.spellings import Spellings, counted, folded_dn, named, text
 from ldapdiag.evidence.log.kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.rests import Rests
-from ldapdiag.evidence.log.segment import RESTART, Segment
-from ldapdiag.evidence.log.tables import ClientRow
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.tables import RESTART, ClientRow
 from ldapdiag.servers.closes import close_of
 from ldapdiag.servers.nature import Close
 
@@ -132,7 +132,7 @@ class Workload:
         """Clients by connections opened."""
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
-            rows.setdefault(named(address), ClientRow()).take(row)
+            rows.setdefault(named(address), ClientRow()).take(row, self.segment.closed)
         told = (_client(address, row) for address, row in rows.items())
         return tuple(sorted(told, key=lambda one: (-one.opened, -one.operations, one.address)))
 

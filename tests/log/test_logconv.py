@@ -275,7 +275,7 @@ class TestWhereItIsWrong:
     @pytest.mark.parametrize(
         ("figure", "log", "truth", "ours", "theirs", "wrong"), WRONG, ids=[f"{one[0]} {one[1]}" for one in WRONG]
     )
-    def test_we_say_the_truth_and_it_does_not(self, figure, log, truth, ours, theirs, wrong) -> None:  # noqa: ARG002
+    def test_we_say_the_truth_and_it_does_not(self, figure, log, truth, ours, theirs, wrong) -> None:  # noqa: ARG002  they are the parameters of all
         assert ours(said(*LOGS[log])) == truth
         assert theirs(logconv(*LOGS[log])) == wrong
         assert wrong != truth

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Connection
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH
 from ldapdiag.evidence.log.rests import Rests
+from ldapdiag.evidence.log.tables import OTHER
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Account, Answer, Pending
@@ -98,7 +99,11 @@ def owe(segment: Segment, connection: Connection, shape: bytes, account: Account
     if connection.client is not None and isinstance(account, bytes):
         segment.attribute((shape, connection.client, account), counts)
         return
-    cell = connection.owed.setdefault((shape, account), [0, 0, 0])
+    key = (shape, account)
+    if key not in connection.owed and len(connection.owed) >= segment.caps.owed:
+        segment.cut_short.add("attribution")
+        key = (OTHER, None)
+    cell = connection.owed.setdefault(key, [0, 0, 0])
     for place, count in enumerate(counts):
         cell[place] += count
 
@@ -110,6 +115,16 @@ def fail(segment: Segment, connection: Connection, dn: bytes, err: int, count: i
         return
     key = segment.failures.place((dn, connection.client, err))
     segment.failures[key] = segment.failures.get(key, 0) + count
+
+
+def settle(segment: Segment, connection: Connection) -> None:
+    """Count for who asked on a connection whose beginning is known: nothing comes before it."""
+    if connection.opened is None or connection.account is not None:
+        return
+    connection.account = ANONYMOUS
+    owed, connection.owed = connection.owed, {}
+    for (shape, account), counts in owed.items():
+        owe(segment, connection, shape, ANONYMOUS if account is None else account, counts)
 
 
 def rests_of(connection: Connection, epoch: int) -> Rests:

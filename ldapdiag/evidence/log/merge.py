@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, unrequested
+from ldapdiag.evidence.log.counting import answer_held, count_for_nobody, end, settle, unrequested
 from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.kinds import ABANDON, UNKNOWN
 from ldapdiag.evidence.log.runs import Run
-from ldapdiag.evidence.log.segment import RESTART, SAMPLES, Segment
-from ldapdiag.evidence.log.tables import CAPS, Caps, Key, Table, add
+from ldapdiag.evidence.log.segment import SAMPLES, Segment
+from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps, Key, Table, add
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Connection
@@ -128,10 +128,10 @@ def _add_tables(left: Segment, right: Segment) -> None:
         left.attribute(asker, counts)
     left.attribution.full |= right.attribution.full
     for shape, row in right.shapes.items():
-        left.shape(shape).take(row)
+        left.shape(shape).take(row, left.noted)
     left.shapes.full |= right.shapes.full
     for address, client in right.clients.items():
-        left.client(address).take(client)
+        left.client(address).take(client, left.closed)
     left.clients.full |= right.clients.full
 
 
@@ -185,6 +185,7 @@ def _join_runs(segment: Segment, life: Run, run: Run) -> None:
         life.connections[number] = connection
         if segment.anchored:
             _decide(segment, life, number, connection)
+            settle(segment, connection)
         if connection.done if segment.anchored else connection.complete:
             end(segment, number, connection)
             del life.connections[number]

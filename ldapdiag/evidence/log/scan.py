@@ -51,7 +51,7 @@ class Scan(Lives):
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
-        if len(filter) > LONGEST or len(base) > LONGEST:
+        if len(filter) + len(base) > LONGEST:
             self._long_search(number, op, time, base, scope, filter)
             return
         connection = self._asks(number, op, time)
@@ -98,7 +98,7 @@ class Scan(Lives):
 
     # -- results
 
-    def result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+    def result(  # noqa: C901, PLR0913, PLR0917  the fields of a result, by position: this runs for every one
         self,
         number: int,
         op: int,
@@ -127,7 +127,10 @@ class Scan(Lives):
             err = segment.result_code(err)
         segment.results[err] += 1
         if wait is not None:
-            self._waited(wait, time)
+            segment.waits[wait.bit_length()] += 1
+            segment.waited += wait
+            if wait >= segment.longest_wait[0]:
+                segment.longest_wait = max(segment.longest_wait, (wait, -time))
         connection = self.connections.get(number) or self._unless_gone(number, time)
         if notes and kind == SEARCH:
             notes = self._noted(connection, notes, page, pages_end)
@@ -263,14 +266,6 @@ class Scan(Lives):
         elif goes_on is None and connection.opened is None:
             connection.pages_left.add(page)
         connection.pages[page] = not ends
-
-    def _waited(self, nanoseconds: int, time: int) -> None:
-        """Count how long an operation waited for a worker."""
-        segment = self.segment
-        segment.waits[nanoseconds.bit_length()] += 1
-        segment.waited += nanoseconds
-        if nanoseconds >= segment.longest_wait[0]:
-            segment.longest_wait = max(segment.longest_wait, (nanoseconds, -time))
 
     def _noted(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
         """Count the notes of a search, and return what they are counted as; a paged search has one, too."""

@@ -20,9 +20,6 @@ from ldapdiag.evidence.log.tables import CAPS, OTHER, OTHER_RESULT, Caps, Client
 SAMPLES = 5
 SAMPLE_BYTES = 200
 
-RESTART = b"restart"
-"""The reason for the end of connections that a server's restart ended."""
-
 Asker = tuple[bytes, bytes, bytes]
 """Filter without its values, client, account."""
 

@@ -28,6 +28,8 @@ class Caps:
     accounts: int = 20_000
     attribution: int = 60_000
     """Of (shape, client, account)."""
+    owed: int = 5_000
+    """Of (shape, account) of one connection whose client is not known yet."""
     failures: int = 20_000
     """Of (DN, client, result code) of failed BINDs."""
     codes: int = 200
@@ -75,7 +77,7 @@ def _table(most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key
     return table
 
 
-LONGEST = 4096
+LONGEST = 1024
 """Bytes of a filter, a base or a DN that are kept; 389-ds logs 512 of them, a client may send a megabyte."""
 
 
@@ -88,6 +90,9 @@ OTHER_RESULT = -1
 """Results of any code, where there are too many different ones."""
 MOST_ERRORS = 100
 """Result codes of one row."""
+
+RESTART = b"restart"
+"""The reason for the end of connections that a server's restart ended."""
 
 ShapeKey = tuple[bytes, bytes, int]
 """Filter without its values, class of the base, scope."""
@@ -124,14 +129,14 @@ class ShapeRow:
             err = OTHER_RESULT
         self.errors[err] = self.errors.get(err, 0) + count
 
-    def take(self, other: ShapeRow) -> None:
-        """Count the searches of another row, too."""
+    def take(self, other: ShapeRow, notes: Table[bytes, int]) -> None:
+        """Count the searches of another row, too; `notes` are those that are kept apart."""
         self.searches += other.searches
         self.answered += other.answered
         self.etime += other.etime
         self.wait += other.wait
         self.entries += other.entries
-        add(self.noted, other.noted)
+        add(self.noted, among(other.noted, notes))
         for err, count in other.errors.items():
             self.failed(err, count)
         add(self.histogram, other.histogram)
@@ -160,17 +165,28 @@ class ClientRow:
         self.tails: dict[bytes, Rests] = {}
         """Before a close, by its reason."""
 
-    def take(self, other: ClientRow) -> None:
-        """Count the connections of another row, too."""
+    def take(self, other: ClientRow, codes: Table[bytes, int]) -> None:
+        """Count the connections of another row, too; `codes` are those that are kept apart."""
         self.opened += other.opened
         self.operations += other.operations
-        add(self.codes, other.codes)
-        add(self.silent, other.silent)
+        add(self.codes, among(other.codes, codes))
+        add(self.silent, among(other.silent, codes))
         add(self.lifetimes, other.lifetimes)
         add(self.per_connection, other.per_connection)
         self.rests.take(other.rests)
         for code, rests in other.tails.items():
-            self.tails.setdefault(code, Rests()).take(rests)
+            self.tails.setdefault(code if code in codes or code == RESTART else OTHER, Rests()).take(rests)
+
+
+def among(counts: dict[bytes, int], kept: Table[bytes, int]) -> dict[bytes, int]:
+    """Return counts with what a table does not keep apart as `other`."""
+    if all(key in kept for key in counts):
+        return counts
+    told: dict[bytes, int] = {}
+    for key, count in counts.items():
+        place = key if key in kept or key == RESTART else kept.other
+        told[place] = told.get(place, 0) + count
+    return told
 
 
 def add(into: dict[Key, int], counts: dict[Key, int]) -> None:

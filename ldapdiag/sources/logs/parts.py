@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.layers import Opened
     from ldapdiag.sources.logs.places import Region
 
-PART_BYTES = 16 << 20
+PART_BYTES = 8 << 20
 CARRIED_BYTES = 4 << 20
 """Of a part that is carried: it is in memory four times on its way to a worker."""
 

@@ -1,0 +1,67 @@
+"""Hostile logs, a few thousand of everything: what is kept of them stops growing at the caps, and the totals are exact.
+
+`make bench` reads the same logs by the million, and measures the memory of the processes (bench/log_hostile.py).
+"""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from hostile_logs import HOSTILE, Hostile
+from ldapdiag.evidence.log.dialects import named, scan_chunk
+from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.tables import Caps
+
+CAPS = Caps(
+    shapes=50,
+    clients=50,
+    accounts=50,
+    attribution=50,
+    failures=50,
+    codes=20,
+    notes=20,
+    results=20,
+    connections=100,
+    pending=100,
+    pages=20,
+)
+FEW, MANY = 4_000, 16_000
+"""Units of a log; of those with lines of a megabyte one for two thousand."""
+
+PIECE = 250
+"""Units of a piece: what grows from piece to piece shows after many."""
+
+LEEWAY = 1.1
+"""Numbers grow longer, and how full the tables are depends on where a piece ends."""
+
+
+def read(hostile: Hostile, units: int):
+    total = start(CAPS)
+    for block in hostile.blocks(units, PIECE):
+        total = merge(total, scan_chunk(named("389-text"), block, caps=CAPS))
+    return total
+
+
+def units(hostile: Hostile, usual: int) -> int:
+    return usual if hostile.size == 1 else usual // 2000
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
+def test_four_times_the_log_is_no_more_to_keep(hostile):
+    few, many = (len(pickle.dumps(read(hostile, units(hostile, usual)))) for usual in (FEW, MANY))
+    assert many < LEEWAY * few + (10_000 if hostile.size == 1 else 100_000)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
+def test_totals_are_exact_and_what_did_not_fit_is_named(hostile):
+    count = units(hostile, MANY)
+    total = finish(read(hostile, count))
+    told = hostile.counts(count)
+    assert total.opened == told["connections.opened"]
+    assert sum(total.operations) == told.get("operations.search", 0) + told.get("operations.bind", 0)
+    assert total.misread == told.get("lines_not_understood", 0)
+    if "connections.closed" in told:
+        assert sum(total.closed.values()) + total.ended_by_restart == told["connections.closed"]
+    assert hostile.caps <= set(total.caps_hit)
