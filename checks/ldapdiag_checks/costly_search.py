@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.searches import Asker, Search, Worst, is_unindexed
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.traffic import Traffic, moment
+from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 LEAST_SHARE, TENTH, HALF = 0.01, 0.1, 0.5
@@ -133,7 +133,7 @@ def _finding(server: DirectoryServer, traffic: Traffic, search: Search, worst: W
             "share": round(search.share, 6),
             "mean_seconds": round(search.mean / SECOND, 9),
             "worst_seconds": round(worst.etime / SECOND, 9),
-            "worst_time": moment(worst.time),
+            "worst_time": moment(worst.time, MILLISECOND),
             "worst_connection": worst.connection,
             "worst_operation": worst.operation,
             "notes": dict(search.notes),
@@ -152,7 +152,8 @@ def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
     names = attributes_of(search.shape)
     if names:
         yield f"It asks for {', '.join(names)}."
-    yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {moment(worst.time)}{where}."
+    at = moment(worst.time, MILLISECOND)
+    yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
     if search.unindexed:
         yield f"The server notes {search.unindexed} of {search.answered} as unindexed, in full or in part."
     if 2 * search.wait >= search.etime:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.traffic import Traffic, moment
+from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.check import check
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
@@ -167,7 +167,7 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
         longest, earlier = traffic.segment.longest_wait
         yield (
             f"{traffic.waited_at_least(LONG)} of {traffic.waits} operations waited 134 ms or more, the longest "
-            f"{longest / SECOND:.1f} s, at {moment(-earlier)}."
+            f"{longest / SECOND:.1f} s, at {moment(-earlier, MILLISECOND)}."
         )
     if monitor is not None and monitor.connections_at_max_threads:
         yield (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.servers import DirectoryServer
@@ -13,13 +12,10 @@ from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.log.merge import combine
 from ldapdiag.evidence.log.segment import Segment
-from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-MILLISECOND = SECOND // 1000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +89,3 @@ def _combined(logs: Sequence[AccessLog]) -> Segment:
     for log in logs:
         total = combine(total, log.segment)
     return total
-
-
-def moment(nanoseconds: int) -> str:
-    """Return a time of a log as the report writes times."""
-    told = EPOCH + timedelta(microseconds=nanoseconds // 1000)
-    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")

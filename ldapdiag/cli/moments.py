@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from ldapdiag.errors import UsageError
+from ldapdiag.evidence.log.stamps import EPOCH
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 OFFSET = re.compile(r"[+-]\d\d:?\d\d")
 
 

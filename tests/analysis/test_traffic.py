@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import facts
-from ldapdiag.analysis.traffic import Traffic, add_up, moment
+from ldapdiag.analysis.traffic import Traffic, add_up
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.family import Family
-from traffic import SECOND, Log, at
+from traffic import SECOND, Log
 
 
 def visited(count: int, *, when: float = 0.0) -> Log:
@@ -69,7 +69,3 @@ def test_rests_by_a_clock_of_whole_seconds_may_have_been_a_second_shorter() -> N
     assert log.traffic().longest_rests() == {facts.APP1: 30}
     log.scan.resolution(SECOND)
     assert log.traffic().longest_rests() == {facts.APP1: 29}
-
-
-def test_times_are_told_as_the_report_tells_them() -> None:
-    assert moment(at(1.5)) == "2026-11-20T09:00:01.500Z"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.report.log.quantities import duration, moment, number, per_second, percent, span
+from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.log.quantities import duration, number, per_second, percent, span
 
 SECOND = 10**9
 

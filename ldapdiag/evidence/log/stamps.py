@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import re
 from calendar import timegm
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECOND = 1_000_000_000
+MILLISECOND = SECOND // 1000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_REMEMBERED = 100_000
 """Seconds; a day has fewer."""
 
@@ -51,6 +54,21 @@ def duration(seconds: bytes) -> int:
         return int(seconds[:-10] + seconds[-9:])
     whole, _, fraction = seconds.partition(b".")
     return int(whole or b"0") * SECOND + nanoseconds(fraction)
+
+
+def when(nanoseconds: int) -> datetime:
+    """Return a time of a log to the second; the first or last there is, for a log may say anything."""
+    try:
+        return EPOCH + timedelta(seconds=nanoseconds // SECOND)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC) if nanoseconds > 0 else datetime.min.replace(tzinfo=UTC)
+
+
+def moment(nanoseconds: int, resolution: int = 1) -> str:
+    """Return a time in ISO 8601, UTC, as fine as the log's clock (nanoseconds between two stamps)."""
+    digits = len(str(SECOND // resolution)) - 1 if 0 < resolution < SECOND else 0
+    part = f".{nanoseconds % SECOND:09d}"[: digits + 1] if digits else ""
+    return f"{when(nanoseconds):%Y-%m-%dT%H:%M:%S}{part}Z"
 
 
 def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seconds: int = 0) -> int:

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.rests import at_least_seconds
-from ldapdiag.report.log.quantities import moment, seconds
+from ldapdiag.evidence.log.stamps import moment
+from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

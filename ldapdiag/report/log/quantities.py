@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, when
 
-from ldapdiag.evidence.log.stamps import SECOND
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = SECOND // 1000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
 
@@ -16,25 +12,10 @@ def seconds(nanoseconds: int) -> float:
     return round(nanoseconds / SECOND, 9)
 
 
-def moment(nanoseconds: int, resolution: int = 1) -> str:
-    """Return a time in ISO 8601, UTC, as fine as the log's clock (nanoseconds between two stamps)."""
-    whole, fraction = divmod(nanoseconds, SECOND)
-    digits = len(str(SECOND // resolution)) - 1 if 0 < resolution < SECOND else 0
-    part = f".{fraction:09d}"[: digits + 1] if digits else ""
-    return f"{_date(whole):%Y-%m-%dT%H:%M:%S}{part}Z"
-
-
 def day_and_time(nanoseconds: int) -> tuple[str, str]:
     """Return the date and the time of day, UTC, to the second."""
-    at = _date(nanoseconds // SECOND)
+    at = when(nanoseconds)
     return f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"
-
-
-def _date(whole_seconds: int) -> datetime:
-    try:
-        return EPOCH + timedelta(seconds=whole_seconds)
-    except OverflowError:  # a log may say anything
-        return datetime.max.replace(tzinfo=UTC) if whole_seconds > 0 else datetime.min.replace(tzinfo=UTC)
 
 
 def duration(nanoseconds: int) -> str:
