@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
-from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
+from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 NAME = "opendj-text"
 FAMILY = Family.OPENDJ
 
-MILLISECOND = 1_000_000
 
 STAMP = rb"""
 \[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
