@@ -26,6 +26,7 @@ class Scan(Lives):
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         super().__init__(hints, caps)
+        self._operations = self.segment.operations
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
     def finish(self) -> Segment:
@@ -54,14 +55,13 @@ class Scan(Lives):
         if len(filter) + len(base) > LONGEST:
             self._long_search(number, op, time, base, scope, filter)
             return
-        connection = self._asks(number, op, time)
-        self.segment.operations[SEARCH] += 1
+        self._operations[SEARCH] += 1
         key = (shape(filter), base, scope)
         row = self._rows.get(key)
         if row is None:
             row = self._row(*key)
         row.searches += 1
-        connection.pending[op] = (time, SEARCH, row, filter)
+        self._asks(number, op, time).pending[op] = (time, SEARCH, row, filter)
 
     def _long_search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  as in search
         """Count a search whose filter or base is longer than what is kept of it."""
