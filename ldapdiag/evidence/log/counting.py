@@ -24,7 +24,7 @@ NOBODY = Connection(0, 0, UNKNOWN)
 """Whose results these are."""
 
 
-def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+def answer(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
     segment: Segment,
     number: int,
     connection: Connection,
@@ -59,9 +59,13 @@ def answer(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this 
         row.noted[notes] = row.noted.get(notes, 0) + 1
     if etime >= row.worst[0]:
         row.worst = max(row.worst, (etime, -time, -number, -op, subject))
-    cell = segment.attribution.get((row.key[0], connection.client, account))  # type: ignore[arg-type]  # no unknown there
+    shape, client = row.key[0], connection.client
+    if client is None:
+        cell = connection.owed.get((shape, account))
+    else:
+        cell = segment.attribution.get((shape, client, account))  # type: ignore[arg-type]  # None is not there
     if cell is None:
-        owe(segment, connection, row.key[0], account, [1, etime, 1 if notes else 0])
+        owe(segment, connection, shape, account, [1, etime, 1 if notes else 0])
         return
     cell[0] += 1
     cell[1] += etime

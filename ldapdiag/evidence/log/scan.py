@@ -98,7 +98,7 @@ class Scan(Lives):
 
     # -- results
 
-    def result(  # noqa: C901, PLR0913, PLR0917  the fields of a result, by position: this runs for every one
+    def result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
         self,
         number: int,
         op: int,
@@ -123,8 +123,6 @@ class Scan(Lives):
         if time < self.first:
             self.first = time
         segment = self.segment
-        if err not in segment.results:
-            err = segment.result_code(err)
         segment.results[err] += 1
         if wait is not None:
             segment.waits[wait.bit_length()] += 1

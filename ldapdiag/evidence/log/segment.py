@@ -59,6 +59,7 @@ class Segment:
     """Requests let go of with their connection, by kind: their results are no further operations."""
     internal: int = 0
     results: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    """By code; bounded where segments are merged, for one piece has only so many lines."""
     continued: int = 0
     """Searches that are a later page of an earlier one."""
     holes: int = 0
