@@ -41,7 +41,7 @@ class Caps:
     """Requests that wait for their result, of all connections; beyond, the oldest are let go."""
     pages: int = 1_000
     """Paged searches of one connection."""
-    connections: int = 200_000
+    connections: int = 100_000
     """Followed at once; beyond, those that have been quiet longest are let go."""
 
 
