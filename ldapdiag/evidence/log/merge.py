@@ -241,8 +241,15 @@ def _let_go_of_requests(segment: Segment, life: Run) -> None:
     segment.cut_short.add("pending")
     each = max(1, segment.caps.pending // (2 * len(life.connections)))
     for connection in life.connections.values():
-        for op in list(connection.pending)[:-each]:
-            segment.forgotten[connection.pending.pop(op)[1]] += 1
+        _forget_requests(segment, connection, list(connection.pending)[:-each])
+
+
+def _forget_requests(segment: Segment, connection: Connection, ops: list[int]) -> None:
+    """Let go of requests; what was asked before --since is of no kind any more."""
+    for op in ops:
+        _, kind, _, _ = connection.pending.pop(op)
+        if kind != UNKNOWN:
+            segment.forgotten[kind] += 1
 
 
 def _let_go(segment: Segment) -> None:
@@ -267,6 +274,5 @@ def _let_go(segment: Segment) -> None:
 
     for number in sorted(life.connections, key=noise)[: len(life.connections) - segment.caps.connections // 2]:
         connection = life.connections.pop(number)
-        for pending in connection.pending.values():
-            segment.forgotten[pending[1]] += 1
+        _forget_requests(segment, connection, list(connection.pending))
         end(segment, number, connection, at_end=connection.closed is None)
