@@ -117,8 +117,7 @@ def fail(segment: Segment, connection: Connection, dn: bytes, err: int, count: i
     if connection.client is None:
         connection.failures[dn, err] = connection.failures.get((dn, err), 0) + count
         return
-    key = segment.failures.place((dn, connection.client, err))
-    segment.failures[key] = segment.failures.get(key, 0) + count
+    segment.failures.count((dn, connection.client, err), count)
 
 
 def settle(segment: Segment, connection: Connection) -> None:
@@ -143,8 +142,7 @@ def end(segment: Segment, number: int, connection: Connection, *, at_end: bool =
     for rests in connection.rests.values():
         row.rests.take(rests)
     account = ANONYMOUS if connection.account is None and connection.opened is not None else connection.account
-    name = segment.accounts.place(account if isinstance(account, bytes) else UNKNOWN)
-    segment.accounts[name] = segment.accounts.get(name, 0) + 1
+    segment.accounts.count(account if isinstance(account, bytes) else UNKNOWN)
     row.operations += connection.operations
     segment.continued += connection.continued
     if connection.asked is not None:
@@ -175,5 +173,4 @@ def count_for_nobody(segment: Segment, connection: Connection, *, after_close: b
         told = isinstance(account, bytes) and not after_close
         segment.attribute((shape, client, account if told else UNKNOWN), counts)  # type: ignore[arg-type]  # told: bytes
     for (dn, err), count in connection.failures.items():
-        key = segment.failures.place((dn, client, err))
-        segment.failures[key] = segment.failures.get(key, 0) + count
+        segment.failures.count((dn, client, err), count)

@@ -27,17 +27,14 @@ class Lives(Tally):
         segment = self.segment
         segment.opened += 1
         if server:
-            server = segment.servers.place(server[:SAMPLE_BYTES])
-            segment.servers[server] = segment.servers.get(server, 0) + 1
+            segment.servers.count(server[:SAMPLE_BYTES])
         there = self.connections.get(number)
         late = number <= self.run.last and self.run.holds(number, time)
         if there is not None and is_late(there, time, from_its_beginning=late):
             self.run.opened(number, time)
             introduce(segment, there, time, client)
             segment.client(client).opened += 1
-            if there.complete:
-                end(segment, number, there)
-                del self.connections[number]
+            self._end_if_complete(number, there)
             return
         ascends = number > self.run.last and (self.run.first is not None or not self.connections)
         if not ascends and (there is not None or not late):
@@ -63,9 +60,7 @@ class Lives(Tally):
     def closed(self, number: int, time: int, code: bytes) -> None:
         """Count a closed connection, and the server's word for why."""
         self.at(time)
-        segment = self.segment
-        code = segment.closed.place(code[:SAMPLE_BYTES])
-        segment.closed[code] = segment.closed.get(code, 0) + 1
+        code = self.segment.closed.count(code[:SAMPLE_BYTES])
         self.run.delta -= 1
         connection = self._unless_gone(number, time)
         if connection is None or connection.closed is not None:
@@ -73,9 +68,7 @@ class Lives(Tally):
         connection.closed = time
         connection.code = code
         connection.tail = Tail(connection.rested, len(connection.held), not connection.pending)
-        if connection.complete:
-            end(segment, number, connection)
-            del self.connections[number]
+        self._end_if_complete(number, connection)
 
     def banner(self, time: int | None, version: bytes = b"") -> None:
         """Begin a new server life: the log says that the server started here."""
@@ -105,6 +98,12 @@ class Lives(Tally):
             connection = self.connections[number] = Connection(time)
             self.run.last = max(self.run.last, number)
         return connection
+
+    def _end_if_complete(self, number: int, connection: Connection) -> None:
+        """Count the end of a connection of which nothing more can come."""
+        if connection.complete and self.connections.get(number) is connection:
+            end(self.segment, number, connection)
+            del self.connections[number]
 
     def _unless_gone(self, number: int, time: int) -> Connection | None:
         """Return a connection; None of one that was opened in this run and is closed."""

@@ -14,7 +14,7 @@ from ldapdiag.evidence.log.joining import join
 from ldapdiag.evidence.log.kinds import ABANDON, UNKNOWN
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import SAMPLES, Segment
-from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps, Key, Table, add
+from ldapdiag.evidence.log.tables import CAPS, RESTART, Caps, add
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Connection
@@ -116,14 +116,14 @@ def _add(left: Segment, right: Segment) -> None:
 
 
 def _add_tables(left: Segment, right: Segment) -> None:
-    _add_table(left.servers, right.servers)
-    _add_table(left.instances, right.instances)
-    _add_table(left.closed, right.closed)
-    _add_table(left.noted, right.noted)
-    _add_table(left.accounts, right.accounts)
-    _add_table(left.failures, right.failures)
-    _add_table(left.not_indexed, right.not_indexed)
-    _add_table(left.noticed, right.noticed)
+    left.servers.take(right.servers)
+    left.instances.take(right.instances)
+    left.closed.take(right.closed)
+    left.noted.take(right.noted)
+    left.accounts.take(right.accounts)
+    left.failures.take(right.failures)
+    left.not_indexed.take(right.not_indexed)
+    left.noticed.take(right.noticed)
     for asker, counts in right.attribution.items():
         left.attribute(asker, counts)
     left.attribution.full |= right.attribution.full
@@ -133,13 +133,6 @@ def _add_tables(left: Segment, right: Segment) -> None:
     for address, client in right.clients.items():
         left.client(address).take(client, left.closed)
     left.clients.full |= right.clients.full
-
-
-def _add_table(mine: Table[Key, int], theirs: Table[Key, int]) -> None:
-    for key, count in theirs.items():
-        place = mine.place(key)
-        mine[place] = mine.get(place, 0) + count
-    mine.full |= theirs.full
 
 
 def _repoint(segment: Segment, run: Run) -> None:

@@ -8,7 +8,7 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
 from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection
-from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, end, rests_of, unrequested
+from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, rests_of, unrequested
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
 from ldapdiag.evidence.log.lives import Lives
 from ldapdiag.evidence.log.runs import LATE
@@ -52,24 +52,14 @@ class Scan(Lives):
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
-        if len(filter) + len(base) > LONGEST:
-            self._long_search(number, op, time, base, scope, filter)
-            return
         self._operations[SEARCH] += 1
         key = (shape(filter), base, scope)
         row = self._rows.get(key)
         if row is None:
             row = self._row(*key)
         row.searches += 1
-        self._asks(number, op, time).pending[op] = (time, SEARCH, row, filter)
-
-    def _long_search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  as in search
-        """Count a search whose filter or base is longer than what is kept of it."""
-        connection = self._asks(number, op, time)
-        self.segment.operations[SEARCH] += 1
-        row = self.segment.shape((shape(filter), base_class(base, scope), scope))
-        row.searches += 1
-        connection.pending[op] = (time, SEARCH, row, shortened(filter))
+        kept = filter if len(filter) <= LONGEST else shortened(filter)
+        self._asks(number, op, time).pending[op] = (time, SEARCH, row, kept)
 
     def unbound(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
         """Count an UNBIND; it ends no rest, for the connection would not have been missed."""
@@ -88,9 +78,7 @@ class Scan(Lives):
             there.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None, None))
         if not connection.pending:
             connection.rested = time
-        if there.complete and self.connections.get(number) is there:
-            end(self.segment, number, there)
-            del self.connections[number]
+        self._end_if_complete(number, there)
 
     def internal(self) -> None:
         """Count an operation of the server itself."""
@@ -192,9 +180,7 @@ class Scan(Lives):
     def noticed(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
         """Count an unindexed search that an errors log tells of."""
         self.at(time)
-        table = self.segment.noticed
-        key = table.place(((shape(filter), base_class(base, scope), scope), internal))
-        table[key] = table.get(key, 0) + 1
+        self.segment.noticed.count(((shape(filter), base_class(base, scope), scope), internal))
 
     # -- how
 
@@ -221,10 +207,12 @@ class Scan(Lives):
         return connection
 
     def _row(self, kind: bytes, base: bytes, scope: int) -> ShapeRow:
-        """Return where searches of this shape and base are counted, and remember it."""
-        if len(self._rows) >= MOST_BASES:
-            self._rows.clear()
-        row = self._rows[kind, base, scope] = self.segment.shape((kind, base_class(base, scope), scope))
+        """Return where searches of this shape and base are counted, and remember it unless the base is very long."""
+        row = self.segment.shape((kind, base_class(base, scope), scope))
+        if len(base) <= LONGEST:
+            if len(self._rows) >= MOST_BASES:
+                self._rows.clear()
+            self._rows[kind, base, scope] = row
         return row
 
     def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
@@ -240,9 +228,7 @@ class Scan(Lives):
             self._unrequested(number, connection, held)
         else:
             answer_held(self.segment, number, connection, pending, held, connection.who)
-        if connection.complete and self.connections.get(number) is connection:
-            end(self.segment, number, connection)
-            del self.connections[number]
+        self._end_if_complete(number, connection)
 
     def _unrequested(self, number: int, connection: Connection, held: Answer) -> None:
         """Keep a result whose request may be in an earlier piece, else count it."""
@@ -267,8 +253,7 @@ class Scan(Lives):
 
     def _noted(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
         """Count the notes of a search, and return what they are counted as; a paged search has one, too."""
-        notes = self.segment.noted.place(notes)
-        self.segment.noted[notes] = self.segment.noted.get(notes, 0) + 1
+        notes = self.segment.noted.count(notes)
         if page is not None and connection is not None and connection.closed is None:
             self._page(connection, page, ends)
         return notes

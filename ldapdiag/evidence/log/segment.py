@@ -15,7 +15,7 @@ from typing import Any
 
 from ldapdiag.evidence.log.kinds import NAMES
 from ldapdiag.evidence.log.runs import Run
-from ldapdiag.evidence.log.tables import CAPS, OTHER, OTHER_RESULT, Caps, ClientRow, ShapeKey, ShapeRow, Table
+from ldapdiag.evidence.log.tables import CAPS, OTHER, OTHER_RESULT, Caps, ClientRow, Counts, ShapeKey, ShapeRow, Table
 
 SAMPLES = 5
 SAMPLE_BYTES = 200
@@ -85,17 +85,17 @@ class Segment:
     cut_short: set[str] = field(default_factory=set)
     """What was bounded that is not a table."""
 
-    servers: Table[bytes, int] = field(init=False)
+    servers: Counts[bytes] = field(init=False)
     """Openings by the server's own address."""
-    instances: Table[tuple[bytes, bytes], int] = field(init=False)
+    instances: Counts[tuple[bytes, bytes]] = field(init=False)
     """Headers by (name, version), as the log says it."""
-    closed: Table[bytes, int] = field(init=False)
+    closed: Counts[bytes] = field(init=False)
     """Close records by the server's word for why."""
-    noted: Table[bytes, int] = field(init=False)
+    noted: Counts[bytes] = field(init=False)
     """Results of searches by their notes."""
-    not_indexed: Table[tuple[bytes, bytes], int] = field(init=False)
+    not_indexed: Counts[tuple[bytes, bytes]] = field(init=False)
     """slapd at level filter: (attribute, kind of index)."""
-    noticed: Table[tuple[ShapeKey, bool], int] = field(init=False)
+    noticed: Counts[tuple[ShapeKey, bool]] = field(init=False)
     """Unindexed searches that the errors log of 389-ds tells of, by shape; True: the server asked itself.
 
     A second witness of what the access log may tell, too: never to be added to `noted`.
@@ -104,24 +104,24 @@ class Segment:
     attribution: Table[Asker, list[int]] = field(init=False)
     """Results, nanoseconds, results with a note."""
     clients: Table[bytes, ClientRow] = field(init=False)
-    accounts: Table[bytes, int] = field(init=False)
+    accounts: Counts[bytes] = field(init=False)
     """Connections by the account they were bound as at last."""
-    failures: Table[tuple[bytes, bytes, int], int] = field(init=False)
+    failures: Counts[tuple[bytes, bytes, int]] = field(init=False)
     """Failed BINDs by (DN, client, result code)."""
 
     def __post_init__(self) -> None:
         caps = self.caps
-        self.servers = Table(caps.codes, OTHER)
-        self.instances = Table(caps.codes, (OTHER, OTHER))
-        self.closed = Table(caps.codes, OTHER)
-        self.noted = Table(caps.notes, OTHER)
-        self.not_indexed = Table(caps.shapes, (OTHER, OTHER))
-        self.noticed = Table(caps.shapes, ((OTHER, OTHER, -1), False))
+        self.servers = Counts(caps.codes, OTHER)
+        self.instances = Counts(caps.codes, (OTHER, OTHER))
+        self.closed = Counts(caps.codes, OTHER)
+        self.noted = Counts(caps.notes, OTHER)
+        self.not_indexed = Counts(caps.shapes, (OTHER, OTHER))
+        self.noticed = Counts(caps.shapes, ((OTHER, OTHER, -1), False))
         self.shapes = Table(caps.shapes, (OTHER, OTHER, -1))
         self.attribution = Table(caps.attribution, (OTHER, OTHER, OTHER))
         self.clients = Table(caps.clients, OTHER)
-        self.accounts = Table(caps.accounts, OTHER)
-        self.failures = Table(caps.failures, (OTHER, OTHER, -1))
+        self.accounts = Counts(caps.accounts, OTHER)
+        self.failures = Counts(caps.failures, (OTHER, OTHER, -1))
 
     def shape(self, key: ShapeKey) -> ShapeRow:
         """Return the row of a shape, or of all others."""

@@ -67,11 +67,29 @@ class Table(dict[Key, Row], Generic[Key, Row]):
         return self.other
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _table, (self.most, self.other, self.full, dict(self))
+        return _table, (type(self), self.most, self.other, self.full, dict(self))
 
 
-def _table(most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key, Row]:  # noqa: FBT001  what pickle hands back
-    table: Table[Key, Row] = Table(most, other)
+class Counts(Table[Key, int]):
+    """A Table of counts."""
+
+    __slots__ = ()
+
+    def count(self, key: Key, times: int = 1) -> Key:
+        """Count a key, and return the one it is counted as."""
+        key = self.place(key)
+        self[key] = self.get(key, 0) + times
+        return key
+
+    def take(self, other: Counts[Key]) -> None:
+        """Count what another one counts, too."""
+        for key, times in other.items():
+            self.count(key, times)
+        self.full |= other.full
+
+
+def _table(kind: type[Table[Key, Row]], most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key, Row]:  # noqa: FBT001  what pickle hands back
+    table = kind(most, other)
     table.full = full
     table.update(rows)
     return table

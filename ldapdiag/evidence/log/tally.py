@@ -44,9 +44,7 @@ class Tally:
 
     def named(self, instance: bytes, version: bytes = b"") -> None:
         """Keep what a header says of the server."""
-        table = self.segment.instances
-        key = table.place((instance[:SAMPLE_BYTES], version[:SAMPLE_BYTES]))
-        table[key] = table.get(key, 0) + 1
+        self.segment.instances.count((instance[:SAMPLE_BYTES], version[:SAMPLE_BYTES]))
 
     def lost(self, lines: int) -> None:
         """Count lines that the log itself says are missing."""
@@ -54,9 +52,7 @@ class Tally:
 
     def not_indexed(self, attribute: bytes, kind: bytes) -> None:
         """Count slapd's word that a candidate lookup had no index."""
-        table = self.segment.not_indexed
-        key = table.place((attribute[:SAMPLE_BYTES], kind[:SAMPLE_BYTES]))
-        table[key] = table.get(key, 0) + 1
+        self.segment.not_indexed.count((attribute[:SAMPLE_BYTES], kind[:SAMPLE_BYTES]))
 
     def passed_over(self, lines: int = 1) -> None:
         """Count lines that are understood and of no use here."""
