@@ -35,10 +35,10 @@ OBJECT = re.compile(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
 FIELDS = (re.compile(rb'"local_time"\s{0,9}:'), re.compile(rb'"operation"\s{0,9}:'), re.compile(rb'"conn_id"\s{0,9}:'))
 STAMP = re.compile(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 """The pattern of the time is nsslapd-accesslog-time-format, ISO 8601 unless set; fraction and zone are added to it."""
-DURATION = re.compile(rb"-?\d{1,12}(?:\.\d{1,12})?")
+DURATION = re.compile(rb"-?\d{1,9}(?:\.\d{1,12})?")
 NANOSECONDS = 9
 DIGITS = 19
-MOST = 1 << 63
+MOST = 10**18
 MOST_NOTES = 20
 
 REQUESTS = {

@@ -31,7 +31,7 @@ RESET = b"reset"
 
 KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
 
-SECONDS = rb"-?\d{1,12}(?:\.\d{1,12})?+"
+SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+"
 NOTES = rb"[A-Z](?:,[A-Z]){0,20}\b"
 TAIL = re.compile(
     rb"""(?:\ wqtime=(?P<queued>%(seconds)b))?+ (?:\ wtime=(?P<wait>%(seconds)b))?+ (?:\ optime=%(seconds)b)?+

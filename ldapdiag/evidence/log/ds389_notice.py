@@ -41,7 +41,7 @@ BEGINNING = re.compile(
 SEARCH = re.compile(
     rb"""(?:source\ \([^"]*\)\ )?search\ base="(?P<base>[^"]*+(?:"(?!\ (?:scope=\d\ )?filter=")[^"]*+)*+)"
     (?:\ scope=(?P<scope>\d))?+\ filter="(?P<filter>.*)"
-    \ (?:conn=(?P<conn>\d{1,19})\ op=(?P<op>-?\d{1,10})|etime=.*)""",
+    \ (?:conn=(?P<conn>\d{1,18})\ op=(?P<op>-?\d{1,10})|etime=.*)""",
     re.VERBOSE | re.DOTALL,
 )
 

@@ -45,7 +45,7 @@ STAMP = rb"""(?:[^\s="\[]{1,255}\ {1,80}\|\ )?+
 
 RECORD = re.compile(
     STAMP
-    + rb"""conn=(\d{1,19}+)\ (?:
+    + rb"""conn=(\d{1,18}+)\ (?:
         op=(-?\d{1,10}+)\ (?:
             RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(?:
                 (?:\ wtime=0\.(\d{9})\ optime=0\.\d{9})?+\ etime=0\.(\d{9})\n | (.*)\n )
@@ -71,13 +71,13 @@ HEADER = re.compile(
 """The first lines of each file, rotated ones too: no sign of a restart."""
 INTERNAL = re.compile(
     STAMP
-    + rb"""conn=Internal(?:\(\d{1,19}\))?+\ ++(?:op=\S{1,60}\ ++)?+
+    + rb"""conn=Internal(?:\(\d{1,18}\))?+\ ++(?:op=\S{1,60}\ ++)?+
     (?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?+.*""",
     re.VERBOSE,
 )
 """What the server does for nobody's operation."""
 RECOGNISED = re.compile(
-    rb"^" + STAMP + rb"conn=(?:\d{1,19}|Internal\S{0,25})\ (?!op=\S{1,40}\ msgId=)", re.VERBOSE | re.MULTILINE
+    rb"^" + STAMP + rb"conn=(?:\d{1,18}|Internal\S{0,25})\ (?!op=\S{1,40}\ msgId=)", re.VERBOSE | re.MULTILINE
 )
 
 Record = tuple[bytes, ...]

@@ -31,7 +31,7 @@ FAMILY = Family.DSEE
 
 RECORD = re.compile(
     STAMP
-    + rb"""conn=(?:(\d{1,19}+)|Internal\S{0,25})\ op=(-?\d{1,10}+)(?:\(\S{0,40})?\ msgId=-?\d{1,10}+\ -\ (?:
+    + rb"""conn=(?:(\d{1,18}+)|Internal\S{0,25})\ op=(-?\d{1,10}+)(?:\(\S{0,40})?\ msgId=-?\d{1,10}+\ -\ (?:
         RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(.*)\n
       | (.*)\n )
   | (.*)\n

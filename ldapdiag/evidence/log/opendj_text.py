@@ -55,8 +55,8 @@ ITEM = rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?:
 RECORD = re.compile(
     STAMP
     + rb"""
-(?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,19}+)
-(?:\ op=(?P<op>\d{1,19}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+)?+
+(?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,18}+)
+(?:\ op=(?P<op>\d{1,18}+)\ msgID=-?\d++(?:\ transactionId=\S*+)?+)?+
 (?: \ from=\[?(?P<client>[^\s"\[]{1,100}?)\]?:\d{1,5}+\ to=(?P<server>[^\s"]{1,100}+)[^\n]*+(?:\n|\Z)
   | \ reason="(?P<reason>[^"\n]{0,100}+)"[^\n]*+(?:\n|\Z)
   | (?:(?>\ base="(?P<base>[^\n]*?)"\ scope=(?P<scope>\w{1,20}+)\ filter=")

@@ -41,13 +41,13 @@ ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
 END = rb"[\ \r]*+(?:\n|\Z)"
 
 MESSAGE = rb"""
-(?: conn=(?P<conn>\d{1,19}+)\ (?:
-      op=(?P<op>\d{1,19}+)\ (?:
+(?: conn=(?P<conn>\d{1,18}+)\ (?:
+      op=(?P<op>\d{1,18}+)\ (?:
           SRCH\ base="(?P<base>%(escaped)s)"\ scope=(?P<scope>[0-3])\ deref=\d
           \ filter="(?P<filter>[^\n]*)"%(end)s(?P<search>)
         | (?:SEARCH\ )?+RESULT\ (?:tag=(?P<tag>\d{1,9}+)|oid=\S*+)\ err=(?P<err>-?\d{1,9}+)
           (?:\ qtime=(?P<qtime>-?\d{1,9}+\.\d{6})\ etime=(?P<etime>-?\d{1,9}+\.\d{6}))?+
-          (?:\ nentries=(?P<entries>\d{1,19}+))?+ \ text=[^\n]*+(?:\n|\Z)(?P<result>)
+          (?:\ nentries=(?P<entries>\d{1,18}+))?+ \ text=[^\n]*+(?:\n|\Z)(?P<result>)
         | BIND\ dn="(?P<dn>%(escaped)s)"\ (?:method=\d++%(end)s(?P<bind>) | mech=[^\n]*+(?:\n|\Z)(?P<bound>))
         | (?P<what>ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<request>)
         | UNBIND%(end)s(?P<unbind>)
@@ -76,7 +76,7 @@ MESSAGE = rb"""
 """The groups without text name the kind of a line: the last one that matched is the kind."""
 
 TELLING = (
-    rb"(?:conn=\d{1,19}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,20}+:\ \()"
+    rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,20}+:\ \()"
 )
 """What no other program writes: enough to know the log by."""
 

@@ -51,7 +51,7 @@ RECORD = re.compile(
     + rb"""
 (?P<word>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?:\ (?P<half>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?=[\ \r\n]|\Z))?+
 (?:\ (?:
-    conn=(?P<conn>-?\d{1,19}+) | op=(?P<op>\d{1,19}+)
+    conn=(?P<conn>-?\d{1,18}+) | op=(?P<op>\d{1,18}+)
   | instanceName="(?P<instance>%(value)s)" | startupID="(?P<startup>%(value)s)"
   | from="(?P<client>%(value)s)" | to="(?P<server>%(value)s)" | reason="(?P<reason>%(value)s)"
   | dn="(?P<dn>%(value)s)" | base="(?P<base>%(value)s)" | scope=(?P<scope>[0-3]) | filter="(?P<filter>%(filter)s)"

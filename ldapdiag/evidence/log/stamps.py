@@ -24,6 +24,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_REMEMBERED = 100_000
 """Seconds; a day has fewer."""
 
+FIRST_YEAR, PAST_YEAR = 1970, 2200
+"""Between them nanoseconds, and the time from any to any other, stay below 1 << 63."""
+
 MONTHS = {name: number for number, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 NETSCAPE_STAMP = re.compile(rb"(\d\d)/([^/]{3,12})/(\d{4}):(\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d)(\d\d)|Z))?")
 ISO_STAMP = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d):?(\d\d)|Z))?")
@@ -72,9 +75,12 @@ def moment(nanoseconds: int, resolution: int = 1) -> str:
 
 
 def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seconds: int = 0) -> int:
-    """Return nanoseconds since 1970 of a date and a time of day that lies `offset_seconds` east of UTC."""
+    """Return nanoseconds since 1970 of a date and a time of day that lies `offset_seconds` east of UTC.
+
+    ValueError for what is no time, or none that a server's clock shows (1970 is that of a machine without a battery).
+    """
     year, month, day = date
-    if not (1 <= month <= 12 and 1 <= day <= 31 and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
+    if not (FIRST_YEAR <= year < PAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31 and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
         raise ValueError((date, clock))
     return (timegm((year, month, day, *clock)) - offset_seconds) * SECOND
 

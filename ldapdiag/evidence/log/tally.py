@@ -10,8 +10,8 @@ from datetime import UTC, datetime, tzinfo
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, SAMPLES, Segment
 from ldapdiag.evidence.log.tables import CAPS, Caps
 
-NEVER = 1 << 80
-"""Nanoseconds; a clock can be wrong by any year of four digits, and 1 << 63 is in 2262."""
+NEVER = 1 << 63
+"""Nanoseconds; later than any time of a log (stamps.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+//! The address of a client as one text.

@@ -1,0 +1,44 @@
+//! The kinds of LDAP operation (RFC 4511, 4.2 to 4.12) as small numbers.
+
+/// A kind of operation, an index of `operations`; [`UNKNOWN`] for a result whose tag names none.
+pub type Kind = i8;
+
+/// A result whose tag names no kind.
+pub const UNKNOWN: Kind = -1;
+/// BindRequest.
+pub const BIND: Kind = 0;
+/// UnbindRequest.
+pub const UNBIND: Kind = 1;
+/// SearchRequest.
+pub const SEARCH: Kind = 2;
+/// ModifyRequest.
+pub const MODIFY: Kind = 3;
+/// AddRequest.
+pub const ADD: Kind = 4;
+/// DelRequest.
+pub const DELETE: Kind = 5;
+/// ModifyDNRequest.
+pub const MODRDN: Kind = 6;
+/// CompareRequest.
+pub const COMPARE: Kind = 7;
+/// AbandonRequest.
+pub const ABANDON: Kind = 8;
+/// ExtendedRequest.
+pub const EXTENDED: Kind = 9;
+/// How many kinds there are.
+pub const COUNT: usize = 10;
+
+/// The kind that the tag of a response tells (the BER tag of the protocolOp, as 389-ds and slapd log it).
+pub fn of_tag(tag: i64) -> Kind {
+    match tag {
+        97 => BIND,
+        101 => SEARCH,
+        103 => MODIFY,
+        105 => ADD,
+        107 => DELETE,
+        109 => MODRDN,
+        111 => COMPARE,
+        120 => EXTENDED,
+        _ => UNKNOWN,
+    }
+}

@@ -1,0 +1,1 @@
+//! What stands before slapd's own message, and the time it tells.
