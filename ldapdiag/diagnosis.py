@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.analysis import PROVIDERS
 from ldapdiag.analysis.hosts import Host, attribute
 from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import Need, needs_of
 from ldapdiag.evidence.bundle import Bundle, Missing

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ldapdiag.analysis.accounts import ANONYMOUS
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.spellings import ANONYMOUS, NOBODY_KNOWS
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.analysis.workload import FailedBinds
 from ldapdiag.check import check

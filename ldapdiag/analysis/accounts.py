@@ -9,10 +9,9 @@ from typing import ClassVar
 
 from ldapdiag.analysis.direction import Direction
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.spellings import ANONYMOUS
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.monitor import Monitor
-
-ANONYMOUS = "anonymous"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts import Host
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
-from ldapdiag.servers import Defaults
+from ldapdiag.servers.products import Defaults
 
 MOST_CONNECTIONS = "the most connections it is set to take"
 """A limit's name that is no limit on descriptors; Windows has none."""

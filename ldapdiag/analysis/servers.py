@@ -14,7 +14,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, Version
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.servers import Product, product_of
+from ldapdiag.servers.products import Product, product_of
 
 T = TypeVar("T")
 

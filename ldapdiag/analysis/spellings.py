@@ -12,12 +12,13 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.accounts import ANONYMOUS
 from ldapdiag.evidence.log.connection import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+ANONYMOUS = "anonymous"
+"""The account without a name."""
 NOBODY_KNOWS = "unknown"
 """A client, account or search that the log does not tell."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -9,11 +11,16 @@ import sys
 INTERRUPTED = 128 + signal.SIGINT
 """The exit code of a program ended by Ctrl-C, as shells give it: 130."""
 
+OBJECTS = 100_000
+"""As many new ones before garbage is looked for: what is imported is none, and looking at it again takes a tenth."""
+
 
 def main() -> None:
     """Run the command line. Whatever goes wrong ends in one plain line and an exit code, never in a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
+    gc.set_threshold(OBJECTS)
+    atexit.register(gc.freeze)  # what is left has not to be looked through: it ends with the process
     try:
         from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
-from ldapdiag.sources.captures import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,6 +145,8 @@ def _standard_input() -> BinaryIO:
 
 def _with_manifest(folder: Path, found: Iterator[Piece | Gap | PassedOver]) -> Iterator[Piece | Gap | PassedOver]:
     """Yield what was found in a folder, with the times and the gaps that its manifest keeps, if it has one."""
+    from ldapdiag.sources.captures import manifest  # noqa: PLC0415  import late: most evidence was not collected
+
     location = folder / manifest.NAME
     try:
         with location.open("rb") as stream:

@@ -6,7 +6,7 @@ import pytest
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Kind, Needs
-from ldapdiag.servers import product_of
+from ldapdiag.servers.products import product_of
 
 AD = product_of(Family.AD)
 HOSTILE = ('dc1" "Delete everything', "dc1;reboot", "$(reboot)", "a b", "a\nb", "", "%COMSPEC%", "dc1&calc", "a" * 300)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers import PRODUCTS, product_of
 from ldapdiag.servers.openldap.defaults import listen_backlog
+from ldapdiag.servers.products import PRODUCTS, product_of
 
 DS389 = product_of(Family.DS389).defaults
 OPENLDAP = product_of(Family.OPENLDAP).defaults

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers import product_of
 from ldapdiag.servers.ldap_tools import as_manager, modify
+from ldapdiag.servers.products import product_of
 
 OPENDJ = product_of(Family.OPENDJ)
 HOST = "localhost"

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Kind, Needs, Where
-from ldapdiag.servers import product_of
 from ldapdiag.servers.host_remedies import (
     close_ghosts,
     lengthen_box_timeout,
@@ -19,6 +18,7 @@ from ldapdiag.servers.host_remedies import (
     set_client_keepalive,
 )
 from ldapdiag.servers.paste import bare_host, host_name
+from ldapdiag.servers.products import product_of
 
 DS389 = product_of(Family.DS389).remedies
 OPENLDAP = product_of(Family.OPENLDAP).remedies

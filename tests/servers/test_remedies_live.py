@@ -8,9 +8,9 @@ import time
 import pytest
 
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers import product_of
 from ldapdiag.servers.host_remedies import close_ghosts, lengthen_box_timeout, set_client_keepalive
 from ldapdiag.servers.ldap_tools import as_manager, modify
+from ldapdiag.servers.products import product_of
 
 DS389 = product_of(Family.DS389)
 OPENLDAP = product_of(Family.OPENLDAP)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.log import ds389_notice
-from ldapdiag.evidence.log.dialects import DIALECTS
+from ldapdiag.evidence.log.dialects import dialects
 from ldapdiag.evidence.server_log_text import slapd
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
 
-ACCESS = tuple(dialect for dialect in DIALECTS if dialect.name != ds389_notice.NAME)
+ACCESS = tuple(dialect for dialect in dialects() if dialect.name != ds389_notice.NAME)
 """An errors log of 389-ds tells of some searches, too, and is none: ds389_errors.py reads it."""
 
 

@@ -1,0 +1,119 @@
+"""Products: the families with their rooms, and what each room holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.active_directory import defaults as active_directory_defaults
+from ldapdiag.servers.active_directory import remedies as active_directory_remedies
+from ldapdiag.servers.ds389 import defaults as ds389_defaults
+from ldapdiag.servers.ds389 import remedies as ds389_remedies
+from ldapdiag.servers.dsee import defaults as dsee_defaults
+from ldapdiag.servers.dsee import remedies as dsee_remedies
+from ldapdiag.servers.opendj import defaults as opendj_defaults
+from ldapdiag.servers.opendj import remedies as opendj_remedies
+from ldapdiag.servers.openldap import defaults as openldap_defaults
+from ldapdiag.servers.openldap import remedies as openldap_remedies
+from ldapdiag.servers.ping import defaults as ping_defaults
+from ldapdiag.servers.ping import remedies as ping_remedies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.evidence.family import Version
+    from ldapdiag.remedy import Remedy
+
+
+class Defaults(Protocol):
+    """The room `defaults` of a family: a module of plain functions and facts.
+
+    An unknown version gets what holds for every version, else None.
+    """
+
+    RESERVED_DESCRIPTORS: int
+    TIMES_RESERVED: int
+    EXEMPTION: str
+
+    def idle_timeout_seconds(self, version: Version) -> int | None:
+        """Return the default idle timeout; 0 is off."""
+
+    def sets_keepalive_time(self, version: Version) -> bool | None:
+        """Tell whether the server sets the keepalive time of its sockets itself."""
+
+    def keepalive_seconds(self, version: Version) -> int | None:
+        """Return the default keepalive time; None where the kernel's holds, too."""
+
+    def sends_keepalives(self, version: Version) -> bool | None:
+        """Tell whether accepted sockets have keepalives on."""
+
+    def max_descriptors(self, version: Version) -> int | None:
+        """Return the server's own default limit; its process may have a smaller one."""
+
+    def descriptor_cap(self, version: Version) -> int | None:
+        """Return how many connections the server takes whatever its limits say."""
+
+    def enforces_idle_only_under_activity(self, version: Version) -> bool | None:
+        """Tell whether an idle connection is closed only when another one is active."""
+
+    def idle_timeout_reaches_open_connections(self, version: Version) -> bool | None:
+        """Tell whether a changed idle timeout holds for connections already open."""
+
+
+class Remedies(Protocol):
+    """The room `remedies` of a family: a module of plain functions."""
+
+    def set_idle_timeout(self, server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
+        """Close connections that rest for so many seconds."""
+
+    def set_keepalive(self, server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
+        """Probe connections that rest for so many seconds."""
+
+    def exempt_from_idle_timeout(self, server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
+        """Give accounts an idle limit of their own; None where the product has no such thing, or no DN is fit."""
+
+    def raise_descriptor_limit(self, server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+        """Let the server open more descriptors."""
+
+    def raise_backlog(self, server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+        """Let more connections wait to be accepted."""
+
+    def raise_threads(self, server: str, current: int | None, wanted: int) -> Remedy:
+        """Let the server work on more operations at once."""
+
+
+def honoured(version: Version) -> str:  # noqa: ARG001  the same question for every product
+    """Return that an idle timeout which is set has its effect, as it has in most products."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product:
+    """One directory product: what it does when nothing is set, and how to set it."""
+
+    family: Family
+    defaults: Defaults
+    remedies: Remedies
+    ignores_idle_timeout: Callable[[Version], str] = honoured
+    """Returns why an idle timeout that is set has no effect in a version; empty where it has."""
+
+
+PRODUCTS = {
+    Family.DS389: Product(family=Family.DS389, defaults=ds389_defaults, remedies=ds389_remedies),
+    Family.OPENLDAP: Product(family=Family.OPENLDAP, defaults=openldap_defaults, remedies=openldap_remedies),
+    Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
+    Family.DSEE: Product(family=Family.DSEE, defaults=dsee_defaults, remedies=dsee_remedies),
+    Family.OPENDJ: Product(
+        family=Family.OPENDJ,
+        defaults=opendj_defaults,
+        remedies=opendj_remedies,
+        ignores_idle_timeout=opendj_defaults.ignores_idle_timeout,
+    ),
+    Family.PING: Product(family=Family.PING, defaults=ping_defaults, remedies=ping_remedies),
+}
+
+
+def product_of(family: Family) -> Product | None:
+    """Return the product of a family; None of one whose monitor is all we know (IBM): its remedies are advice."""
+    return PRODUCTS.get(family)
