@@ -5,6 +5,7 @@
 ##   make bench   set up, then measure how fast it reads and judges
 ##   make clean   remove what the commands above made
 #
+# Where there is cargo, the first three build the native log scanner, too (native/); elsewhere the one in Python reads logs.
 # All of it lands in .venv and in caches beside it. Only for root, setup.sh calls apt-get: for Python's venv where it is missing,
 # and, before the tests, for the directory servers that some of them start.
 # The stamps in .venv spare the second run the installation; a newer pyproject.toml asks for it again.
@@ -23,17 +24,18 @@ help:
 
 # Findings at or above --fail-on (by default: high) end `ldapdiag diagnose` with 1, and the demo has a critical one.
 # With `never` they end it with 0; a crashed check or a traceback still gives 1 and unreadable evidence 2: those fail here.
-demo: .venv/installed
+demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
 
-test: .venv/developing .venv/servers
+test: .venv/developing .venv/servers .venv/native
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@sh setup.sh check-native
 	$(BIN)/pytest
 
-bench: .venv/developing .venv/servers
+bench: .venv/developing .venv/servers .venv/native
 	PYTHONPATH=tests $(BIN)/python bench/run.py
 
 clean:
@@ -47,6 +49,10 @@ clean:
 .venv/installed: pyproject.toml .venv/made
 	$(PIP) --editable .
 	touch $@
+
+# Without cargo there is no stamp, and the line that says so comes again.
+.venv/native: native/pyproject.toml native/Cargo.toml native/Cargo.lock native/ldapdiag_native.pyi $(wildcard native/src/*.rs native/src/*/*.rs) .venv/made
+	@sh setup.sh native
 
 .venv/servers: setup.sh .venv/made
 	@sh setup.sh servers

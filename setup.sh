@@ -3,6 +3,10 @@
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
 #   setup.sh servers    install what the live tests need: directory servers, and what makes a laboratory of hosts; without it they
 #                       are skipped, or fail where LDAPDIAG_REQUIRE_LAB is set, as in CI
+#   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
+#                       built, a line says so and logs are read by the scanner in Python, more slowly
+#   setup.sh check-native       run cargo's checks of it; fails where it could not be built, or there is no cargo and
+#                       LDAPDIAG_REQUIRE_LAB is set
 set -eu
 
 python=${PYTHON:-python3}
@@ -44,6 +48,34 @@ if [ "${1:-}" = servers ]; then
         exit 0
     fi
     echo "setup: no directory servers or no laboratory here, so live tests will be skipped; on Debian: apt-get install $packages" >&2
+    exit 0
+fi
+
+export CARGO_TARGET_DIR="$PWD/.venv/native-target"
+export PYO3_PYTHON="$PWD/.venv/bin/python"
+
+if [ "${1:-}" = native ]; then
+    if ! all_there cargo; then
+        echo "setup: no cargo here, so logs are read by the scanner in Python, more slowly; rustup.rs brings it" >&2
+    elif .venv/bin/python -m pip install --quiet --force-reinstall --no-deps ./native > .venv/native.log 2>&1; then
+        touch .venv/native
+    else
+        rm -f .venv/native
+        echo "setup: cargo cannot build native/ (see .venv/native.log), so logs are read by the scanner in Python, more slowly" >&2
+    fi
+    exit 0
+fi
+
+if [ "${1:-}" = check-native ]; then
+    if ! all_there cargo; then
+        [ -z "${LDAPDIAG_REQUIRE_LAB:-}" ] || stop "no cargo here, and LDAPDIAG_REQUIRE_LAB is set: the native scanner must be tested, too"
+        exit 0
+    fi
+    [ -e .venv/native ] || stop "the native scanner could not be built: see .venv/native.log"
+    cd native
+    cargo fmt --check
+    cargo clippy --quiet --all-targets --all-features -- -D warnings
+    cargo test --quiet
     exit 0
 fi
 

@@ -1,9 +1,10 @@
-"""The access log against logconv, in one run: eight million lines (1.2 GB) of a busy server, all cores.
+"""The access log against grep and logconv, in one run: eight million lines (1.2 GB) of a busy server, all cores.
 
-`logconv -V` takes minutes on the whole, so both logconvs read a tenth of it, and ten times that counts as theirs (their
-time grows with the size of the log). LDAPDIAG_BENCH_WHOLE=1 lets them read all, and adds a log of ten times as many
-lines (12 GB); LDAPDIAG_BENCH_LINES: how many lines. The generator is the shared one beside this checkout. Run as a
-script it measures this alone: `PYTHONPATH=tests python bench/log_speed.py`.
+The native scanner's goals are grep's time and a hundredth of logconv's, where it is installed; the reference in Python
+has its own. `logconv -V` takes minutes on the whole, so both logconvs read a tenth of it, and ten times that counts as
+theirs (their time grows with the size of the log). LDAPDIAG_BENCH_WHOLE=1 lets them read all, and adds a log of ten
+times as many lines (12 GB); LDAPDIAG_BENCH_LINES: how many lines. The generator is the shared one beside this checkout.
+Run as a script it measures this alone: `PYTHONPATH=tests python bench/log_speed.py`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from log_dialects import DIALECTS, told_as
 from log_runs import run
 from measure import HEADER, Figure
+
+from ldapdiag.sources.logs.native import installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,17 +35,34 @@ GENERATOR = Path(__file__).resolve().parents[2] / "shared/lab/gen_access_log.py"
 LINES = int(os.environ.get("LDAPDIAG_BENCH_LINES", "8000000"))
 WHOLE = bool(os.environ.get("LDAPDIAG_BENCH_WHOLE"))
 TENTH = 10
+TIMES = 5
+"""So often grep and the native scanner run, by turns; the best time of each counts."""
 
-GOALS = {"": 1 / 4, "-V": 1 / 20}
-"""Ours by logconv's time, by its options."""
-MEMORY_GOAL = 300.0
-"""MiB, of all processes."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goals:
+    """What a scanner should take."""
+
+    logconv: dict[str, float]
+    """Of logconv's time, by its options."""
+    memory: float
+    """MiB, of all processes."""
+
+
+GOALS = {
+    "native": Goals(logconv={"": 1 / 100, "-V": 1 / 500}, memory=250.0),
+    "python": Goals(logconv={"": 1 / 4, "-V": 1 / 20}, memory=300.0),
+}
+GREP_GOAL = 1.5
+"""Of the time in which grep counts the lines with a note; 2.0 is the most that will do."""
+DECOMPRESSOR_GOAL = 1.25
+"""Of the time of the decompressor alone."""
 GROWTH = (1, 2, 4, 10)
 """Sizes of the log: so many tenths of it."""
 SMALL = 1_000_000
 """Bytes of a log that must not pay for workers."""
 PACKED = 300_000_000
-"""Bytes of the log that is read compressed."""
+"""Bytes of the log that the reference reads compressed, and that is told by other servers."""
 
 
 def figures(folder: Path) -> Iterator[Figure | str]:
@@ -50,11 +72,20 @@ def figures(folder: Path) -> Iterator[Figure | str]:
         return
     path = folder / "access"
     subprocess.run([sys.executable, GENERATOR, str(LINES), path], check=True)
-    ours = log(path)
-    tenth = beginning(path, path.stat().st_size // TENTH)
-    yield from against_logconv(path if WHOLE else tenth, ours)
-    memory = ours.memory / (1 << 20)
-    yield Figure(what="log, peak memory / 300 MiB", ours=memory, theirs=MEMORY_GOAL, goal=1.0, unit="MiB", digits=0)
+    fast = installed().module is not None
+    scanners = [name for name in GOALS if fast or name == "python"]
+    if fast:
+        yield from against_grep(path)
+        yield from of_others(path)
+        yield from against_decompressors(path)
+    else:
+        yield "access log, native scanner: not measured, it is not installed (cargo builds it: make .venv/native)"
+    ours = {name: log(path, "--scanner", name) for name in scanners}
+    yield from against_logconv(path if WHOLE else beginning(path, path.stat().st_size // TENTH), ours)
+    for name, ran in ours.items():
+        most = GOALS[name].memory
+        what = f"log, {name}, peak memory / {most:.0f} MiB"
+        yield Figure(what=what, ours=ran.memory / (1 << 20), theirs=most, goal=1.0, unit="MiB", digits=0)
     yield from small(path)
     yield from compressed(path)
 
@@ -62,6 +93,43 @@ def figures(folder: Path) -> Iterator[Figure | str]:
 def log(path: Path, *options: str) -> Run:
     """Read a log as an operator would."""
     return run([sys.executable, "-m", "ldapdiag", "log", "--format", "json", *options, str(path)])
+
+
+def against_grep(path: Path) -> Iterator[Figure]:
+    """Yield our time against that of grep, which looks for one thing in it."""
+    os.environ["LC_ALL"] = "C"  # grep is slower in any other
+    grep = ["grep", "-c", "notes=U", str(path)]
+    pairs = [(log(path).seconds, run(grep).seconds) for _ in range(TIMES)]
+    ours, theirs = (min(times) for times in zip(*pairs, strict=True))
+    yield Figure(what=f"log, {LINES:,} lines / grep -c notes=U", ours=ours, theirs=theirs, goal=GREP_GOAL)
+
+
+def of_others(path: Path) -> Iterator[Figure]:
+    """Yield our time for the same told by other servers, against as many bytes of 389-ds' text."""
+    part = beginning(path, PACKED)
+    for name, (_, goal) in DIALECTS.items():
+        other = told_as(name, part)
+        text = beginning(path, other.stat().st_size)
+        pairs = [(log(other).seconds, log(text).seconds) for _ in range(TIMES)]
+        ours, theirs = (min(times) for times in zip(*pairs, strict=True))
+        size = other.stat().st_size // 1_000_000
+        yield Figure(what=f"log, {size} MB of {name} / as much text of 389-ds", ours=ours, theirs=theirs, goal=goal)
+        other.unlink()
+        text.unlink()
+
+
+def against_decompressors(path: Path) -> Iterator[Figure]:
+    """Yield our time for a compressed log against that of its decompressor alone."""
+    for suffix, pack, unpack in PACKERS:
+        if suffix == ".bz2":
+            continue
+        packed = path.with_name(f"{path.name}{suffix}")
+        pack(path, packed)
+        pairs = [(log(packed).seconds, run([*unpack, str(packed)]).seconds) for _ in range(2)]
+        ours, theirs = (min(times) for times in zip(*pairs, strict=True))
+        what = f"log, {LINES:,} lines in {suffix[1:]} / {' '.join(unpack)}"
+        yield Figure(what=what, ours=ours, theirs=theirs, goal=DECOMPRESSOR_GOAL)
+        packed.unlink()
 
 
 def beginning(path: Path, size: int) -> Path:
@@ -75,19 +143,22 @@ def beginning(path: Path, size: int) -> Path:
     return copy
 
 
-def against_logconv(path: Path, ours: Run) -> Iterator[Figure | str]:
-    """Yield our time against logconv's, on the clock and of processors."""
+def against_logconv(path: Path, ours: dict[str, Run]) -> Iterator[Figure | str]:
+    """Yield each scanner's time against logconv's, on the clock and of processors."""
     command = shutil.which("logconv") or shutil.which("logconv.pl")
     if command is None:
         yield "access log against logconv: not measured, it is not installed (Debian: 389-ds-base)"
         return
     times = 1 if WHOLE else TENTH
-    for option, goal in GOALS.items():
+    for option in ("", "-V"):
         theirs = run([command, *option.split(), str(path)])
-        what = f"log, {LINES:,} lines / {f'logconv {option}'.strip()}"
         scaled = "" if WHOLE else f" ({times} x a tenth)"
-        yield Figure(what=what + scaled, ours=ours.seconds, theirs=theirs.seconds * times, goal=goal, digits=1)
-        yield Figure(what=f"{what}, processors", ours=ours.cpu, theirs=theirs.cpu * times, digits=1)
+        for name, ran in ours.items():
+            goal = GOALS[name].logconv[option]
+            what = f"log, {name} / {f'logconv {option}'.strip()}"
+            digits = 3 if name == "native" else 1
+            yield Figure(what=what + scaled, ours=ran.seconds, theirs=theirs.seconds * times, goal=goal, digits=digits)
+            yield Figure(what=f"{what}, processors", ours=ran.cpu, theirs=theirs.cpu * times, digits=digits)
 
 
 def small(path: Path) -> Iterator[Figure]:
@@ -99,16 +170,15 @@ def small(path: Path) -> Iterator[Figure]:
 
 
 def compressed(path: Path) -> Iterator[Figure]:
-    """Yield what a compressed log takes, by the slower one of its decompressor and of reading it plain."""
+    """Yield what a compressed log takes the reference, by the slower of its decompressor and of reading it plain."""
     plain = beginning(path, PACKED)
-    reading = log(plain).seconds
+    reading = log(plain, "--scanner", "python").seconds
     for suffix, pack, unpack in PACKERS:
         packed = plain.with_name(f"{plain.name}{suffix}")
         pack(plain, packed)
         slower = max(run([*unpack, str(packed)]).seconds, reading)
-        yield Figure(
-            what=f"log, 300 MB in {suffix[1:]} / the slower of its parts", ours=log(packed).seconds, theirs=slower
-        )
+        ours = log(packed, "--scanner", "python").seconds
+        yield Figure(what=f"log, python, 300 MB in {suffix[1:]} / the slower of its parts", ours=ours, theirs=slower)
         packed.unlink()
 
 
@@ -157,7 +227,7 @@ def growths(folder: Path) -> Iterator[str]:
 def _grown(path: Path) -> str:
     ran, size = log(path), path.stat().st_size
     seconds = ran.cpu / size * 1e9
-    return f"{size:22,} {ran.seconds:6.1f} s {ran.cpu:6.1f} s {seconds:6.1f} {ran.memory / 2**20:6.0f} MiB"
+    return f"{size:22,} {ran.seconds:6.2f} s {ran.cpu:6.2f} s {seconds:6.2f} {ran.memory / 2**20:6.0f} MiB"
 
 
 if __name__ == "__main__":

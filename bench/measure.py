@@ -32,10 +32,15 @@ class Figure:
 
     def __str__(self) -> str:
         ours, theirs = (f"{value:.{self.digits}f} {self.unit}" for value in (self.ours, self.theirs))
-        line = f"{self.what:46} {ours:>10} {theirs:>10} {self.ratio:6.2f}x"
+        line = f"{self.what:46} {ours:>10} {theirs:>10} {_times(self.ratio)}"
         if self.goal is None:
             return line
-        return f"{line} {self.goal:6.2f}x  {'met' if self.ratio <= self.goal else 'NOT MET'}"
+        return f"{line} {_times(self.goal)}  {'met' if self.ratio <= self.goal else 'NOT MET'}"
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio; a small one as a fraction, as in 1/500x."""
+    return f"{f'{ratio:.2f}' if ratio >= 0.1 else f'1/{1 / ratio:.0f}':>6}x"
 
 
 def best(ours: Callable[[], object], theirs: Callable[[], object], *, repetitions: int) -> tuple[float, float]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.sources.logs.native import VARIABLE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,6 +49,11 @@ class Ran:
         return report
 
 
+def _scanner() -> dict[str, str]:
+    """Return what says which scanner is to read logs, where a test says so (conftest.py)."""
+    return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
+
+
 def ldapdiag(
     *arguments: str | bytes | Path,
     stdin: bytes = b"",
@@ -59,7 +66,7 @@ def ldapdiag(
         [*before, *LDAPDIAG, *arguments],
         input=stdin,
         capture_output=True,
-        env=LOGIN | dict(environment or {}),
+        env=LOGIN | _scanner() | dict(environment or {}),
         timeout=PATIENCE,
         check=False,
         **settings,

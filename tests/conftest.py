@@ -10,6 +10,9 @@ from hypothesis import settings
 
 from lab.laboratory import Laboratory, need
 from lab.topology import Topology
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.sources.logs.native import VARIABLE
+from log.scanners import need_native
 
 settings.register_profile("ldapdiag", deadline=None, print_blob=True)
 settings.load_profile("ldapdiag")
@@ -31,6 +34,16 @@ def corpus() -> Path:
     if not CORPUS.is_dir():
         pytest.skip("the shared corpus is not beside this checkout (it is in CI)")
     return CORPUS
+
+
+@pytest.fixture(params=list(Scanner))
+def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Scanner:
+    """Let this scanner read logs, here and in commands that are run: a test that asks for it runs with each."""
+    used = Scanner(request.param)
+    if used is Scanner.NATIVE:
+        need_native()
+    monkeypatch.setenv(VARIABLE, used)
+    return used
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,11 @@ import pytest
 from command import LDAPDIAG, LOGIN, PATIENCE, ldapdiag
 from ldapdiag.cli import moments
 from ldapdiag.errors import UsageError
+from ldapdiag.sources.logs.native import VARIABLE
+from log.scanners import need_native
 from log_lines import at, connection, header, run, stamp
+
+pytestmark = pytest.mark.usefixtures("scanner")
 
 SLOW = "".join(
     f"{line}\n"
@@ -115,6 +119,38 @@ class TestJson:
         opened = "conn=1000 fd=16 ACCEPT from IP=10.0.0.1:40000 (IP=0.0.0.0:389)"
         line = f"{yesterday:%b %e %H:%M:%S} ldap slapd[1]: {opened}\n"
         assert report("-", stdin=line.encode())["first_time"] == f"{yesterday:%Y-%m-%dT%H:%M:%SZ}"
+
+
+class TestWhoReads:
+    def test_is_said_in_the_json(self, access, scanner):
+        told = report(access)
+        assert (told["scanner"], told["streams"][0]["scanner"]) == (scanner, scanner)
+
+    def test_makes_no_other_difference(self, access):
+        need_native()
+        python, native = (report(access, "--scanner", one) for one in ("python", "native"))
+        assert (python["scanner"], native["scanner"]) == ("python", "native")
+        for told in (python, native):
+            del told["scanner"], told["streams"][0]["scanner"]
+        assert python == native
+
+    def test_is_the_native_one_where_it_knows_one_of_the_logs(self, access, corpus, scanner):
+        told = report(access, corpus / "3-opendj-unindexed" / "access")
+        assert told["scanner"] == scanner
+        assert {stream["dialect"]: stream["scanner"] for stream in told["streams"]}["389-text"] == scanner
+        assert "python" in [stream["scanner"] for stream in told["streams"]]
+
+    def test_is_the_one_in_python_where_the_other_is_stale(self, access, tmp_path):
+        (tmp_path / "ldapdiag_native.py").write_text("GRAMMAR_VERSION = -1")
+        stale = {"PYTHONPATH": str(tmp_path), VARIABLE: ""}
+        ran = log(access, "--format", "json", environment=stale)
+        assert (ran.code, ran.report["scanner"]) == (0, "python")
+        (complaint,) = ran.complaints
+        assert "is of another version (grammar -1, here " in complaint
+        assert log(access, "--scanner", "python", environment=stale).complaints == []
+        refused = log(access, "--scanner", "native", environment=stale)
+        assert (refused.code, refused.out) == (2, b"")
+        assert refused.complaints[0].endswith("the wheel ldapdiag-native that belongs to this ldapdiag")
 
 
 class TestCorpus:

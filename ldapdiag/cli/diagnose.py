@@ -131,15 +131,20 @@ def _diagnose(
 ) -> Diagnosis:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
+    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
+    from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
 
+    native.chosen()  # the environment may ask for one that cannot be had
     checks = chosen(installed_checks(), ids)
     terms = asked()
     with reading() as progress:
         heard = progress or SILENCE
         bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=heard, stop=stop, since=since)
+    if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
+        complain(notice)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)

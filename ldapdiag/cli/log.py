@@ -16,6 +16,7 @@ from ldapdiag.cli.diagnose import Form
 from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
 from ldapdiag.errors import LdapdiagError, UsageError
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log.by import By
 
 if TYPE_CHECKING:
@@ -70,7 +71,20 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     workers: Annotated[
         int | None,
         typer.Option(
-            "--workers", metavar="N", min=1, max=64, help="Processes that read; one per core.", show_default=False
+            "--workers",
+            metavar="N",
+            min=1,
+            max=64,
+            help="Processes or threads that read; one per core.",
+            show_default=False,
+        ),
+    ] = None,
+    scanner: Annotated[
+        Scanner | None,
+        typer.Option(
+            "--scanner",
+            help="Who reads: native (of 389-ds and slapd, much faster) where it is installed, else python.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -97,12 +111,13 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow reads what is to come, --since and --until what has been: leave either out")
         period = Period(moments.since("--since", since), moments.until("--until", until))
         zone_of_logs = moments.zone("--zone", zone)
+        _complain_of_scanner(scanner)
         write = _writer(form, output, top, by, again=follow)
         with stoppable() as stop:
             if follow:
-                _follow(file, workers, zone_of_logs, stop, write)
+                _follow(file, workers, zone_of_logs, stop, write, scanner)
             else:
-                reading = _read(file, workers, period, zone_of_logs, stop)
+                reading = _read(file, workers, period, zone_of_logs, stop, scanner)
                 if form is Form.JSON or output or not on_one_screen():
                     _complain_of_gaps(reading)
                 write(_told(reading, period))
@@ -112,19 +127,41 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _read(named: list[str], workers: int | None, period: Period, zone: tzinfo | None, stop: Event) -> LogReading:
+def _complain_of_scanner(scanner: Scanner | None) -> None:
+    """Say, unless nobody wants it, that there is a native scanner that cannot be used; NoNativeError if it must be."""
+    from ldapdiag.sources.logs import native  # noqa: PLC0415  import late
+
+    if native.chosen(scanner) is Scanner.PYTHON and scanner is None and (notice := native.notice()):
+        complain(notice)
+
+
+def _read(
+    named: list[str],
+    workers: int | None,
+    period: Period,
+    zone: tzinfo | None,
+    stop: Event,
+    scanner: Scanner | None,
+) -> LogReading:
     from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
     from ldapdiag.sources.access_log import SILENCE, read  # noqa: PLC0415
 
     asked = period if (period.since, period.until) != (None, None) else None
     with reading_bytes() as meter:
-        reading = read(named, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop)
+        reading = read(
+            named, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop, scanner=scanner
+        )
     _complain_of_others(reading, stop)
     return reading
 
 
 def _follow(
-    named: list[str], workers: int | None, zone: tzinfo | None, stop: Event, write: Callable[[ReadLog], bool]
+    named: list[str],
+    workers: int | None,
+    zone: tzinfo | None,
+    stop: Event,
+    write: Callable[[ReadLog], bool],
+    scanner: Scanner | None,
 ) -> None:
     """Write the report again and again, as the logs grow, as long as anybody reads it."""
     from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
@@ -132,7 +169,9 @@ def _follow(
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
 
     with reading_bytes() as meter:
-        readings = follow(named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY)
+        readings = follow(
+            named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY, scanner=scanner
+        )
         first = next(readings)
     _complain_of_others(first, stop)
     for reading in readings if first.waits else chain((first,), readings):
@@ -171,6 +210,7 @@ def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> Read
             files=tuple(file.path for file in one.stream.files),
             server_lives=segment.lives,
             peak=segment.peak,
+            scanner=one.scanner,
             left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),
         )
         for one, segment in zip(reading.streams, finished, strict=True)
@@ -197,12 +237,15 @@ def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -
 
     `again`: another one follows, on a terminal in its place, else behind it.
     """
-    from ldapdiag.report.log import as_json, as_text  # noqa: PLC0415  import late, with rich
 
     def to(stream: TextIO, read: ReadLog) -> None:
         if form is Form.JSON:
+            from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
+
             stream.write(as_json.line(read) if again and output is None else as_json.render(read))
             return
+        from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
+
         if again and output is None:
             stream.write(CLEAR if stream.isatty() else RULE)
         as_text.print_log(read, stream, top=top, by=by)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from zoneinfo import ZoneInfo
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.log.stamps import EPOCH
@@ -31,6 +30,8 @@ def zone(option: str, told: str | None) -> tzinfo | None:
     """Return a time zone by its name or offset."""
     if told is None:
         return None
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  import late
+
     try:
         if OFFSET.fullmatch(told):
             return datetime.strptime(told, "%z").tzinfo

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.log.dialect import Scanner
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
@@ -23,6 +24,8 @@ class LogStream:
     name: str
     dialect: str
     files: tuple[str, ...]
+    scanner: Scanner = Scanner.PYTHON
+    """Who read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

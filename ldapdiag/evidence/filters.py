@@ -19,6 +19,8 @@ CUT = b"..."
 LONGEST_SHAPE = 1024
 LONGEST_CUT_SHAPE = 200
 """Of a filter that the server cut: what is left of a long one differs by where it was cut."""
+DEEPEST = 1000
+"""Sets within sets; a line that is nothing but them would fill memory."""
 MOST_REMEMBERED = 4096
 
 VALUE = re.compile(rb"=(?<!\((?i:objectclass)=)[^()*]++")
@@ -135,6 +137,8 @@ def _read(bare: bytes) -> tuple[list[_Set], int] | None:
         at = token.end()
         operator, attribute, value, close = token.groups()
         if operator is not None:
+            if len(open_sets) > DEEPEST:
+                return None
             open_sets.append(_Set(operator))
         elif attribute is not None:
             open_sets[-1].add(_leaf(attribute, value))

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "taken_at": moment(taken_at.replace(microsecond=0)),
-        "tool": {"version": __version__, "scanner": "python"},
+        "tool": {"version": __version__, "scanner": _scanner(diagnosis)},
         "hosts": [_host(host, diagnosis) for host in diagnosis.hosts],
         "evidence": sorted(
             (_evidence(fact) for fact in diagnosis.bundle.facts),
@@ -51,6 +53,11 @@ def _sorted(told: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]
 def moment(at: datetime) -> str:
     """Return a time in ISO 8601, UTC, to the second or as exact as it is."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _scanner(diagnosis: Diagnosis) -> str:
+    logs = (fact for fact in diagnosis.bundle.facts if isinstance(fact, AccessLog))
+    return str(Scanner.of(stream.scanner for log in logs for stream in log.streams))
 
 
 def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:

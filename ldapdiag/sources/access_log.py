@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import os
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import forget, merge, start
 from ldapdiag.sources.capture import unreadable
@@ -17,8 +17,10 @@ from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.following import Tail, tail_of
 from ldapdiag.sources.logs.parts import Held, parts_of, shrunk
+from ldapdiag.sources.logs.records import too_long
+from ldapdiag.sources.logs.scanners import Scanners
+from ldapdiag.sources.logs.scanning import PartError
 from ldapdiag.sources.logs.streams import Stream, streams_of
-from ldapdiag.sources.logs.workers import Here, PartError, Workers
 from ldapdiag.sources.logs.writers import remark
 
 if TYPE_CHECKING:
@@ -26,18 +28,16 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.sources.logs.parts import Part
+    from ldapdiag.sources.logs.parts import Part, Sizes
     from ldapdiag.sources.logs.places import NotALog
-    from ldapdiag.sources.logs.workers import Scanned
+    from ldapdiag.sources.logs.scanning import Scanned, Scanning
 
-SMALL = 16 << 20
-"""Bytes that one process reads before others have been started."""
 
-SHRINKS = 12
-"""So many times smaller gzip makes an access log."""
-
-MOST_WORKERS = 8
-"""More of them wait for the one that merges, and each needs memory."""
+ADVICE = {
+    Scanner.PYTHON: "name fewer files, or read them where there is more memory",
+    Scanner.NATIVE: "--scanner python reads without the compiled scanner, more slowly",
+}
+"""Where a scanner, or the process that it runs in, has died."""
 
 
 class Meter(Protocol):
@@ -69,6 +69,7 @@ class ReadStream:
 
     stream: Stream
     segment: Segment
+    scanner: Scanner
     notes: list[str] = field(default_factory=list)
     """What of it was not read as it was written, a sentence each."""
     gaps: list[Gap] = field(default_factory=list)
@@ -96,12 +97,17 @@ def read(
     period: Period | None = None,
     zone: tzinfo | None = None,
     stop: Event | None = None,
+    scanner: Scanner | None = None,
 ) -> LogReading:
-    """Read the access logs of what the operator named; `workers` is how many processes (None: one per core)."""
+    """Read the access logs of what the operator named.
+
+    `workers` is how many processes or threads read (None: one per core), `scanner` which scanner is to be used (None:
+    the native one where it is and knows the dialect); NoNativeError where that is not installed.
+    """
     stop = stop or Event()
     found = list(find_logs(named, zone))
     streams = streams_of(_logs(found))
-    done = _read_streams(streams, workers, meter, period, stop)
+    done = _read_streams(streams, workers, meter, period, stop, scanner)
     return LogReading(
         streams=done,
         not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
@@ -114,12 +120,17 @@ def _logs(found: Sequence[LogFile | NotALog]) -> list[LogFile]:
 
 
 def _read_streams(
-    streams: Sequence[Stream], workers: int | None, meter: Meter, period: Period | None, stop: Event
+    streams: Sequence[Stream],
+    workers: int | None,
+    meter: Meter,
+    period: Period | None,
+    stop: Event,
+    scanner: Scanner | None,
 ) -> tuple[ReadStream, ...]:
     files = [file for stream in streams for file in stream.files]
     meter.begin(_total(files))
-    with _no_cycles(), scanner(files, workers) as scanning:
-        return tuple(read_stream(stream, scanning, meter, period, stop) for stream in streams)
+    with _no_cycles(), Scanners(files, workers, scanner) as scanners:
+        return tuple(read_stream(stream, scanners.of(stream), meter, period, stop) for stream in streams)
 
 
 @contextmanager
@@ -142,6 +153,7 @@ def follow(
     zone: tzinfo | None = None,
     stop: Event,
     every: float = 0.5,
+    scanner: Scanner | None = None,
 ) -> Iterator[LogReading]:
     """Read what there is, then what is added, and yield the same reading again whenever something came, until stopped.
 
@@ -164,7 +176,7 @@ def follow(
         if followed := tail_of(stream.files[-1]):
             stream.files[-1], tails[number] = followed
     try:
-        done = _read_streams(streams, workers, meter, None, stop)
+        done = _read_streams(streams, workers, meter, None, stop, scanner)
         reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
         yield reading
         while tails and not stop.wait(every):
@@ -193,35 +205,29 @@ def _added(reading: ReadStream, tail: Tail) -> bool:
     return came or tail.truncated > truncated
 
 
-def scanner(files: Sequence[LogFile], workers: int | None = None) -> Here | Workers:
-    """Return who scans these files: this process alone where they are small."""
-    count = workers or min(_cores(), MOST_WORKERS)
-    return Here() if count < 2 or _work(files) < SMALL else Workers(count)
-
-
 def read_stream(
     stream: Stream,
-    scanning: Here | Workers,
+    scanning: Scanning,
     meter: Meter = SILENCE,
     period: Period | None = None,
     stop: Event | None = None,
 ) -> ReadStream:
     """Return what a stream adds up to, as far as it can be read."""
-    reading = ReadStream(stream=stream, segment=start())
+    reading = ReadStream(stream=stream, segment=start(), scanner=scanning.scanner)
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     into = _Merging(reading, waits=period is not None and period.since is not None)
-    with Held(scanning.depth + 3) as held:
-        parts = _parts(reading, held, period)
+    with Held(scanning.held) as held:
+        parts = _parts(reading, held, period, scanning.sizes(_total(stream.files) or 0))
         try:
             with closing(scanning.scanned(parts, period, stop or Event())) as coming:
-                for part, scanned in coming:
-                    into.take(part, scanned)
-                    meter.advance(part.cost)
+                for scanned in coming:
+                    into.take(scanned)
+                    meter.advance(scanned.cost)
                     if into.ended:
                         break
         except PartError as error:
-            how = "what came before it is counted; name fewer files, or read them where there is more memory"
+            how = f"what came before it is counted; {ADVICE[scanning.scanner]}"
             reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
     into.finish()
     return reading
@@ -235,24 +241,25 @@ class _Merging:
     waits: bool
     """Nothing of the period has come yet."""
     ended: bool = False
+    shrunk: set[str] = field(default_factory=set)
+    """Files that were cut off meanwhile, which is said once."""
 
-    def take(self, part: Part, scanned: Scanned | None) -> None:
-        reading = self.reading
-        if scanned is None:
-            reason = f"was replaced by another file while it was read, at byte {part.at}"
-            reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
-            self.ended = True
-            return
-        if part.stretch is not None and scanned.size < part.stretch.length:
-            note = shrunk(part.told, part.at + scanned.size)
-            if not any(told.startswith(f"{part.told} became shorter") for told in reading.notes):
-                reading.notes.append(note)
+    def take(self, scanned: Scanned) -> None:
+        reading, part = self.reading, scanned.part
         if scanned.before is not None:
             reading.segment = merge(reading.segment, scanned.before)
         if scanned.within is not None:
             self.finish()
             reading.segment = merge(reading.segment, scanned.within)
-        self.ended = scanned.ended
+        for place in scanned.too_long:
+            reading.notes.append(too_long(part.told, place))
+        if scanned.shrunk_at is not None and part.told not in self.shrunk:
+            reading.notes.append(shrunk(part.told, scanned.shrunk_at))
+            self.shrunk.add(part.told)
+        if scanned.replaced:
+            reason = f"was replaced by another file while it was read, at byte {part.at}"
+            reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
+        self.ended = scanned.ended or scanned.replaced
 
     def finish(self) -> None:
         """Forget the counts of the time before the period, once."""
@@ -261,12 +268,12 @@ class _Merging:
             self.waits = False
 
 
-def _parts(reading: ReadStream, held: Held, period: Period | None) -> Generator[Part]:
+def _parts(reading: ReadStream, held: Held, period: Period | None, sizes: Sizes) -> Generator[Part]:
     for file in reading.stream.files:
         if period is not None and period.until is not None and file.first_time > period.until:
             return
         try:
-            yield from parts_of(file, held, reading.notes.append)
+            yield from parts_of(file, held, reading.notes.append, sizes)
         except OSError as error:
             reading.gaps.append(unreadable(file.place.told, error))
 
@@ -274,18 +281,3 @@ def _parts(reading: ReadStream, held: Held, period: Period | None) -> Generator[
 def _total(files: Sequence[LogFile]) -> int | None:
     sizes = [file.place.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size)
-
-
-def _work(files: Sequence[LogFile]) -> int:
-    """Return how many bytes there are about to scan."""
-    work = 0
-    for file in files:
-        size = file.place.size_bytes
-        if size is None:
-            size = 0 if file.last_time is not None else SMALL
-        work += size * (SHRINKS if file.place.compressed else 1)
-    return work
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

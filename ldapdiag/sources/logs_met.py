@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.dialect import Dialect, Scanner
     from ldapdiag.sources.capture import Piece
     from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.places import NotALog
@@ -65,7 +65,8 @@ class LogsMet:
 
     def read(self, tell: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
         """Yield what the logs say, a fact for each folder and product, and why of others there is none."""
-        from ldapdiag.sources.access_log import read_stream, scanner  # noqa: PLC0415  import late: processes are slow
+        from ldapdiag.sources.access_log import read_stream  # noqa: PLC0415  import late
+        from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
         files = [heard.file for heard in self.heard]
         for location, piece in self.lying.items():
@@ -76,14 +77,14 @@ class LogsMet:
                     yield found
         by_server: dict[tuple[str, Family], list[_Told]] = defaultdict(list)
         streams = streams_of(files)
-        with scanner([file for stream in streams for file in stream.files]) as scanning:
+        with Scanners([file for stream in streams for file in stream.files]) as scanners:
             for stream in streams:
                 tell(stream.name)
                 told = _joined(stream, self.heard)
                 if told is None:
-                    reading = read_stream(stream, scanning, period=self.period, stop=stop)
+                    reading = read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
                     yield from reading.gaps
-                    told = _Told(stream, reading.segment, reading.notes)
+                    told = _Told(stream, reading.segment, reading.scanner, reading.notes)
                 if stop.is_set():
                     yield _interrupted(stream)
                 by_server[stream.files[0].place.folder, stream.dialect.family].append(told)
@@ -112,6 +113,7 @@ def _logs_at(location: str, piece: Piece) -> Iterator[LogFile | NotALog]:
 class _Told:
     stream: Stream
     segment: Segment
+    scanner: Scanner
     notes: list[str] = field(default_factory=list)
 
 
@@ -130,7 +132,7 @@ def _joined(stream: Stream, heard: Iterable[Heard]) -> _Told | None:
     for part in parts:
         if part.within is not None:
             total = merge(total, part.within)
-    return _Told(stream, total)
+    return _Told(stream, total, parts[0].scanner)
 
 
 def _fact(folder: str, family: Family, logs: list[_Told]) -> AccessLog:
@@ -143,6 +145,7 @@ def _fact(folder: str, family: Family, logs: list[_Told]) -> AccessLog:
             name=told.stream.name,
             dialect=told.stream.dialect.name,
             files=tuple(file.path for file in told.stream.files),
+            scanner=told.scanner,
         )
         for told in logs
     )

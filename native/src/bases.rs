@@ -1,1 +1,210 @@
-//! Classes of base DNs.
+//! Classes of base DNs: a search below one of a million entries has the same cause as below any other of them.
+//!
+//! ```text
+//! uid=joe,ou=people,dc=example,dc=com          uid=?,ou=people,dc=example,dc=com
+//! cn=staff,ou=groups,dc=x      scope 0         cn=?,ou=groups,dc=x
+//! cn=staff,ou=groups,dc=x      scope 2         cn=staff,ou=groups,dc=x
+//! cn="a=b,c=d",cn=mapping tree,cn=config       as it is: the comma stands in quotes (RFC 1779)
+//! ```
+//!
+//! RDNs whose type names places keep their value (RFC 4519), for they are the tree; others are entries. The DN is as the
+//! server logged it, hence anything a client can send.
+//!
+//! The class is a function of what [`bare`] leaves of it, and of the scope.
+
+use crate::filters::is_blank;
+
+const LONGEST_BASE: usize = 512;
+const PLACES: [&[u8]; 7] = [b"dc", b"ou", b"o", b"c", b"l", b"st", b"cn"];
+/// Where a server keeps itself: few entries, each of which is worth its name.
+const SERVER_ENTRIES: [&[u8]; 3] = [b"cn=config", b"cn=monitor", b"cn=schema"];
+const BASE_SCOPE: i64 = 0;
+
+/// The DN without the values that name entries; at most 512 bytes.
+pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
+    let Some((kind, parent)) = first(base) else { return shortened(class(base, scope == BASE_SCOPE)) };
+    let mut told = if is_entry_kind(kind, parent, scope) {
+        [kind, b"=?"].concat()
+    } else {
+        base[..base.len() - parent.len()].to_vec()
+    };
+    told.push(b',');
+    told.extend(class(&parent[1..], false));
+    shortened(told)
+}
+
+/// Appends the DN, with `?` for the value of a plain first RDN that names an entry.
+pub fn bare(base: &[u8], scope: i64, out: &mut Vec<u8>) {
+    match first(base) {
+        Some((kind, parent)) if is_entry_kind(kind, parent, scope) => {
+            out.extend_from_slice(&base[..=kind.len()]);
+            out.push(b'?');
+            out.extend_from_slice(parent);
+        }
+        _ => out.extend_from_slice(base),
+    }
+}
+
+/// The type of a leading RDN of one plain value, and the DN of what it lies in, with the comma: most of all DNs.
+fn first(base: &[u8]) -> Option<(&[u8], &[u8])> {
+    let equals = base.iter().position(|&byte| is_special(byte) || byte == b'=' || is_blank(&byte))?;
+    if equals == 0 || base[equals] != b'=' {
+        return None;
+    }
+    let comma = equals + 1 + base[equals + 1..].iter().position(|&byte| is_special(byte))?;
+    let (kind, parent) = (&base[..equals], &base[comma..]);
+    let is_plain = comma > equals + 1 && parent[0] == b',' && parent.len() > 1;
+    (is_plain && memchr::memchr2(b'"', b'\\', parent).is_none()).then_some((kind, parent))
+}
+
+/// Whether an RDN of this type in this place is one of many.
+fn is_entry_kind(kind: &[u8], parent: &[u8], scope: i64) -> bool {
+    !is_place(kind) || (scope == BASE_SCOPE && is_cn(kind) && !is_of_server(parent))
+}
+
+/// The class of any DN; in that of an `entry` the leading cn is one of many.
+fn class(base: &[u8], entry: bool) -> Vec<u8> {
+    let mut told = Vec::new();
+    let mut at = 0;
+    let mut leading = true;
+    while at < base.len() && told.len() <= LONGEST_BASE {
+        let part = part(&base[at..]);
+        if part.length == 0 {
+            return if told.is_empty() { b"?".to_vec() } else { told };
+        }
+        at += part.length;
+        let kind = strip_end(part.kind);
+        match part.value {
+            None => told.push(b'?'),
+            Some(value) => {
+                let is_one = leading && entry && is_cn(kind) && at < base.len() && !is_of_server(base);
+                told.extend_from_slice(kind);
+                told.push(b'=');
+                told.extend_from_slice(if is_one || !is_place(kind) { b"?" } else { strip_end(value) });
+            }
+        }
+        told.extend(part.separator);
+        leading = leading && part.separator == Some(b'+');
+    }
+    told
+}
+
+/// One type and value, and what parts it from the next (RFC 4514, 2.3).
+struct Part<'a> {
+    kind: &'a [u8],
+    /// None where no equals sign stands.
+    value: Option<&'a [u8]>,
+    separator: Option<u8>,
+    length: usize,
+}
+
+fn part(text: &[u8]) -> Part<'_> {
+    let begin = text.iter().take_while(|byte| is_blank(byte)).count();
+    let end_of_kind = begin + up_to(&text[begin..], |byte| byte == b'=' || is_special(byte));
+    let mut end = end_of_kind;
+    let mut value = None;
+    if text.get(end) == Some(&b'=') {
+        end += 1 + length_of_value(&text[end + 1..]);
+        value = Some(&text[end_of_kind + 1..end]);
+    }
+    let separator = text.get(end).copied().filter(|byte| matches!(byte, b',' | b'+'));
+    Part { kind: &text[begin..end_of_kind], value, separator, length: end + usize::from(separator.is_some()) }
+}
+
+/// Up to the comma or plus sign that no backslash and no pair of quotes hides.
+fn length_of_value(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        at += match byte {
+            b',' | b'+' => break,
+            b'\\' => 2,
+            b'"' => length_of_quoted(&text[at..]).unwrap_or(1),
+            _ => up_to(&text[at..], is_special),
+        };
+    }
+    at.min(text.len())
+}
+
+/// With both quotes; None if the second is missing, and then no later one has a second.
+fn length_of_quoted(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b',' | b'+' | b'"' | b'\\')
+}
+
+fn up_to(text: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
+    text.iter().position(|&byte| is_end(byte)).unwrap_or(text.len())
+}
+
+fn is_place(kind: &[u8]) -> bool {
+    PLACES.iter().any(|place| kind.eq_ignore_ascii_case(place))
+}
+
+fn is_cn(kind: &[u8]) -> bool {
+    kind.eq_ignore_ascii_case(b"cn")
+}
+
+fn is_of_server(base: &[u8]) -> bool {
+    let end = strip_end(&base[base.len().saturating_sub(LONGEST_BASE)..]);
+    SERVER_ENTRIES.iter().any(|entry| {
+        let begin = end.len().saturating_sub(entry.len());
+        end[begin..].eq_ignore_ascii_case(entry)
+    })
+}
+
+fn strip_end(text: &[u8]) -> &[u8] {
+    &text[..text.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1)]
+}
+
+fn shortened(mut told: Vec<u8>) -> Vec<u8> {
+    if told.len() > LONGEST_BASE {
+        told.truncate(LONGEST_BASE - 3);
+        told.extend_from_slice(b"...");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_has_no_names_of_entries() {
+        assert_eq!(base_class(b"UID=joe, OU=people,DC=x", 2), b"UID=?,OU=people,DC=x");
+        assert_eq!(base_class(b"cn=staff,ou=groups,dc=x", BASE_SCOPE), b"cn=?,ou=groups,dc=x");
+        assert_eq!(base_class(b"cn=staff,ou=groups,dc=x", 2), b"cn=staff,ou=groups,dc=x");
+        assert_eq!(base_class(b"cn=uid,cn=index,cn=config", BASE_SCOPE), b"cn=uid,cn=index,cn=config");
+        assert_eq!(base_class(b"cn=\"a,b\",cn=x", 2), b"cn=\"a,b\",cn=x");
+        assert_eq!(base_class(b"uid=a\\,b+cn=c,ou=people", BASE_SCOPE), b"uid=?+cn=?,ou=people");
+        assert_eq!(base_class(b"EXAMPLE\\joe", 2), b"?");
+    }
+
+    #[test]
+    fn what_is_bare_has_the_same_class() {
+        for base in
+            [&b"uid=joe,ou=people"[..], b"cn=a,ou=b", b"cn=a,cn=config", b"uid=\\,,x", b"uid=a+b=c,d", b"a", b""]
+        {
+            for scope in 0..3 {
+                let mut rest = Vec::new();
+                bare(base, scope, &mut rest);
+                assert_eq!(base_class(&rest, scope), base_class(base, scope));
+            }
+        }
+    }
+
+    #[test]
+    fn quotes_and_backslashes_may_lack_their_other_half() {
+        for base in [&b"ou=\""[..], b"ou=\"\\", b"ou=\\", b"\"", b"\\", b"ou=a\\\",\"", b" ", b"="] {
+            base_class(base, BASE_SCOPE);
+        }
+    }
+}

@@ -1,25 +1,195 @@
-//! SCAFFOLD: what Python sees.
+//! What Python sees: `ldapdiag_native` (see ldapdiag_native.pyi).
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
-use crate::scan::{Hints, Offset, Scan};
+use crate::border::Period;
+use crate::dialects::{DIALECTS, Dialect, named};
+use crate::plain::plain_of;
+use crate::reading::{Progress, Reached, Reading};
+use crate::scan::{Hints, Offset, Scan as Scanning};
+use crate::segment::Segment;
+use crate::tables::Caps;
 
-/// The calls that a dialect makes, for development.
-#[pyfunction]
-#[pyo3(signature = (dialect, data, latest = 94_694_400_000_000_000, offset = None))]
-fn calls(dialect: &str, data: &[u8], latest: i64, offset: Option<Py<PyAny>>) -> Vec<String> {
-    let offset = match offset {
-        None => Offset::Fixed(0),
-        Some(asked) => Offset::At(Box::new(move |y, mo, d, h, mi| {
-            Python::attach(|py| asked.call1(py, (y, mo, d, h, mi)).unwrap().extract(py).unwrap())
-        })),
+/// How far those are who read, and whether they are to stop.
+#[pyclass(frozen, module = "ldapdiag_native")]
+#[derive(Default)]
+struct Watch {
+    progress: Arc<Progress>,
+}
+
+#[pymethods]
+impl Watch {
+    #[new]
+    fn new() -> Self {
+        Watch::default()
+    }
+
+    /// End every reading that has this watch soon.
+    fn stop(&self) {
+        self.progress.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes read so far.
+    #[getter]
+    fn read(&self) -> u64 {
+        self.progress.read.load(Ordering::Relaxed)
+    }
+}
+
+/// Where a reading came to.
+#[pyclass(frozen, get_all, module = "ldapdiag_native")]
+struct Read {
+    /// The first byte that was not scanned; None: another file is there by now.
+    to: Option<u64>,
+    /// The file ended before the stretch did.
+    shrunk: bool,
+    /// Where records began that are longer than can be held; only their beginning was scanned.
+    too_long: Vec<u64>,
+}
+
+impl From<Option<Reached>> for Read {
+    fn from(reached: Option<Reached>) -> Self {
+        match reached {
+            Some(Reached { to, shrunk, too_long }) => Read { to: Some(to), shrunk, too_long },
+            None => Read { to: None, shrunk: false, too_long: Vec::new() },
+        }
+    }
+}
+
+/// One piece of one stream, fed in order.
+#[pyclass(module = "ldapdiag_native")]
+struct Scan {
+    dialect: &'static Dialect,
+    scan: Scanning,
+}
+
+type Pieces<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+
+#[pymethods]
+impl Scan {
+    #[new]
+    #[pyo3(signature = (dialect, *, caps, since = None, until = None, latest = 0, offset = None))]
+    fn new(
+        dialect: &str,
+        caps: &Bound<'_, PyDict>,
+        since: Option<i64>,
+        until: Option<i64>,
+        latest: i64,
+        offset: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let dialect = named(dialect).ok_or_else(|| PyKeyError::new_err(dialect.to_owned()))?;
+        let hints = Hints { latest, offset: offset_of(offset)? };
+        Ok(Scan { dialect, scan: Scanning::new(hints, caps_of(caps)?, Period { since, until }) })
+    }
+
+    /// Scan whole records.
+    fn feed(&mut self, py: Python<'_>, data: &[u8]) {
+        py.detach(|| (self.dialect.scan)(data, &mut self.scan));
+    }
+
+    /// Scan the records of a file from `start` to `end`, or less: see `Read`.
+    fn read(
+        &mut self,
+        py: Python<'_>,
+        location: &str,
+        inode: Option<(u64, u64)>,
+        start: u64,
+        end: u64,
+        watch: &Watch,
+    ) -> PyResult<Read> {
+        let progress = Arc::clone(&watch.progress);
+        let reached = py.detach(|| -> std::io::Result<Option<Reached>> {
+            let file = File::open(location)?;
+            if inode.is_some_and(|inode| !is_same(&file, inode)) {
+                return Ok(None);
+            }
+            Reading::new(&file, self.dialect, start, end).scan(&mut self.scan, &progress).map(Some)
+        });
+        Ok(reached?.into())
+    }
+
+    /// So much waits at the edges that it is better taken now.
+    #[getter]
+    fn is_heavy(&self) -> bool {
+        self.scan.is_heavy()
+    }
+
+    /// A record past `until` came.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.scan.is_over()
+    }
+
+    /// Hand over what was read before `since` and from then on, in plain form, and begin anew.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Pieces<'py>> {
+        let (before, within) = self.scan.take();
+        let plain = |segment: Option<Segment>| segment.map(|segment| plain_of(py, &segment)).transpose();
+        Ok((plain(before)?, plain(within)?))
+    }
+}
+
+fn offset_of(offset: Option<Bound<'_, PyAny>>) -> PyResult<Offset> {
+    let Some(offset) = offset else { return Ok(Offset::Fixed(0)) };
+    if !offset.is_callable() {
+        return Ok(Offset::Fixed(offset.extract()?));
+    }
+    let asked = offset.unbind();
+    Ok(Offset::At(Box::new(move |year, month, day, hour, minute| {
+        Python::attach(|py| {
+            let told = asked.call1(py, (year, month, day, hour, minute)).and_then(|told| told.extract(py));
+            told.unwrap_or_else(|error: PyErr| {
+                error.write_unraisable(py, None);
+                0
+            })
+        })
+    })))
+}
+
+fn caps_of(caps: &Bound<'_, PyDict>) -> PyResult<Caps> {
+    let most = |name: &str| -> PyResult<usize> {
+        caps.get_item(name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?.extract()
     };
-    let mut scan = Scan::new(Hints { latest, offset });
-    (crate::dialects::named(dialect).unwrap().scan)(data, &mut scan);
-    scan.calls
+    Ok(Caps {
+        shapes: most("shapes")?,
+        clients: most("clients")?,
+        accounts: most("accounts")?,
+        attribution: most("attribution")?,
+        owed: most("owed")?,
+        failures: most("failures")?,
+        codes: most("codes")?,
+        notes: most("notes")?,
+        pages: most("pages")?,
+    })
+}
+
+#[cfg(unix)]
+fn is_same(file: &File, inode: (u64, u64)) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|status| (status.dev(), status.ino()) == inode)
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &File, _: (u64, u64)) -> bool {
+    true // Windows lets nobody replace a file that is open, and Python holds it open
 }
 
 #[pymodule]
 mod ldapdiag_native {
     #[pymodule_export]
-    use super::calls;
+    use super::{Read, Scan, Watch};
+
+    #[pymodule_init]
+    fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
+        use pyo3::types::{PyModuleMethods, PyTuple};
+
+        let names = super::DIALECTS.iter().map(|dialect| dialect.name);
+        module.add("DIALECTS", PyTuple::new(module.py(), names)?)?;
+        module.add("GRAMMAR_VERSION", crate::GRAMMAR_VERSION)
+    }
 }

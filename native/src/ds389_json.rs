@@ -1,10 +1,307 @@
-//! The access log of 389-ds as JSON.
-use crate::scan::Scan;
+//! The access log of 389-ds as JSON (3.0 and later, nsslapd-accesslog-log-format: json or json-pretty).
+//!
+//! ```text
+//! {"local_time":"2025-02-10T13:49:28.425317898 -0500", "operation":"SEARCH", "key":"1739213368-1", "conn_id":1,
+//!  "op_id":1, "base_dn":"dc=example,dc=com", "scope":2, "filter":"(uid=scarter)", "attrs":["cn"]}
+//! {"local_time":"2025-02-10T13:49:28.503395725 -0500", "operation":"RESULT", "key":"1739213368-1", "conn_id":1,
+//!  "op_id":1, "msg":"", "tag":101, "err":0, "nentries":1, "wtime":"0.000068", "optime":"0.011231", "etime":"0.011299",
+//!  "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
+//! ```
+//!
+//! An object stands on one line, or on many (json-pretty); each begins with a brace in the first column, so after a
+//! broken one reading goes on at the next. Source: ldap/servers/slapd/accesslog.c. What an object is says `json`.
 
-/// Where the last object that begins at or before a place begins: all before it is whole.
-pub fn cut(_data: &[u8], _at: usize) -> usize {
-    0
+mod clock;
+mod cursor;
+mod json;
+mod texts;
+
+use clock::Clock;
+use json::Value;
+use memchr::{memchr_iter, memrchr_iter};
+
+use crate::ds389_lines::{address, close_code, duration_of};
+use crate::fields::{self, digits};
+use crate::kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, Kind, MODIFY, MODRDN, of_tag};
+use crate::scan::{Outcome, Scan};
+
+const MOST_NOTES: usize = 20;
+
+/// Where the last object that begins before a place begins: all before it is whole.
+pub fn cut(data: &[u8], at: usize) -> usize {
+    let before = &data[..at.min(data.len())];
+    memrchr_iter(b'\n', before).map(|end| end + 1).find(|&begin| before.get(begin) == Some(&b'{')).unwrap_or(0)
 }
 
 /// Reads whole objects.
-pub fn scan(_data: &[u8], _log: &mut Scan) {}
+pub fn scan(data: &[u8], log: &mut Scan) {
+    let (mut clock, mut rest) = (Clock::new(), data);
+    while !rest.is_empty() {
+        let (length, lines) = first(rest);
+        let (object, behind) = rest.split_at(length);
+        let text = without_blanks(object);
+        if text.is_empty() {
+            log.passed_over(1);
+        } else if read(log, &mut clock, text).is_none() {
+            log.misread(text);
+        }
+        if log.is_over() {
+            return;
+        }
+        log.lines(lines);
+        rest = behind;
+    }
+}
+
+/// How long the first object is, and of how many lines: up to the next that begins with a brace.
+fn first(data: &[u8]) -> (usize, u64) {
+    let mut lines = 0;
+    for end in memchr_iter(b'\n', data) {
+        lines += 1;
+        if matches!(data.get(end + 1), Some(b'{') | None) {
+            return (end + 1, lines);
+        }
+    }
+    (data.len(), lines + 1)
+}
+
+macro_rules! fields {
+    ($($field:ident $name:literal)*) => {
+        /// The fields that are read.
+        #[derive(Default)]
+        struct Fields<'a> {
+            $($field: Value<'a>,)*
+        }
+
+        impl<'a> Fields<'a> {
+            fn named(&mut self, name: &[u8]) -> Option<&mut Value<'a>> {
+                match name {
+                    $($name => Some(&mut self.$field),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    base_dn b"base_dn"
+    bind_dn b"bind_dn"
+    client_dn b"client_dn"
+    client_ip b"client_ip"
+    close_error b"close_error"
+    close_reason b"close_reason"
+    conn_id b"conn_id"
+    err b"err"
+    etime b"etime"
+    filter b"filter"
+    haproxy_ip b"haproxy_ip"
+    header b"header"
+    internal_op b"internal_op"
+    local_time b"local_time"
+    nentries b"nentries"
+    notes b"notes"
+    op_id b"op_id"
+    op_internal_id b"op_internal_id"
+    operation b"operation"
+    pr_cookie b"pr_cookie"
+    pr_idx b"pr_idx"
+    scope b"scope"
+    server_ip b"server_ip"
+    tag b"tag"
+    target_op b"target_op"
+    wqtime b"wqtime"
+    wtime b"wtime"
+}
+
+/// Reads one object; None if it is not understood.
+fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
+    let mut fields = Fields::default();
+    let end = json::members(text, |name, value| {
+        if let Some(field) = fields.named(name) {
+            *field = value; // of a name that comes twice the last counts
+        }
+    })?;
+    let behind = without_blanks(text.get(end..).unwrap_or_default());
+    if !behind.is_empty() {
+        log.misread(behind);
+    }
+    if let Value::Object(header) = fields.header {
+        log.named(&member(header, b"instance").bytes(), &member(header, b"version").bytes());
+        return Some(());
+    }
+    let (conn, time) = (number(fields.conn_id, -1), clock.time(log, &fields.local_time.bytes())?);
+    let (Value::Text(_) | Value::Escaped(_)) = fields.operation else { return None };
+    let operation = &*fields.operation.bytes();
+    if fields.internal_op == Value::True || (conn < 0 && fields.op_internal_id != Value::Missing) {
+        internal(log, operation);
+        return Some(());
+    }
+    if conn < 0 {
+        return None;
+    }
+    let told = if fields.op_id == Value::Missing { event } else { an_operation };
+    told(log, &fields, operation, conn, time)
+}
+
+fn an_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+    let op = number(fields.op_id, -1);
+    match operation {
+        b"RESULT" => result(log, fields, conn, op, time),
+        b"SEARCH" => {
+            let scope = number(fields.scope, -1);
+            log.search(conn, op, time, &fields.base_dn.bytes(), scope, &fields.filter.bytes());
+        }
+        b"BIND" => log.bind(conn, op, time, &fields.bind_dn.bytes()),
+        b"UNBIND" => log.unbound(conn, op, time),
+        b"ABANDON" => log.abandoned(conn, op, time, target(&fields.target_op.bytes())),
+        _ => match request(operation) {
+            Some(kind) => log.request(conn, op, time, kind),
+            None => return event(log, fields, operation, conn, time),
+        },
+    }
+    Some(())
+}
+
+/// Reads what a connection says of itself; None if it is not understood.
+fn event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+    match operation {
+        b"CONNECTION" => {
+            let (client, server) = (fields.client_ip.bytes(), fields.server_ip.bytes());
+            log.opened(conn, time, address(&client), if *client == *b"local" { b"" } else { &server });
+        }
+        b"DISCONNECT" => {
+            let why = [&fields.close_error.bytes(), &b" - "[..], &fields.close_reason.bytes()].concat();
+            log.closed(conn, time, close_code(&why));
+        }
+        b"HAPROXY" => log.client_is(conn, time, address(&fields.haproxy_ip.bytes())),
+        b"AUTOBIND" => log.bound(conn, time, &fields.bind_dn.bytes()),
+        b"TLS_CLIENT_INFO" => match &*fields.client_dn.bytes() {
+            b"" => log.passed_over(1),
+            dn => log.bound(conn, time, dn),
+        },
+        b"STAT" | b"SORT" | b"VLV" | b"ENTRY" | b"REFERRAL" | b"ERROR" | b"TLS_INFO" | b"EXTENDED_OP_INFO"
+        | b"SESSION" => log.passed_over(1),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Reads a result; the timings are texts, the cookie of the last page is -1.
+fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
+    let (kind, err) = (of_tag(number(fields.tag, 0)), number(fields.err, 0));
+    let account = (kind == BIND && err == 0).then(|| fields.bind_dn.bytes());
+    let is_paged = fields.pr_cookie != Value::Missing || fields.pr_idx != Value::Missing;
+    let outcome = Outcome {
+        kind,
+        err,
+        etime: duration(fields.etime),
+        wait: duration(fields.wtime).or_else(|| duration(fields.wqtime)),
+        entries: number(fields.nentries, 0).max(0),
+        notes: &notes(fields.notes),
+        account: account.as_deref(),
+        page: is_paged.then(|| number(fields.pr_idx, 0)),
+        pages_end: is_paged && number(fields.pr_cookie, 0) == -1,
+    };
+    log.result(conn, op, time, &outcome);
+}
+
+/// The letters as the text log writes them: `P,A`.
+fn notes(list: Value) -> Vec<u8> {
+    let (mut letters, mut seen) = (Vec::new(), 0);
+    let Value::List(list) = list else { return letters };
+    let mut is_first = true;
+    json::elements(list, |note| {
+        seen += 1;
+        if let (Value::Object(note), ..=MOST_NOTES) = (note, seen) {
+            if !is_first {
+                letters.push(b',');
+            }
+            is_first = false;
+            letters.extend_from_slice(&member(note, b"note").bytes());
+        }
+    });
+    letters
+}
+
+fn internal(log: &mut Scan, operation: &[u8]) {
+    if request(operation).is_some() || matches!(operation, b"BIND" | b"SEARCH") {
+        log.internal();
+    } else {
+        log.passed_over(1);
+    }
+}
+
+fn request(operation: &[u8]) -> Option<Kind> {
+    Some(match operation {
+        b"ADD" => ADD,
+        b"DELETE" => DELETE,
+        b"MODIFY" => MODIFY,
+        b"MODRDN" => MODRDN,
+        b"COMPARE" => COMPARE,
+        b"EXTENDED_OP" => EXTENDED,
+        _ => return None,
+    })
+}
+
+/// `-?\d{1,9}(\.\d{1,12})?` as nanoseconds.
+fn duration(value: Value) -> Option<i64> {
+    let text = &*value.bytes();
+    let (_, mut rest) = digits(text.strip_prefix(b"-").unwrap_or(text), 9)?;
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        (_, rest) = digits(fraction, 12)?;
+    }
+    rest.is_empty().then(|| duration_of(text))
+}
+
+/// The operation that an ABANDON names; None if there was none.
+fn target(text: &[u8]) -> Option<i64> {
+    fields::number(text, 18).filter(|(_, rest)| rest.is_empty()).map(|(op, _)| op)
+}
+
+/// One text of an object.
+fn member<'a>(object: &'a [u8], wanted: &[u8]) -> Value<'a> {
+    let mut found = Value::Missing;
+    json::members(object, |name, value| {
+        if name == wanted {
+            found = value;
+        }
+    });
+    found
+}
+
+fn number(value: Value, missing: i64) -> i64 {
+    match value {
+        Value::Whole(number) => number,
+        _ => missing,
+    }
+}
+
+/// A text without JSON's white space around it.
+fn without_blanks(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = text {
+        text = rest;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_cut_where_an_object_begins() {
+        let log = b"{\"a\":\n {}\n}\n{\n}\n";
+        let cuts: Vec<_> = (0..=log.len() + 1).map(|at| cut(log, at)).collect();
+
+        assert_eq!(cuts[..13], [0; 13]);
+        assert_eq!(cuts[13..], [12; 5]);
+    }
+
+    #[test]
+    fn an_object_ends_before_the_next_brace_in_the_first_column() {
+        assert_eq!(first(b"{\n }\n{}\n"), (5, 2));
+        assert_eq!(first(b"{}\n\n"), (4, 2));
+        assert_eq!(first(b"{}"), (2, 1));
+    }
+}

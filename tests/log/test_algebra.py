@@ -11,32 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log.dialects import DIALECTS, scan_chunk
+from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.tables import CAPS, Caps
+from log.laid_open import plain
 from log.servers import drawn_logs
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
-TEXT = next(dialect for dialect in DIALECTS if dialect.name == "389-text")
+TEXT = named("389-text")
 TINY = Caps(shapes=2, clients=1, accounts=1, attribution=2, failures=1, codes=1, notes=1, connections=2)
 TOTALS = ("lines", "misread", "passed_over", "operations", "results", "opened", "internal", "first_time", "last_time")
-
-
-def plain(value: object) -> Any:
-    """Return everything a Segment holds, in an order of its own."""
-    match value:
-        case dict():
-            return sorted((repr(key), plain(one)) for key, one in value.items())
-        case set():
-            return sorted(map(repr, value))
-        case list() | tuple():
-            return [plain(one) for one in value]
-        case int() | bytes() | str() | None:
-            return value
-    names = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
-    return [(name, plain(getattr(value, name))) for name in sorted(set(names))]
 
 
 def piece(lines: list[bytes], caps: Caps = CAPS) -> Segment:

@@ -117,6 +117,8 @@ BROKEN = (
     b"{\n", b"{}\n", b'{"a":\n', b"no object\n", b"[1, 2]\n", b"{" * 100_000 + b"\n", b'{"a":' * 100_000 + b"\n",
     record("DANCE"), record("UNBIND", op_id=1, local_time="yesterday"), record("UNBIND", op_id=1, conn_id="7"),
     record("UNBIND", op_id=1, conn_id=True), b'{"a": ' + b"9" * 5000 + b"}\n", record("UNBIND", op_id=1)[:-10] + b"\n",
+    record("UNBIND", op_id=1, conn_id=10**18), record("UNBIND", op_id=1, a=float("nan")),
+    record("UNBIND", op_id=1).replace(b"UNBIND", b"UN\tBIND"), b"\xef\xbb\xbf" + record("UNBIND", op_id=1),
 )  # fmt: skip
 
 
@@ -127,11 +129,45 @@ def test_after_a_broken_object_reading_goes_on_with_the_next(text: bytes) -> Non
     assert sorted(call[0] for call in calls) == ["misread", "unbound", "unbound"]
 
 
+@pytest.mark.parametrize("nested", [b"[%b]", b'{"a": %b}', b'[{"a": %b}]'])
+def test_an_object_is_at_most_32_deep(nested: bytes) -> None:
+    whole, value = record("UNBIND", op_id=1, a="A"), b'"[[[]{{"'
+    opened = nested.count(b"[") + nested.count(b"{")
+    for depth in range(1 + opened, 50, opened):
+        value = nested % value
+        (call, *more) = calls_of(ds389_json.scan, whole.replace(b'"A"', value))
+        assert (call[0], more) == ("unbound" if depth <= ds389_json.DEEPEST else "misread", [])
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (b"999999999999999999", 10**18 - 1), (b"-0", 0), (b"1000000000000000000", -1), (b"9" * 5000, -1), (b"2.0", -1),
+        (b"2e0", -1), (b'"2"', -1), (b"true", -1), (b'1, "scope": 2', 2), (b'2, "scope": null', -1),
+        (b'1, "sc\\u006fpe": 2', 2),
+    ],
+)  # fmt: skip
+def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, told: int) -> None:
+    line = record("SEARCH", op_id=1, scope="A").replace(b'"A"', written)
+    assert calls_of(ds389_json.scan, line) == [("search", 7, 1, TIME, b"", told, b"")]
+
+
+def test_what_follows_an_object_is_misread_alone() -> None:
+    line = record("UNBIND", op_id=1).rstrip() + b" \xff{ \r\n"
+    assert calls_of(ds389_json.scan, line) == [("misread", b"\xff{"), ("unbound", 7, 1, TIME)]
+
+
+def test_what_is_misread_is_not_passed_over_as_well() -> None:
+    calls = Calls(None)
+    ds389_json.scan(record("DANCE"), calls)
+    assert "passed_over" not in {call[0] for call in calls.made}
+
+
 def test_a_text_that_has_no_bytes_of_its_own_is_still_read() -> None:
     line = record("BIND", op_id=0, bind_dn="X").replace(b"X", rb"\ud800\u00fc")
     assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"?\xc3\xbc")]
-    line = record("BIND", op_id=0, bind_dn="X").replace(b"X", b"\xff\xfe")
-    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"\xff\xfe")]
+    line = record("BIND", op_id=0, bind_dn="X").replace(b"X", b"\xff\xfe\\udfff\\ud83d\\ude00")
+    assert calls_of(ds389_json.scan, line) == [("bind", 7, 0, TIME, b"\xff\xfe?\xf0\x9f\x98\x80")]
 
 
 def test_the_documented_sample_is_read_but_for_what_is_broken(corpus: Path) -> None:

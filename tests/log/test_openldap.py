@@ -216,7 +216,7 @@ dn_text = st.text(st.characters(min_codepoint=1, exclude_characters="\n"), max_s
 filter_text = st.binary(max_size=60).map(lambda text: b"(" + text.replace(b"\n", b"\\0A") + b")")
 
 
-@given(dn_text, filter_text, st.integers(0, 2**63 - 1), st.integers(0, 3))
+@given(dn_text, filter_text, st.integers(0, 10**18 - 1), st.integers(0, 3))
 def test_any_search_slapd_prints_is_read_back(base: bytes, text: bytes, conn: int, scope: int) -> None:
     message = b'conn=%d op=1 SRCH base="%s" scope=%d deref=0 filter="%s"' % (conn, base, scope, text)
 

@@ -15,6 +15,8 @@ import log_lines
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.access_log import LogReading, follow
 
+pytestmark = pytest.mark.usefixtures("scanner")
+
 LINES = log_lines.LINES_OF_CONNECTION
 
 

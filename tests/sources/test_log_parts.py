@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 import log_lines
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.tally import Hints
-from ldapdiag.sources.logs import parts
+from ldapdiag.sources.logs import parts, records
 from ldapdiag.sources.logs.border import Period, first_at
 from ldapdiag.sources.logs.files import LogFile, find_logs
-from ldapdiag.sources.logs.parts import Held, Part, parts_of
+from ldapdiag.sources.logs.parts import Held, Part, Sizes, parts_of
+from ldapdiag.sources.logs.records import Records
 
 TEXT = log_lines.header() + log_lines.run(1, 300)
 DIALECT = named("389-text")
@@ -29,8 +30,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 4096)
     monkeypatch.setattr(parts, "CARRIED_BYTES", 4096)
     monkeypatch.setattr(parts, "WINDOW", 128)
-    monkeypatch.setattr(parts, "LONGEST_RECORD", 20_000)
-    monkeypatch.setattr(parts, "KEPT_OF_RECORD", 100)
+    monkeypatch.setattr(records, "LONGEST_RECORD", 20_000)
+    monkeypatch.setattr(records, "KEPT_OF_RECORD", 100)
 
 
 def log(path: Path) -> LogFile:
@@ -97,11 +98,12 @@ def test_a_file_that_is_cut_off_while_it_is_read_ends_there(tmp_path: Path) -> N
         os.truncate(path, 100)
         rest = list(going)
 
-        assert rest == []
         assert first.stretch is not None
         assert first.stretch.read() == TEXT[:100]
-    assert len(notes) == 1
-    assert "became shorter while it was read" in notes[0]
+        (last,) = rest
+        assert last.stretch is not None
+        assert (last.stretch.shrunk, last.stretch.read()) == (True, b"")
+    assert notes == []
 
 
 @pytest.mark.usefixtures("small")
@@ -162,7 +164,9 @@ def test_records_of_many_lines_are_carried_whole(tmp_path: Path) -> None:
     """As 389-ds writes JSON when it is to be pretty: a record ends with a line that is a closing brace."""
     record = b'{\n  "operation": "SEARCH",\n  "filter": "(a=b)"\n}\n'
     (tmp_path / "access").write_bytes(TEXT)
-    pretty = replace(DIALECT, cut=lambda data, at: data.rfind(b"\n}\n", 0, at) + 3 if b"\n}\n" in data[:at] else 0)
+    pretty = replace(
+        DIALECT, cut=lambda data, at: data.rfind(b"\n}\n", 0, at) + 3 if b"\n}\n" in data[:at] else 0, anywhere=False
+    )
     file = replace(log(tmp_path / "access"), dialect=pretty)
     (tmp_path / "access").write_bytes(record * 1000)
 
@@ -172,6 +176,60 @@ def test_records_of_many_lines_are_carried_whole(tmp_path: Path) -> None:
     assert b"".join(part.data for part in found) == record * 1000
     assert all(part.data.startswith(b"{\n") and part.data.endswith(b"}\n") for part in found)
     assert len(found) > 10
+
+
+OBJECT = (
+    b'{\n  "local_time": "2026-11-20T08:00:00.1 +0000",\n  "operation": "UNBIND",\n  "conn_id": 1,\n  "op_id": 1\n}\n'
+)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(stretch=10_000)])
+def test_objects_of_many_lines_are_cut_where_one_begins(tmp_path: Path, sizes: Sizes) -> None:
+    (tmp_path / "access").write_bytes(OBJECT * 1000)
+    file = log(tmp_path / "access")
+    assert file.dialect.name == "389-json"
+    with Held(3) as held:
+        found = [part.stretch for part in parts_of(file, held, pytest.fail, sizes)]
+        data = [stretch.read() for stretch in found if stretch]
+
+    assert all(one and one.startswith(b"{\n") and one.endswith(b"}\n") for one in data)
+    assert b"".join(one or b"" for one in data) == OBJECT * 1000
+    assert len(found) > 5
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("length", [3_000, 50_000, 500_000])
+def test_whoever_reads_little_by_little_gets_long_lines_too(tmp_path: Path, length: int) -> None:
+    long = b"x" * length + b"\n"
+    (tmp_path / "access").write_bytes(TEXT + long + TEXT)
+    with Held(3) as held:
+        found = [part.stretch for part in parts_of(log(tmp_path / "access"), held, pytest.fail, Sizes(stretch=20_000))]
+        data = [stretch.read() for stretch in found if stretch]
+
+    assert b"".join(one or b"" for one in data) == TEXT + long + TEXT
+    assert all(one and one.endswith(b"\n") for one in data)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("chunk", [1, 7, 999, 9_000])
+@pytest.mark.parametrize("name", ["389-text", "389-json"])
+def test_of_a_record_that_is_too_long_only_the_beginning_is_handed_over(name: str, chunk: int) -> None:
+    record = OBJECT if name == "389-json" else TEXT.splitlines(keepends=True)[5]
+    long = record[:2] + b"x" * 30_000 + (b"\n  and\n  so on\n}\n" if name == "389-json" else b"\n")
+    data = record * 3 + long + record * 4
+    coming = Records(named(name), least=500)
+    whole, long_at = [], []
+    for start in range(0, len(data), chunk):
+        whole.append(coming.whole(data[start : start + chunk]))
+        if coming.too_long and whole[-1]:
+            long_at.append(coming.at)
+            assert whole.pop() == (long[:100] + b"\n")
+    whole.append(coming.rest())
+
+    assert b"".join(whole) == record * 7
+    assert long_at == [len(record) * 3]
+    assert coming.at + len(whole[-1]) == len(data)
 
 
 LINES = TEXT.splitlines(keepends=True)[3:400]

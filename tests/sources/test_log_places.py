@@ -25,6 +25,8 @@ from ldapdiag.sources.logs import layers
 from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.places import HEAD_BYTES, NotALog, Place, places
 
+pytestmark = pytest.mark.usefixtures("scanner")
+
 TEXT = log_lines.header() + log_lines.run(1, 20)
 COMPRESSORS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
 

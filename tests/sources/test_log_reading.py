@@ -5,12 +5,7 @@ from __future__ import annotations
 import fcntl
 import gzip
 import os
-import signal
-import subprocess
-import sys
 import tarfile
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -19,11 +14,12 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.sources import access_log
 from ldapdiag.sources.access_log import LogReading, read
-from ldapdiag.sources.logs import parts
+from ldapdiag.sources.logs import parts, scanners, threads
 from ldapdiag.sources.logs.border import Period
+
+pytestmark = pytest.mark.usefixtures("scanner")
 
 TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
 
@@ -34,7 +30,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_BYTES", 40_000)
     monkeypatch.setattr(parts, "CARRIED_BYTES", 40_000)
     monkeypatch.setattr(parts, "WINDOW", 1024)
-    monkeypatch.setattr(access_log, "SMALL", 0)
+    monkeypatch.setattr(scanners, "SMALL", 0)
+    monkeypatch.setattr(threads, "LEAST_BYTES", 160_000)
+    monkeypatch.setattr(threads, "MOST_BYTES", 160_000)
+    monkeypatch.setattr(threads, "SLACK", 4_000)
+    monkeypatch.setattr(threads, "CARRIED_BYTES", 40_000)
 
 
 def figures(reading: LogReading) -> dict[str, Any]:
@@ -106,64 +106,6 @@ def test_searches_that_are_cut_between_nine_files_are_found_again(corpus: Path) 
 
 
 @pytest.mark.usefixtures("small")
-def test_a_worker_that_dies_is_told_with_the_place_and_the_rest_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the kernel kills it for want of memory. The next stream is read by new workers."""
-    (tmp_path / "access").write_bytes(TEXT)
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "access").write_bytes(log_lines.run(1, 100, shift=5000))
-    monkeypatch.setattr(access_log, "merge", killing(access_log.merge, 5))
-
-    reading = read([str(tmp_path)], workers=2)
-
-    killed, unharmed = reading.streams
-    (gap,) = killed.gaps
-    assert "a worker process died at byte" in gap.reason
-    assert str(tmp_path / "access") in gap.reason
-    assert 0 < finish(killed.segment).lines < EXPECTED["lines"]
-    assert unharmed.gaps == []
-    assert finish(unharmed.segment).lines == 100 * log_lines.LINES_OF_CONNECTION
-
-
-def killing(merge: Any, after: int) -> Any:
-    """Return a merge that kills all workers at one of its calls."""
-    calls: Iterator[int] = iter(range(1, 1 << 30))
-
-    def merging(left: Any, right: Any) -> Any:
-        if next(calls) == after:
-            for child in below(os.getpid()):
-                os.kill(child, signal.SIGKILL)
-        return merge(left, right)
-
-    return merging
-
-
-def below(process: int) -> list[int]:
-    """Return the workers of a process: its fork server's children."""
-    return [grandchild for child in children(process) for grandchild in children(child)]
-
-
-def children(process: int) -> list[int]:
-    lists = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(child) for one in lists for child in one.read_text().split()]
-
-
-def test_a_bug_in_a_grammar_is_told_with_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "access").write_bytes(TEXT)
-
-    def search(*_: object) -> None:
-        raise KeyError("nobody thought of this")
-
-    monkeypatch.setattr(Scan, "search", search)
-
-    (stream,) = read([str(tmp_path)]).streams
-
-    (gap,) = stream.gaps
-    assert gap.reason.startswith(f"the scanner crashed on {tmp_path}/access after byte 0 (KeyError")
-
-
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_stopping_ends_soon_and_keeps_what_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
@@ -225,11 +167,10 @@ def test_nothing_past_a_period_is_read(tmp_path: Path) -> None:
     assert meter.seen == sum((tmp_path / f"access.{number}").stat().st_size for number in (0, 1))
 
 
+@pytest.mark.usefixtures("small")
 def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    monkeypatch.setattr(parts, "PART_BYTES", 40_000)
-    monkeypatch.setattr(parts, "WINDOW", 1024)
     merge = access_log.merge
 
     def merging(left: Any, right: Any) -> Any:
@@ -238,7 +179,7 @@ def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(access_log, "merge", merging)
 
-    reading = read([str(path)])
+    reading = read([str(path)], workers=1)
 
     (stream,) = reading.streams
     assert len(stream.notes) == 1
@@ -255,57 +196,3 @@ def test_a_torn_last_line_is_a_record_of_its_own(tmp_path: Path) -> None:
     assert got["lines"] == 20 * log_lines.LINES_OF_CONNECTION + 1
     assert got["misread"] == 1
     assert got["opened"] == 20
-
-
-PROGRAM = """
-import signal, sys
-from threading import Event, Timer
-from ldapdiag.sources.access_log import read
-if __name__ == "__main__":
-    stop = Event()
-    signal.signal(signal.SIGINT, lambda *_: stop.set())
-    reading = read(sys.argv[1:], workers=2, stop=stop)
-    print(reading.stopped, reading.streams[0].gaps)
-"""
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Return a program that reads a log with two workers, once these have begun."""
-    (tmp_path / "access").write_bytes(TEXT * 60)
-    (tmp_path / "program.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, tmp_path / "program.py", tmp_path / "access"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as program:
-        assert wait_for(lambda: len(below(program.pid)) == 2)
-        yield program
-        program.kill()
-
-
-def wait_for(condition: Callable[[], object]) -> bool:
-    """Tell whether a condition comes true within ten seconds."""
-    end = time.monotonic() + 10
-    while not (true := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return bool(true)
-
-
-def test_workers_end_with_a_parent_that_was_killed(running: subprocess.Popen[str]) -> None:
-    left = below(running.pid)
-
-    running.kill()
-
-    assert wait_for(lambda: not any(Path(f"/proc/{process}").exists() for process in left))
-
-
-def test_ctrl_c_is_heard_by_the_parent_alone(running: subprocess.Popen[str]) -> None:
-    """A terminal sends it to every process of the group; the workers would all complain."""
-    os.killpg(running.pid, signal.SIGINT)
-
-    told, complaint = running.communicate(timeout=30)
-
-    assert (told, complaint) == ("True []\n", "")

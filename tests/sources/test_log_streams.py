@@ -19,6 +19,8 @@ from ldapdiag.sources.logs.files import LogFile, find_logs
 from ldapdiag.sources.logs.samples import Sampler
 from ldapdiag.sources.logs.streams import Stream, streams_of
 
+pytestmark = pytest.mark.usefixtures("scanner")
+
 
 def streams(*named: Path) -> tuple[Stream, ...]:
     return streams_of(one for one in find_logs([str(name) for name in named]) if isinstance(one, LogFile))

@@ -13,6 +13,8 @@ from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 from ldapdiag.sources.access_log import read
 from ldapdiag.sources.logs.writers import remark, writers_beside_each_other
 
+pytestmark = pytest.mark.usefixtures("scanner")
+
 LINE = {
     TRADITIONAL.name: "Nov 20 08:54:{second:02} {host} slapd[{pid}]: {message}\n",
     ISO_SYSLOG.name: "2026-11-20T08:54:{second:02}.460651+00:00 {host} slapd[{pid}]: {message}\n",

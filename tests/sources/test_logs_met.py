@@ -16,6 +16,7 @@ from command import diagnose
 from conftest import CAPTURES
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_text.access import dialect_of
@@ -23,10 +24,12 @@ from ldapdiag.evidence.sniff import head_of
 from ldapdiag.sources import logs_met
 from ldapdiag.sources.capture import Piece
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.logs import listening
+from ldapdiag.sources.logs import listening, records
 from ldapdiag.sources.logs_met import LogsMet
 from ldapdiag.sources.progress import SILENCE
 from log_lines import at, header, run
+
+pytestmark = pytest.mark.usefixtures("scanner")
 
 POOLS = CAPTURES / "access-logs" / "389-pools.head500.access"
 SLAPD = CAPTURES / "incidents" / "5c-fd-exhaustion-openldap" / "slapd.stderr.log"
@@ -113,6 +116,13 @@ def test_so_it_is_in_an_archive_whatever_the_order(rotated: Path, tmp_path: Path
     assert log.origin.folder.endswith("evidence.tar/ldap")
 
 
+def test_it_says_who_read_it(scanner: Scanner) -> None:
+    """Files and what passes alike."""
+    data = POOLS.read_bytes()[:40_000]
+    assert [stream.scanner for stream in heard(data, len(data)).streams] == [scanner]
+    assert [stream.scanner for stream in only(gather([str(POOLS)])).streams] == [scanner]
+
+
 @pytest.mark.parametrize("chunk", [1, 7, 4096])
 def test_a_log_that_passes_in_small_chunks_is_the_same(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A buffer of 512 bytes makes a piece of every few lines."""
@@ -129,10 +139,10 @@ def test_it_may_be_written_in_another_encoding(encoding: str) -> None:
 
 def test_a_line_too_long_to_be_read_is_one_misread_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "CARRIED_BYTES", 64)
-    monkeypatch.setattr(listening, "KEPT_OF_RECORD", 128)
+    monkeypatch.setattr(records, "KEPT_OF_RECORD", 128)
     lines = run(1, 2).splitlines(keepends=True)
     forged = b"x" * 3000 + run(7, 7).replace(b"\n", b" ")
-    monkeypatch.setattr(listening, "LONGEST_RECORD", 1000)
+    monkeypatch.setattr(records, "LONGEST_RECORD", 1000)
     log = heard(b"".join([*lines[:5], forged, b"\n", *lines[5:]]), 100)
     assert (log.segment.opened, log.segment.misread, log.segment.lines) == (2, 1, len(lines) + 1)
 

@@ -23,6 +23,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ NAME = "active-directory-1644"
 FAMILY = Family.AD
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TELLING = re.compile(
+TELLING = pattern(
     rb'^"?LDAPServer"?,"?TimeGenerated"?,|Internal event: A client issued a search operation with the following options'
 )
 COLUMNS = (
@@ -45,7 +46,7 @@ COLUMNS = (
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
 CLOCK = r"[ T](?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?: (?P<half>[AP])M)?"
 TIMES = tuple(
-    re.compile(date + CLOCK, re.ASCII)
+    pattern(date + CLOCK, re.ASCII)
     for date in (
         r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",
         r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})",
@@ -54,7 +55,7 @@ TIMES = tuple(
 )
 """American, German, ISO: the exporter writes them as his Windows does."""
 # Each part is found once and kept (atomic): a hostile filter cannot make the search for the next label start over.
-EVENT = re.compile(
+EVENT = pattern(
     r"""(?>.*?Internal\ event:\ A\ client\ issued\ a\ search\ operation\ with\ the\ following\ options)
     (?>.*?\bClient:\s*)(?P<client>\S*) (?>.*?Starting\ node:\s*)(?P<base>(?>.*?(?=Filter:\s)))
     Filter:\s*(?P<filter>(?>.*?(?=Search\ scope:\s)))Search\ scope:\s*(?P<scope>\w+)
@@ -67,6 +68,10 @@ EVENT = re.compile(
 def recognises(head: bytes) -> bool:
     """Tell by the header, or by the first words of the event."""
     return TELLING.search(head.removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+CUT_ANYWHERE = False
+"""Whether quotes are open at a newline depends on all before it."""
 
 
 def cut(data: bytes, at: int) -> int:

@@ -9,6 +9,10 @@ r"""The access log of 389-ds as JSON (3.0 and later, nsslapd-accesslog-log-forma
 An object stands on one line, or on many (json-pretty); each begins with a brace in the first column, so after a broken
 one reading goes on at the next. The first part of `key` is when the connection was opened, not when the server was.
 Source: ldap/servers/slapd/accesslog.c.
+
+What an object is, to the byte (RFC 8259): at most 32 deep; no NaN; no control characters in a text; bytes that are no
+UTF-8 stay as they are; of a name that comes twice the last counts; a number is one of at most 18 digits, others have no
+value here.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of
 from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -30,28 +35,41 @@ FAMILY = Family.DS389
 
 Fields = dict[str, object]
 
-OBJECT = re.compile(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
+OBJECT = pattern(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
 """A line, and the lines up to the next that begins with a brace."""
-FIELDS = (re.compile(rb'"local_time"\s{0,9}:'), re.compile(rb'"operation"\s{0,9}:'), re.compile(rb'"conn_id"\s{0,9}:'))
-STAMP = re.compile(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
+FIELDS = (pattern(rb'"local_time"\s{0,9}:'), pattern(rb'"operation"\s{0,9}:'), pattern(rb'"conn_id"\s{0,9}:'))
+STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 """The pattern of the time is nsslapd-accesslog-time-format, ISO 8601 unless set; fraction and zone are added to it."""
-DURATION = re.compile(rb"-?\d{1,9}(?:\.\d{1,12})?")
+DURATION = pattern(rb"-?\d{1,9}(?:\.\d{1,12})?")
+TARGET = pattern(rb"\d{1,18}")
+BRACKET = pattern(rb'"(?:[^"\\]++|\\.)*+"?|[{\[]|[}\]]', re.DOTALL)
+"""A text, for brackets may stand in it; what begins an object or a list; what ends one."""
+LONE = pattern("[\ud800-\udc7f\udd00-\udfff]")
+"""Half of a surrogate pair, but for those that stand for a byte of the log."""
+
+BLANKS = b" \t\r\n"
+DEEPEST = 32
+"""Objects and lists in one another; the server writes three."""
 NANOSECONDS = 9
-DIGITS = 19
-MOST = 10**18
+DIGITS = 18
 MOST_NOTES = 20
 
 REQUESTS = {
     "ADD": ADD, "DELETE": DELETE, "MODIFY": MODIFY, "MODRDN": MODRDN, "COMPARE": COMPARE, "EXTENDED_OP": EXTENDED,
 }  # fmt: skip
 ASKED_BY_THE_SERVER = {*REQUESTS, "BIND", "SEARCH"}
-PASSED_OVER = {"STAT", "SORT", "VLV", "ENTRY", "REFERRAL", "ERROR", "TLS_INFO", "EXTENDED_OP_INFO", "SESSION"}
-DECODER = json.JSONDecoder()
+PASSED_OVER = {
+    "STAT", "SORT", "VLV", "ENTRY", "REFERRAL", "ERROR", "TLS_INFO", "TLS_CLIENT_INFO", "EXTENDED_OP_INFO", "SESSION",
+}  # fmt: skip
 
 
 def recognises(head: bytes) -> bool:
     """Tell the log by the fields that each of its records has."""
     return head.lstrip().startswith(b"{") and all(field.search(head) for field in FIELDS)
+
+
+CUT_ANYWHERE = True
+"""What begins an object shows by itself."""
 
 
 def cut(data: bytes, at: int) -> int:
@@ -65,8 +83,8 @@ def scan(data: bytes, log: Scan) -> None:
         data += b"\n"
     log.lines += data.count(b"\n")
     for found in OBJECT.finditer(data):
-        text = found[0]
-        if not text.strip():
+        text = found[0].strip(BLANKS)
+        if not text:
             log.passed_over()
         elif not _read(log, text):
             log.misread(text)
@@ -74,15 +92,15 @@ def scan(data: bytes, log: Scan) -> None:
 
 def _read(log: Scan, text: bytes) -> bool:
     """Read one object; tell whether it is understood."""
-    decoded = text.decode(errors="surrogateescape").strip()
+    if not text.startswith(b"{") or _is_deep(text):
+        return False
+    decoded = text.decode(errors="surrogateescape")
     try:
         fields, end = DECODER.raw_decode(decoded)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
-    if not isinstance(fields, dict):
-        return False
-    if decoded[end:].strip():
-        log.misread(_bytes(decoded[end:].strip()))
+    if end < len(decoded):
+        log.misread(_bytes(decoded[end:]).lstrip(BLANKS))
     if isinstance(header := fields.get("header"), dict):
         log.named(_text(header, "instance"), _text(header, "version"))
         return True
@@ -108,8 +126,8 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
         case "UNBIND":
             log.unbound(conn, op, time)
         case "ABANDON":
-            target = str(fields.get("target_op"))
-            log.abandoned(conn, op, time, int(target) if target.isdecimal() and len(target) < DIGITS else None)
+            target = _text(fields, "target_op")
+            log.abandoned(conn, op, time, int(target) if TARGET.fullmatch(target) else None)
         case _ if operation in REQUESTS:
             log.request(conn, op, time, REQUESTS[operation])
         case _:
@@ -131,11 +149,12 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
             log.client_is(conn, time, address(_text(fields, "haproxy_ip")))
         case "AUTOBIND":
             log.bound(conn, time, _text(fields, "bind_dn"))
-        case "TLS_CLIENT_INFO" if fields.get("client_dn"):
-            log.bound(conn, time, _text(fields, "client_dn"))
-        case _:
+        case "TLS_CLIENT_INFO" if dn := _text(fields, "client_dn"):
+            log.bound(conn, time, dn)
+        case _ if operation in PASSED_OVER:
             log.passed_over()
-            return operation in PASSED_OVER
+        case _:
+            return False
     return True
 
 
@@ -195,13 +214,38 @@ def _text(fields: Fields, name: str) -> bytes:
 
 
 def _bytes(text: str) -> bytes:
-    """Return what was logged; a lone surrogate, which JSON can spell, has no bytes of its own."""
+    """Return what was logged; half of a surrogate pair, which JSON can spell, has no bytes of its own."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
-        return text.encode(errors="replace")
+        return LONE.sub("?", text).encode(errors="surrogateescape")
 
 
 def _number(fields: Fields, name: str, missing: int) -> int:
     value = fields.get(name)
-    return value if type(value) is int and abs(value) < MOST else missing
+    return value if type(value) is int else missing
+
+
+def _is_deep(text: bytes) -> bool:
+    """Tell whether an object holds others, in one another, far beyond what a server writes: json would give up."""
+    if text.count(b"{") + text.count(b"[") <= DEEPEST:
+        return False
+    depth = 0
+    for found in BRACKET.finditer(text):
+        depth += (found[0] in b"{[") - (found[0] in b"}]")
+        if not 0 < depth <= DEEPEST:
+            return depth > 0
+    return False
+
+
+def _whole(digits: str) -> int | None:
+    """Return a whole number, unless it is larger than any that a server writes."""
+    return int(digits) if len(digits.lstrip("-")) <= DIGITS else None
+
+
+def _refused(name: str) -> None:
+    """Refuse NaN and Infinity, which Python's json would take."""
+    raise ValueError(name)
+
+
+DECODER = json.JSONDecoder(parse_int=_whole, parse_constant=_refused)

@@ -19,6 +19,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import duration
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP":
 
 SECONDS = rb"-?\d{1,9}(?:\.\d{1,12})?+"
 NOTES = rb"[A-Z](?:,[A-Z]){0,20}\b"
-TAIL = re.compile(
+TAIL = pattern(
     rb"""(?:\ wqtime=(?P<queued>%(seconds)b))?+ (?:\ wtime=(?P<wait>%(seconds)b))?+ (?:\ optime=%(seconds)b)?+
     (?:\ writetime=%(seconds)b)?+ (?:\ etime=(?P<etime>%(seconds)b))?+ (?:\ wbusy=\S{1,30}\ wqdepth=\S{1,30})?+
     (?:\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+)?+ (?:\ csn=\S{1,80})?+"""
@@ -42,7 +43,7 @@ TAIL = re.compile(
 )
 """What may stand behind nentries=: the timings of any era, the notes; then what a client can have written begins."""
 
-PAGES = re.compile(
+PAGES = pattern(
     rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+ | \ sid=".*")?
     \ pr_idx=(?P<index>\d{1,9})\ pr_cookie=(?P<cookie>-?\d{1,9})(?:\ sid=".*)?+"""
     % {b"notes": NOTES},
@@ -50,7 +51,7 @@ PAGES = re.compile(
 )
 """A page of a paged search (RFC 2696); cookie -1 is the last. The session id is the client's."""
 
-REQUEST = re.compile(
+REQUEST = pattern(
     rb"""BIND\ dn="(?P<bind>.*)"\ method=.*
     | (?P<unbind>UNBIND)(?:,.*)?
     | (?P<request>ADD|MOD|DEL|MODRDN|CMP|EXT)\ (?:dn|oid)=".*
@@ -67,7 +68,7 @@ A base ends before the first `" scope=`, a filter before the last `" attrs=`; a 
 server refused.
 """
 
-EVENT = re.compile(
+EVENT = pattern(
     rb"""fd=\d{1,10}+\ slot=\d{1,10}+\ (?:[A-Z]{2,8}\ )?+connection\ from\ (?P<opened>\S{1,255})\ to\ (?P<server>\S.*)
     | fd=\d{1,10}+\ HAProxy\ new_address_from=(?P<client>\S{1,255})\ to\ new_address_dest=.*
     | AUTOBIND\ dn="(?P<autobind>.*)"
@@ -78,8 +79,8 @@ EVENT = re.compile(
 )
 """What a connection can say of itself. `(Internal)` is what the server does for an operation of this connection."""
 
-CODE = re.compile(rb"[A-Z]\d{1,2}")
-ADDRESS_AND_PORT = re.compile(
+CODE = pattern(rb"[A-Z]\d{1,2}")
+ADDRESS_AND_PORT = pattern(
     rb"(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?|\[([\da-fA-F:.]{2,45}(?:%\w{1,20})?)\](?::\d{1,5})?"
 )
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
 NAME = "389-errors"
 FAMILY = Family.DS389
 
-TELLING = re.compile(
+TELLING = pattern(
     rb"^\[\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? ?(?:[+-]\d{4}|Z)\] - "
     rb"(?:EMERG|ALERT|CRIT|ERR|WARN|NOTICE|INFO|DEBUG) - ",
     re.MULTILINE,
 )
-BEGINNING = re.compile(
+BEGINNING = pattern(
     rb"""\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\ ?([+-]\d{4}|Z)\]
     \ -\ (?:NOTICE|ERR)\ -\ (?:ldbm_back_search|log_result)\ -\ (?P<internal>Internal\ )?+[Uu]nindexed\ search:[ ]""",
     re.VERBOSE,
 )
-SEARCH = re.compile(
+SEARCH = pattern(
     rb"""(?:source\ \([^"]*\)\ )?search\ base="(?P<base>[^"]*+(?:"(?!\ (?:scope=\d\ )?filter=")[^"]*+)*+)"
     (?:\ scope=(?P<scope>\d))?+\ filter="(?P<filter>.*)"
     \ (?:conn=(?P<conn>\d{1,18})\ op=(?P<op>-?\d{1,10})|etime=.*)""",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import ANSWERS, NUMBERS, happened, requested, resulted
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ STAMP = rb"""(?:[^\s="\[]{1,255}\ {1,80}\|\ )?+
     \[(\d\d/[^/\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}+))?+\ ?([+-]\d{4}|Z)\]\ """
 """The time up to the second, its fraction, the zone; perhaps after the name of a container."""
 
-RECORD = re.compile(
+RECORD = pattern(
     STAMP
     + rb"""conn=(\d{1,18}+)\ (?:
         op=(-?\d{1,10}+)\ (?:
@@ -63,20 +64,20 @@ Of results the plain ones below a second are read here: they are most of any log
 ends before the first `" scope=`, a filter before the last `" attrs=`.
 """
 
-HEADER = re.compile(
+HEADER = pattern(
     rb"""\s++(?:(?P<version>[\w()\ -]{1,60}/\d\S{0,40}\ B\S{1,40}(?:\ \([\w-]{1,20}\))?+)
     | (?P<instance>\S{1,255}:\d{1,5}\ \(.*\)))\s*+""",
     re.VERBOSE,
 )
 """The first lines of each file, rotated ones too: no sign of a restart."""
-INTERNAL = re.compile(
+INTERNAL = pattern(
     STAMP
     + rb"""conn=Internal(?:\(\d{1,18}\))?+\ ++(?:op=\S{1,60}\ ++)?+
     (?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?+.*""",
     re.VERBOSE,
 )
 """What the server does for nobody's operation."""
-RECOGNISED = re.compile(
+RECOGNISED = pattern(
     rb"^" + STAMP + rb"conn=(?:\d{1,18}|Internal\S{0,25})\ (?!op=\S{1,40}\ msgId=)", re.VERBOSE | re.MULTILINE
 )
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import NUMBERS, happened, requested, resulted
 from ldapdiag.evidence.log.ds389_text import STAMP, outside_of_records, second_of
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import nanoseconds
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 NAME = "dsee-text"
 FAMILY = Family.DSEE
 
-RECORD = re.compile(
+RECORD = pattern(
     STAMP
     + rb"""conn=(?:(\d{1,18}+)|Internal\S{0,25})\ op=(-?\d{1,10}+)(?:\(\S{0,40})?\ msgId=-?\d{1,10}+\ -\ (?:
         RESULT\ (err=-?\d{1,10}+\ tag=(?!48\ )\d{1,10}+\ nentries=-?\d{1,10}+)(.*)\n
@@ -40,11 +41,9 @@ RECORD = re.compile(
 )
 """A result, another line of a connection (or of no client's, `Internal`), any other line."""
 
-CLOSING = re.compile(
-    rb"closing(?: from \S{1,255})?+(?: - (?P<code>[A-Z]\d{1,2})\b.*)?|(?P<closed>closed\.?)", re.DOTALL
-)
-INTERNAL = re.compile(rb"(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b")
-RECOGNISED = re.compile(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.VERBOSE | re.MULTILINE)
+CLOSING = pattern(rb"closing(?: from \S{1,255})?+(?: - (?P<code>[A-Z]\d{1,2})\b.*)?|(?P<closed>closed\.?)", re.DOTALL)
+INTERNAL = pattern(rb"(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b")
+RECOGNISED = pattern(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.VERBOSE | re.MULTILINE)
 
 
 def recognises(head: bytes) -> bool:

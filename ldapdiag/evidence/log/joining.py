@@ -54,8 +54,9 @@ class _Seam:
             else:
                 if answer.kind != ABANDON:
                     answer_held(segment, number, left, pending, answer, who)
-                    if pending[1] == BIND:
-                        self.binders[answer.op] = pending[3] if left.named is None else left.named
+                    if answer.kind == BIND:
+                        asked = pending[3] if pending[1] == BIND else ANONYMOUS
+                        self.binders[answer.op] = asked if left.named is None else left.named
                         left.named = None
                 if self.quiet_from is None and not left.pending:
                     self.quiet_from = epoch

@@ -27,15 +27,15 @@ class Numbers:
         if self._ends and self._ends[-1] == number:
             self._ends[-1] += 1
         elif number not in self:
-            self._insert(number, number + 1)
+            self.span(number, number + 1)
 
     def take(self, other: Numbers) -> None:
         """Take in the numbers of another set."""
         for start, end in zip(other._starts, other._ends, strict=True):
-            self._insert(start, end)
+            self.span(start, end)
 
-    def _insert(self, start: int, end: int) -> None:
-        """Take in an interval, joined with those that it overlaps or touches."""
+    def span(self, start: int, end: int) -> None:
+        """Take in the numbers from `start` to below `end`, joined with the intervals that they overlap or touch."""
         first = bisect_right(self._starts, start) - 1
         if first < 0 or self._ends[first] < start:
             first += 1

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
 from ldapdiag.evidence.log.opendj_text import REQUESTS, SCOPES
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 NAME = "opendj-json"
 FAMILY = Family.OPENDJ
 
-TELLING = re.compile(rb'^\{[^\n]{0,4000}?"eventName":\s?"DJ-LDAP"', re.MULTILINE)
-STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
-QUOTED = re.compile(r"'[^']*+'|\"[^\"]*+\"")
+TELLING = pattern(rb'^\{[^\n]{0,4000}?"eventName":\s?"DJ-LDAP"', re.MULTILINE)
+STAMP = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+QUOTED = pattern(r"'[^']*+'|\"[^\"]*+\"")
 
 UNITS = {"MILLISECONDS": 1_000_000, "MICROSECONDS": 1_000, "NANOSECONDS": 1, "SECONDS": 1_000_000_000}
 """Nanoseconds in each of java.util.concurrent.TimeUnit."""

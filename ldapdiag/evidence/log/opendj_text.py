@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ ITEM = rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?:
 )
 """What the server adds to a result: a word, or a name and its value."""
 
-RECORD = re.compile(
+RECORD = pattern(
     STAMP
     + rb"""
 (?P<word>[A-Z]{3,12}+)\ (?:(?P<half>REQ|RES)\ )?+conn=(?P<conn>-?\d{1,18}+)
@@ -77,7 +78,7 @@ RECORD = re.compile(
     re.VERBOSE,
 )
 
-TELLING = re.compile(
+TELLING = pattern(
     rb"^"
     + STAMP
     + rb"""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ MESSAGE = rb"""
   | conn=(?:-1|18446744073709551615|4294967295)\ op=\d++\ (?:
         (?:SRCH\ base|ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|BIND\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<internal>)
       | [^\n]*+(?:\n|\Z)(?P<internal_detail>))
-  | <=\ \w{1,9}_(?P<index>\w{1,20}+(?<=_candidates)):\ \((?P<attribute>[^)\n]{1,256}+)\)
+  | <=\ \w{1,9}_(?P<index>\w{1,30}+(?<=_candidates)):\ \((?P<attribute>[^)\n]{1,256}+)\)
     \ (?:not\ indexed|index_param\ failed\ \(18\))%(end)s(?P<not_indexed>)
   | @\(\#\)\ \$OpenLDAP:\ slapd\ (?P<version>\S{1,64}+)[^\n]*+(?:\n|\Z)(?P<banner>)
   | %(lost)s
@@ -76,7 +77,7 @@ MESSAGE = rb"""
 """The groups without text name the kind of a line: the last one that matched is the kind."""
 
 TELLING = (
-    rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,20}+:\ \()"
+    rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,30}+:\ \()"
 )
 """What no other program writes: enough to know the log by."""
 
@@ -185,8 +186,8 @@ class Slapd:
         unstamped = rb"(?:[\t\ ][^\n]*+)?+\r?+\n(?P<unstamped>)|(?P<misread>[^\n]++\n?+|\n)"
         return cls(
             prefix=prefix,
-            telling=re.compile(rb"^" + prefix.pattern + TELLING, re.VERBOSE | re.MULTILINE),
-            record=re.compile(prefix.pattern + MESSAGE + rb"|" + unstamped, re.VERBOSE),
+            telling=pattern(rb"^" + prefix.pattern + TELLING, re.VERBOSE | re.MULTILINE),
+            record=pattern(prefix.pattern + MESSAGE + rb"|" + unstamped, re.VERBOSE),
         )
 
     @property

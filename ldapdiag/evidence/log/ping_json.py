@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.ping_text import NOT_TOLD
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 NAME = "ping-json"
 FAMILY = Family.PING
 
-TELLING = re.compile(
+TELLING = pattern(
     rb"""^\{[^\n]{0,2000}?(?:"messageType":\ ?"(?:CONNECT|DISCONNECT|REQUEST|RESULT)"
        |"message-type":\ ?"(?:connect|disconnect|request|response)")""",
     re.VERBOSE | re.MULTILINE,
 )
-STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
+STAMP = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 
 SPELLINGS = {
     "message-type": "messageType",

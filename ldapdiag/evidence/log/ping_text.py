@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, duration, nanoseconds
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ VALUE = rb'(?:[^"\n]++|"(?![\ \r\n]|\Z))*+'
 FILTER = rb'(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*+'
 NUMBER = rb"\d{1,18}+(?:\.\d{1,18}+)?+"
 
-RECORD = re.compile(
+RECORD = pattern(
     STAMP
     + rb"""
 (?P<word>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?:\ (?P<half>[A-Z]{3,12}+(?:-[A-Z]{3,12}+)*+)(?=[\ \r\n]|\Z))?+
@@ -70,7 +71,7 @@ RECORD = re.compile(
     re.VERBOSE,
 )
 
-TELLING = re.compile(
+TELLING = pattern(
     rb"^"
     + STAMP
     + rb"""
@@ -88,7 +89,7 @@ REQUESTS = {
     b"MODIFYDN": kinds.MODRDN,
     b"MODIFY": kinds.MODIFY,
 }
-HEXADECIMAL = re.compile(rb"#([0-9a-fA-F]{2})")
+HEXADECIMAL = pattern(rb"#([0-9a-fA-F]{2})")
 
 
 def recognises(head: bytes) -> bool:

@@ -110,6 +110,8 @@ class Scan(Lives):
             self.last = time
         if time < self.first:
             self.first = time
+        if account is not None:
+            account = shortened(account)
         segment = self.segment
         segment.results[err] += 1
         if wait is not None:
@@ -134,7 +136,7 @@ class Scan(Lives):
             who = connection.account if connection.binding is None else connection.binding
             answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, who)
             if kind == BIND:
-                _bound(connection, op, err, account, pending[3])
+                _bound(connection, op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
         if not connection.pending:
             connection.rested = time
 
@@ -271,7 +273,7 @@ def _bound(connection: Connection, op: int, err: int, told: bytes | None, asked:
     if err != 0:
         connection.account = ANONYMOUS
     elif told is not None:
-        connection.account = shortened(told)
+        connection.account = told
     elif named is not None:
         connection.account = named
     else:

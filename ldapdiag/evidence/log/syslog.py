@@ -16,12 +16,24 @@ A syslog holds the lines of other programs too, and tells of lines it did not ke
 
 from __future__ import annotations
 
-import re
+from calendar import isleap
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.stamps import ISO, MONTHS, SECOND, Seconds, nanoseconds
+from ldapdiag.evidence.log.pattern import pattern
+from ldapdiag.evidence.log.stamps import (
+    EPOCH,
+    FIRST_YEAR,
+    ISO,
+    MONTHS,
+    PAST_YEAR,
+    SECOND,
+    Seconds,
+    instant,
+    nanoseconds,
+    when,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +48,7 @@ YEAR_UNKNOWN = 1972
 SLACK = timedelta(days=1)
 """The clock of whoever copied the file may be behind the server's, or in another zone."""
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TRADITIONAL_STAMP = re.compile(rb"(\w{3})\ {1,2}(\d{1,2})\ (\d\d):(\d\d):(\d\d)")
+TRADITIONAL_STAMP = pattern(rb"(\w{3})\ {1,2}(\d{1,2})\ (\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +81,15 @@ def _hexadecimal_clock(log: Scan) -> Clock:
 
 def _iso_clock(log: Scan) -> Clock:
     zone_before: bytes | None = b""
+    digits_before = -1
 
     def time(second: bytes, fraction: bytes | None, zone: bytes | None) -> int:
-        nonlocal zone_before
-        if zone != zone_before:
+        nonlocal zone_before, digits_before
+        digits = len(fraction or b"")
+        if zone != zone_before or digits != digits_before:
             log.clock(zone)
-            log.resolution(10 ** max(0, 9 - len(fraction or b"")))
-            zone_before = zone
+            log.resolution(10 ** (9 - digits))
+            zone_before, digits_before = zone, digits
         return ISO[second + (zone or b"")] + nanoseconds(fraction or b"")
 
     return time
@@ -103,15 +116,35 @@ def yearless(text: bytes, hints: Hints) -> int:
     if found is None or month is None:
         raise ValueError(text)
     day, hour, minute, second = (int(number) for number in found.groups()[1:])
-    end = hints.year_end or datetime(YEAR_UNKNOWN, 12, 31, tzinfo=hints.zone)
-    latest = end + SLACK
-    for year in range(latest.year, latest.year - 9, -1):
-        if (month, day) == (2, 29) and (year % 4 or (year % 100 == 0 and year % 400)):
+    past = latest(hints)
+    # In the hints' zone it may be next year already; of nine years at least one has a 29th of February.
+    next_year = when(past).year + 1
+    for year in range(next_year, next_year - 10, -1):
+        if not FIRST_YEAR <= year < PAST_YEAR or ((month, day) == (2, 29) and not isleap(year)):
             continue
-        time = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=hints.zone)
-        if time < latest:
-            return (time - EPOCH) // timedelta(seconds=1) * SECOND
+        offset = east(hints.zone, year, month, day, hour, minute)
+        time = instant((year, month, day), (hour, minute, min(second, 59)), offset)
+        if time < past:
+            return time
     raise ValueError(text)
+
+
+def latest(hints: Hints) -> int:
+    """Return the nanoseconds since 1970 before which every stamp lies.
+
+    A file that says it is older than any slapd (archives and images often say 1970) does not say when it ended.
+    """
+    unknown = datetime(YEAR_UNKNOWN, 12, 31, tzinfo=hints.zone)
+    end = max(hints.year_end or unknown, unknown)
+    return min((end + SLACK - EPOCH) // timedelta(microseconds=1) * 1000, instant((PAST_YEAR - 1, 12, 31), (0, 0, 0)))
+
+
+def east(zone: tzinfo, year: int, month: int, day: int, hour: int, minute: int) -> int:
+    """Return the seconds that a zone's clock is ahead of UTC in one of its minutes; ValueError if that is none.
+
+    The minute is the smallest step: no clock that writes logs is moved within one.
+    """
+    return int((datetime(year, month, day, hour, minute, tzinfo=zone).utcoffset() or timedelta()).total_seconds())
 
 
 HEXADECIMAL = Seconds(lambda text: int(text, 16) * SECOND)

@@ -19,11 +19,25 @@ if TYPE_CHECKING:
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
 SCHEMA = "ldapdiag.log/1"
+ROWS = 3
+"""How deep in the document the rows of tables lie: `connections`, `clients`, one client."""
 
 
 def render(read: ReadLog) -> str:
-    """Return the report as JSON; the same logs give the same bytes."""
-    return json.dumps(document(read), indent=1, sort_keys=True) + "\n"
+    """Return the report as JSON, a row of a table on each line; the same logs give the same bytes."""
+    return _laid_out(document(read)) + "\n"
+
+
+def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain value
+    """Return a value with its members below each other, as deep as tables lie; what is in a row stays in its line."""
+    if depth == ROWS or not value or not isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True)
+    if isinstance(value, dict):
+        ends, parts = "{}", [f"{json.dumps(key)}: {_laid_out(value[key], depth + 1)}" for key in sorted(value)]
+    else:
+        ends, parts = "[]", [_laid_out(one, depth + 1) for one in value]
+    lines = ",\n".join(" " * (depth + 1) + part for part in parts)
+    return f"{ends[0]}\n{lines}\n{' ' * depth}{ends[1]}"
 
 
 def line(read: ReadLog) -> str:
@@ -38,7 +52,7 @@ def document(read: ReadLog) -> dict[str, Any]:
     zones = sorted(zone.decode("utf-8", "backslashreplace") for zone in segment.zones if zone)
     return {
         "schema": SCHEMA,
-        "scanner": "python",
+        "scanner": str(read.scanner),
         "streams": [_stream(one) for one in read.streams],
         "files_not_logs": [{"target": one.target, "reason": one.reason} for one in read.not_logs],
         "gaps": [{"target": one.target, "reason": one.reason, "how": one.how} for one in read.gaps],
@@ -82,6 +96,7 @@ def _stream(stream: StreamRead) -> dict[str, Any]:
         "files": list(stream.files),
         "server_lives": stream.server_lives,
         "peak": stream.peak,
+        "scanner": str(stream.scanner),
         "tellings_left_out": [{"target": one.target, "reason": one.reason} for one in stream.left_out],
     }
 

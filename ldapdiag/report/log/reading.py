@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ldapdiag.analysis.workload import Workload
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.dialect import Scanner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class StreamRead:
     """The most connections at once."""
     left_out: tuple[LeftOut, ...]
     """Files that tell the same as these."""
+    scanner: Scanner = Scanner.PYTHON
+    """Who read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +51,8 @@ class ReadLog:
     """The period asked for: nanoseconds since 1970."""
     stopped: bool = False
     """The reading was interrupted: there is more."""
+
+    @property
+    def scanner(self) -> Scanner:
+        """Return who read them: the native scanner, if it read any."""
+        return Scanner.of(one.scanner for one in self.streams)

@@ -154,26 +154,31 @@ class Decompressed(RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401  any writable buffer, as RawIOBase has it
         """Fill the buffer with what comes next, or with nothing at the end."""
+        data = self.some(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def some(self, most: int) -> bytes:
+        """Return what comes next, or nothing at the end: `read` without copying it twice."""
         if self._ended:
-            return 0
+            return b""
         if self._budget.left <= 0:
             return self._end(f"holds more than {self._most_bytes >> 30} GiB; what comes after that is not read")
         try:
-            data = self._some(min(len(buffer), self._budget.left))
+            data = self._some(min(most, self._budget.left))
         except (OSError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
             return self._end(f"is damaged ({type(error).__name__}: {error})")
         self._budget.left -= len(data)
-        buffer[: len(data)] = data
-        return len(data) if data else self._end("")
+        return data or self._end("")
 
     def trouble(self) -> str:
         """Return what ended it: nothing (so far), or the end of a sentence, as in 'is cut off'."""
         return self._trouble
 
-    def _end(self, trouble: str) -> int:
+    def _end(self, trouble: str) -> bytes:
         self._ended = True
         self._trouble = self._trouble or trouble
-        return 0
+        return b""
 
     def _some(self, most: int) -> bytes:
         """Return up to `most` bytes; none at the end."""

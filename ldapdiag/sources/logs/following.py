@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.sources.logs.files import bounds
-from ldapdiag.sources.logs.parts import KEPT_OF_RECORD, LONGEST_RECORD, PART_BYTES, read_at, whole_lines
+from ldapdiag.sources.logs.parts import PART_BYTES, read_at
 from ldapdiag.sources.logs.places import slice_of
+from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
@@ -29,10 +30,13 @@ class Tail:
     at: int
     """How far it has been read."""
     stream: FileIO | None = None
-    rest: bytes = b""
-    """The beginning of a record whose end has not been written yet."""
+    records: Records = field(init=False)
+    """Of them the last may not have been written to its end yet."""
     truncated: int = 0
     """How often it began anew in the same file: what was written right before that may not have been seen."""
+
+    def __post_init__(self) -> None:
+        self.records = Records(self.dialect)
 
     def more(self) -> bytes:
         """Return the whole records that have come since, in parts that can be held; nothing while there are none.
@@ -47,14 +51,14 @@ class Tail:
         if status.st_size < self.at:
             self.truncated += 1
             self.at = 0
-            return self._torn() or self.more()
+            return whole_lines(self.records.rest()) or self.more()
         self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
         data = self._read(self.stream)
         if data:
-            return self._whole(self.rest + data)
+            return self.records.whole(data)
         if self._replaced(status):
             self._end()
-            return self._torn() or self.more()
+            return whole_lines(self.records.rest()) or self.more()
         return b""
 
     def close(self) -> None:
@@ -66,7 +70,7 @@ class Tail:
         """Return what comes next, without the zeros that a server makes which writes on after copytruncate."""
         while data := read_at(stream, self.at, PART_BYTES):
             self.at += len(data)
-            if self.rest or (data := data.lstrip(b"\0")):
+            if self.records.waiting or (data := data.lstrip(b"\0")):
                 break
         return data
 
@@ -88,19 +92,6 @@ class Tail:
         except FileNotFoundError:
             return False
         return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino)
-
-    def _whole(self, data: bytes) -> bytes:
-        end = self.dialect.cut(data, len(data))
-        if not end and len(data) > LONGEST_RECORD:  # its rest will be one more line that no rule fits
-            self.rest = b""
-            return data[:KEPT_OF_RECORD] + b"\n"
-        self.rest = data[end:]
-        return data[:end]
-
-    def _torn(self) -> bytes:
-        """Return a record that nothing more will be added to."""
-        torn, self.rest = self.rest, b""
-        return whole_lines(torn)
 
 
 def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:

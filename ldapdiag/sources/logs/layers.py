@@ -56,14 +56,15 @@ class Opened:
 
     def read(self, size: int = READ) -> bytes:
         """Return some of the next bytes, none at the end. OSError is the caller's."""
-        return self.top.read(size) or b""
+        return self.top.some(size) if isinstance(self.top, Decompressed) else self.top.read(size) or b""
 
     def start(self, size: int) -> bytes:
         """Return the next bytes, as many as asked for unless it ends before."""
-        parts = bytearray()
-        while len(parts) < size and (part := self.read(min(READ, size - len(parts)))):
-            parts += part
-        return bytes(parts)
+        parts = []
+        while size > 0 and (part := self.read(min(READ, size))):
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     @property
     def cost(self) -> int:

@@ -8,17 +8,17 @@ from io import BytesIO
 from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.document import encoding_of
-from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import merge
 from ldapdiag.sources.logs.files import LogFile
-from ldapdiag.sources.logs.parts import CARRIED_BYTES, KEPT_OF_RECORD, LONGEST_RECORD
+from ldapdiag.sources.logs.parts import CARRIED_BYTES
 from ldapdiag.sources.logs.places import Place
+from ldapdiag.sources.logs.records import Records, whole_lines
 from ldapdiag.sources.logs.samples import sample
+from ldapdiag.sources.logs.sums import sum_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.dialect import Dialect, Scanner
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.tally import Hints
     from ldapdiag.sources.capture import Piece
@@ -33,6 +33,7 @@ class Heard:
     before: Segment | None
     """Of the time before the period asked for."""
     within: Segment | None
+    scanner: Scanner
 
 
 class Listener:
@@ -40,16 +41,12 @@ class Listener:
 
     def __init__(self, dialect: Dialect, period: Period | None, hints: Hints) -> None:
         self._dialect = dialect
-        self._period = period
         self._hints = hints
         self._decoder: codecs.IncrementalDecoder | None = None
         self._begun = False
         self._head = b""
-        self._rest = bytearray()
-        self._skips = False
-        """The rest of a line too long to be read comes."""
-        self._before: Segment | None = None
-        self._within: Segment | None = None
+        self._records = Records(dialect, CARRIED_BYTES)
+        self._sum = sum_of(dialect, hints, period)
 
     def hear(self, chunk: bytes) -> None:
         """Take in the next bytes."""
@@ -61,51 +58,25 @@ class Listener:
             chunk = chunk.removeprefix(codecs.BOM_UTF8)
         if self._decoder:
             chunk = self._decoder.decode(chunk).encode()
-        if self._skips:
-            _, end, chunk = chunk.partition(b"\n")
-            self._skips = not end
-        self._rest += chunk
-        if len(self._rest) >= CARRIED_BYTES:
-            self._scan_whole()
+        self._scan(self._records.whole(chunk))
 
     def end(self, piece: Piece) -> Heard | None:
         """Return what it all added up to; None where it held no record."""
-        self._scan(bytes(self._rest))
+        self._scan(self._records.rest())
         told = sample(self._dialect, self._head, self._hints)
         if told is None:
             return None
-        last = [one.last_time for one in (self._before, self._within) if one and one.last_time is not None]
+        before, within = self._sum.total()
+        last = [one.last_time for one in (before, within) if one and one.last_time is not None]
         place = Place(path=piece.path, folder=piece.folder, told=piece.told, source=_nothing, again=False)
         last_time = max(last, default=told.last_time)
         file = LogFile(place=place, dialect=self._dialect, hints=self._hints, head=told, last_time=last_time)
-        return Heard(file, self._before, self._within)
-
-    def _scan_whole(self) -> None:
-        data = bytes(self._rest)
-        end = self._dialect.cut(data, len(data))
-        if not end and len(data) > LONGEST_RECORD:
-            self._skips = True
-            data, end = data[:KEPT_OF_RECORD] + b"\n", KEPT_OF_RECORD + 1
-            self._rest.clear()
-        del self._rest[:end]
-        self._scan(data[:end])
+        return Heard(file, before, within, self._sum.scanner)
 
     def _scan(self, data: bytes) -> None:
-        if not data:
-            return
-        self._head = self._head or data[: self._dialect.cut(data, 1 << 16) or len(data)]
-        before, within = b"", data
-        if self._period is not None:
-            before, within, _ = self._period.divide(self._dialect, data, self._hints)
-        if before:
-            self._before = self._added(self._before, before)
-        if within:
-            self._within = self._added(self._within, within)
-
-    def _added(self, total: Segment | None, data: bytes) -> Segment:
-        data = data if data.endswith(b"\n") else data + b"\n"
-        segment = scan_chunk(self._dialect, data, self._hints)
-        return segment if total is None else merge(total, segment)
+        if data:
+            self._head = self._head or data[: self._dialect.cut(data, 1 << 16) or len(data)]
+            self._sum.add(whole_lines(data))
 
 
 def _nothing() -> BinaryIO:

@@ -1,7 +1,7 @@
 """Parts: a log file cut into pieces of whole records, none of which is larger than can be held.
 
-Where the log's bytes lie plainly in a file and its records are lines, a part only says where they are, and whoever
-scans it reads them; what is decompressed, comes through a pipe or has records of many lines is carried along.
+Where the log's bytes lie plainly in a file, a part only says where they are, and whoever scans it reads them; what is
+decompressed, comes through a pipe or has borders that only all before them tells is carried along.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ldapdiag.evidence.log.dialect import cut_at_line
+from ldapdiag.sources.logs import records
+from ldapdiag.sources.logs.records import Records, first_border, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,16 +26,24 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.places import Region
 
 PART_BYTES = 8 << 20
+"""Of a part that one scan reads into memory at once."""
 CARRIED_BYTES = 4 << 20
 """Of a part that is carried: it is in memory four times on its way to a worker."""
 
-LONGEST_RECORD = 64 << 20
-"""Servers take requests of 4 MB (slapd, OpenDJ) unless told otherwise, which escaping can make 24 MB in a log."""
-
-KEPT_OF_RECORD = 1 << 16
-"""Of a longer one: enough for the scanner to count it."""
-
 WINDOW = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How large parts should be, for whoever scans them; None: as usual."""
+
+    stretch: int | None = None
+    """Bytes of a plain file, for whoever reads them little by little and passes over most of a record too long."""
+    carried: int | None = None
+    """Bytes that are carried."""
+
+
+USUAL = Sizes()
 
 
 class Held:
@@ -71,6 +80,8 @@ class Stretch:
     inode: tuple[int, int]
     start: int
     length: int
+    shrunk: bool = False
+    """The file had ended before, when it was looked at."""
 
     def read(self) -> bytes | None:
         """Return the bytes, fewer where it has shrunk; None where another file is there. OSError is the caller's."""
@@ -97,6 +108,11 @@ class Part:
     stretch: Stretch | None = None
     """Where the data are, if they are not carried."""
 
+    @property
+    def bare(self) -> Part:
+        """Return the same without its data, of which there may be much."""
+        return replace(self, data=b"") if self.data else self
+
 
 def read_at(stream: FileIO, start: int, length: int) -> bytes:
     """Return bytes of a file; fewer only where it ends."""
@@ -108,26 +124,21 @@ def read_at(stream: FileIO, start: int, length: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def whole_lines(data: bytes) -> bytes:
-    """Return the data with an end to the last line: a file may end, or be cut off, in the middle of a record."""
-    return data if not data or data.endswith(b"\n") else data + b"\n"
-
-
-def parts_of(file: LogFile, held: Held, note: Callable[[str], None]) -> Iterator[Part]:
+def parts_of(file: LogFile, held: Held, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Part]:
     """Yield a file in parts, in order; `note` hears what of it is not read. OSError is the caller's."""
     part = Part(dialect=file.dialect, hints=file.hints, told=file.place.told, at=0, cost=0)
     if file.place.note:
         note(file.place.note)
-    if file.place.region is not None and file.dialect.cut is cut_at_line:
-        yield from _stretches(file.place.region, part, held, note)
+    if file.place.region is not None and file.dialect.anywhere:
+        yield from _stretches(file.place.region, part, held, note, sizes.stretch)
         return
     with file.place.open() as opened:
-        yield from carried(opened, file.dialect, part, note)
+        yield from carried(opened, part, note, sizes.carried or CARRIED_BYTES)
         if opened.trouble():
             note(f"{file.place.told} {opened.trouble()}; what came before is counted")
 
 
-def _stretches(region: Region, part: Part, held: Held, note: Callable[[str], None]) -> Iterator[Part]:
+def _stretches(region: Region, part: Part, held: Held, note: Callable[[str], None], most: int | None) -> Iterator[Part]:
     stream = held.open(region.location)
     status = os.fstat(stream.fileno())
     end = status.st_size if region.length is None else min(status.st_size, region.start + region.length)
@@ -135,17 +146,17 @@ def _stretches(region: Region, part: Part, held: Held, note: Callable[[str], Non
     at = region.start
     while at < end:
         try:
-            length, skipped = _lines_from(stream, at, end)
+            length = _records_from(stream, at, end, most or PART_BYTES, part.dialect)
         except ShrunkError:
-            note(shrunk(part.told, at - region.start))
-            return
-        part = replace(part, at=at - region.start, cost=length + skipped)
-        if skipped:
-            note(_too_long(part.told, part.at))
-            yield replace(part, data=read_at(stream, at, length) + b"\n")
+            length, end = min(end - at, most or PART_BYTES), at
+            stretch = replace(stretch, shrunk=True)
+        part = replace(part, at=at - region.start, cost=length)
+        if length > records.LONGEST_RECORD and most is None:
+            note(too_long(part.told, part.at))
+            yield replace(part, data=read_at(stream, at, records.KEPT_OF_RECORD) + b"\n")
         else:
             yield replace(part, stretch=replace(stretch, start=at, length=length))
-        at += length + skipped
+        at += length
 
 
 def _location(location: str, stream: FileIO) -> str:
@@ -154,24 +165,20 @@ def _location(location: str, stream: FileIO) -> str:
     return held if Path(held).exists() else location
 
 
-def _lines_from(stream: FileIO, at: int, end: int) -> tuple[int, int]:
-    """Return how many bytes of whole lines come next, and how many bytes after them are too many for one line."""
-    most = PART_BYTES
+def _records_from(stream: FileIO, at: int, end: int, most: int, dialect: Dialect) -> int:
+    """Return how many bytes of whole records come next: at most so many, or one record that is longer."""
     if end - at <= most:
-        return end - at, 0
-    window = _held(stream, at + most - WINDOW, WINDOW)
-    found = window.rfind(b"\n") + 1
-    if found:
-        return most - WINDOW + found, 0
-    offset = at + most - WINDOW
-    first = _held(stream, at, most - WINDOW).rfind(b"\n") + 1
-    if first:
-        return first, 0
-    while (window := read_at(stream, offset, most)) and b"\n" not in window:
-        offset += len(window)
-    found = offset + window.find(b"\n") + 1 if window else end
-    length = min(found, end) - at
-    return (length, 0) if length <= LONGEST_RECORD else (KEPT_OF_RECORD, length - KEPT_OF_RECORD)
+        return end - at
+    for size in (WINDOW, min(most, PART_BYTES)):
+        window = _held(stream, at + most - size, size)
+        if border := dialect.cut(window, size):
+            return most - size + border
+    before, offset = window[-1:], at + most
+    while offset < end and (window := read_at(stream, offset, WINDOW)):
+        if border := first_border(dialect, before + window):
+            return min(offset - len(before) + border, end) - at
+        before, offset = window[-1:], offset + len(window)
+    return end - at
 
 
 def _held(stream: FileIO, start: int, length: int) -> bytes:
@@ -181,41 +188,18 @@ def _held(stream: FileIO, start: int, length: int) -> bytes:
     return data
 
 
-def carried(opened: Opened, dialect: Dialect, part: Part, note: Callable[[str], None]) -> Iterator[Part]:
+def carried(opened: Opened, part: Part, note: Callable[[str], None], size: int) -> Iterator[Part]:
     """Yield what is read from an open log, in parts that carry their data."""
-    rest = b""
-    at = cost = 0
-    while data := opened.start(max(CARRIED_BYTES - len(rest), CARRIED_BYTES // 2)):
-        data = rest + data
-        end = dialect.cut(data, len(data))
-        if end:
-            yield replace(part, at=at, cost=opened.cost - cost, data=data[:end])
+    coming = Records(part.dialect)
+    cost = 0
+    while chunk := opened.start(max(size - coming.waiting, size // 2)):
+        if data := coming.whole(chunk):
+            if coming.too_long:
+                note(too_long(part.told, coming.at))
+            yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
             cost = opened.cost
-            at += end
-            rest = data[end:]
-        elif len(data) <= LONGEST_RECORD:
-            rest = data
-        else:
-            note(_too_long(part.told, at))
-            yield replace(part, at=at, cost=opened.cost - cost, data=data[:KEPT_OF_RECORD] + b"\n")
-            cost = opened.cost
-            at += len(data)
-            rest = _after_line(opened)
-    if rest:
-        yield replace(part, at=at, cost=opened.cost - cost, data=rest)
-
-
-def _after_line(opened: Opened) -> bytes:
-    """Return what comes after the end of the line that is being read."""
-    while data := opened.read(WINDOW):
-        _, end, rest = data.partition(b"\n")
-        if end:
-            return rest
-    return b""
-
-
-def _too_long(told: str, at: int) -> str:
-    return f"{told} has a line of more than {LONGEST_RECORD >> 20} MiB at byte {at}; only its beginning is read"
+    if data := coming.rest():
+        yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
 
 
 def shrunk(told: str, at: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ OPERATION = rb"(?=conn=\d{1,19}+\ (?:op|fd)=\d)"
 """How a message begins that is of a connection: other programs write into the file, too."""
 
 LINES = {
-    prefix.name: re.compile(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE)
+    prefix.name: pattern(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE)
     for prefix in (TRADITIONAL, ISO_SYSLOG, RFC5424)
 }
 """The group `zone` ends where the host begins."""
 
-BEFORE_MESSAGE = re.compile(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
-BEFORE_RFC5424 = re.compile(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
+BEFORE_MESSAGE = pattern(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
+BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
 
-HARMLESS = re.compile(r"[\w.\[\] :-]{1,200}+", re.ASCII)
+HARMLESS = pattern(r"[\w.\[\] :-]{1,200}+", re.ASCII)
 """What may stand in a command that is shown to be copied."""
 
 Writer = tuple[bytes, bytes]

@@ -1,0 +1,155 @@
+"""The native scanner: `ldapdiag_native`, where it is installed and reads logs as we do. This is its only door.
+
+Without it, or with one of another version, the reference reads all logs, more slowly.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import timezone
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.errors import LdapdiagError
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION
+from ldapdiag.evidence.log.plain import segment_of
+from ldapdiag.evidence.log.tables import CAPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from ldapdiag_native import Scan as Scan  # noqa: PLC0414  for those who may not import it from there
+    from ldapdiag_native import Watch
+
+    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.log.tally import Hints
+    from ldapdiag.sources.logs.border import Period
+
+FARTHEST = 9 * 10**18
+"""Nanoseconds; stamps.py knows none that are farther from 1970."""
+
+YEARLESS = "openldap-syslog"
+"""The dialect whose stamps have no year and no zone: hints say them."""
+
+VARIABLE = "LDAPDIAG_SCANNER"
+"""Of the environment: which scanner to use where no option says so."""
+
+HOW = "`make demo` builds it where cargo is, or install the wheel ldapdiag-native that belongs to this ldapdiag"
+
+
+class NoNativeError(LdapdiagError):
+    """The native scanner was asked for, and cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What there is of the native scanner."""
+
+    module: ModuleType | None
+    """None where it cannot be used."""
+    trouble: str = ""
+    """Why it cannot be used although it is there."""
+
+
+@cache
+def installed() -> Installed:
+    """Look for the native scanner, once."""
+    try:
+        import ldapdiag_native  # noqa: PLC0415  it may not be there
+    except ModuleNotFoundError:
+        return Installed(None)
+    except ImportError as error:
+        return Installed(None, f"the native scanner cannot be loaded ({error})")
+    version = getattr(ldapdiag_native, "GRAMMAR_VERSION", None)
+    if version != GRAMMAR_VERSION:
+        trouble = f"the native scanner is of another version (grammar {version}, here {GRAMMAR_VERSION})"
+        return Installed(None, trouble)
+    return Installed(ldapdiag_native)
+
+
+def chosen(scanner: Scanner | None = None) -> Scanner:
+    """Return which scanner is to be used, by what was asked for; NoNativeError where that one cannot be had."""
+    told = scanner or os.environ.get(VARIABLE) or None
+    if told not in {None, *Scanner}:
+        raise NoNativeError(f"{VARIABLE}={told}: there is no such scanner; set it to {' or '.join(Scanner)}")
+    there = installed().module is not None
+    if told == Scanner.NATIVE and not there:
+        raise NoNativeError(f"{installed().trouble or 'the native scanner is not installed'}; {HOW}")
+    return Scanner.NATIVE if there and told != Scanner.PYTHON else Scanner.PYTHON
+
+
+def notice() -> str:
+    """Return what to say where the native scanner is there and is not used; nothing where all is well."""
+    trouble = installed().trouble
+    return f"{trouble}, so logs are read by the slower one in Python; {HOW}" if trouble else ""
+
+
+def reads(dialect: str) -> bool:
+    """Tell whether the native scanner reads this dialect."""
+    module = installed().module
+    return module is not None and dialect in module.DIALECTS
+
+
+def watch() -> Watch:
+    """Return a watch over several readings."""
+    import ldapdiag_native  # noqa: PLC0415  as above
+
+    return ldapdiag_native.Watch()
+
+
+def scan(dialect: Dialect, hints: Hints, period: Period | None) -> Scan:
+    """Begin to scan neighbouring records of one stream."""
+    import ldapdiag_native  # noqa: PLC0415  as above
+
+    latest, offset = _hinted(hints) if dialect.name == YEARLESS else (0, 0)
+    return ldapdiag_native.Scan(
+        dialect.name,
+        caps=asdict(CAPS),
+        since=_border(period.since if period else None),
+        until=_border(period.until if period else None),
+        latest=latest,
+        offset=offset,
+    )
+
+
+def taken(scan: Scan) -> tuple[Segment | None, Segment | None]:
+    """Return what a scan has added up before its period and within, and let it begin anew."""
+    before, within = scan.take()
+    return _segment(before), _segment(within)
+
+
+def _segment(plain: dict[str, Any] | None) -> Segment | None:
+    return None if plain is None else segment_of(plain, CAPS)
+
+
+class PanicError(Exception):
+    """The native scanner has a bug."""
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Raise a panic of the native scanner as an error; pyo3 raises it as what nobody catches by mistake."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise PanicError(error) from error
+        raise
+
+
+def _border(time: int | None) -> int | None:
+    """Return a time as an integer of 64 bits; no log holds one that is not."""
+    return None if time is None else max(-FARTHEST, min(time, FARTHEST))
+
+
+def _hinted(hints: Hints) -> tuple[int, int | Callable[[int, int, int, int, int], int]]:
+    """Return what stamps do not say: before when they are, and how many seconds their zone lies east of UTC."""
+    from ldapdiag.evidence.log.syslog import east, latest  # noqa: PLC0415  import late: few logs are of that kind
+
+    fixed = isinstance(hints.zone, timezone)
+    return latest(hints), east(hints.zone, 1970, 1, 1, 0, 0) if fixed else partial(east, hints.zone)

@@ -1,0 +1,81 @@
+"""Scanners: who scans which log. The native one reads the dialects it knows, the reference all others."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs.scanning import Here
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.scanning import Scanning
+    from ldapdiag.sources.logs.streams import Stream
+
+SMALL = 16 << 20
+"""Bytes that one process reads before others have been started."""
+
+SHRINKS = 12
+"""So many times smaller gzip makes an access log."""
+
+MOST_WORKERS = 8
+"""More of them wait for the one that merges, and each needs memory."""
+
+
+class Scanners:
+    """Who scans the files of a reading; used in a `with`, which ends the processes that were started for it."""
+
+    def __init__(self, files: Sequence[LogFile], workers: int | None = None, scanner: Scanner | None = None) -> None:
+        """Choose by what there is to scan; NoNativeError where `scanner` cannot be had."""
+        self._native = native.chosen(scanner) is Scanner.NATIVE
+        self._count = workers or min(_cores(), MOST_WORKERS)
+        slow = [file for file in files if not self._is_native(file)]
+        self._alone = self._count < 2 or _work(slow) < SMALL
+        self._begun: dict[bool, Scanning] = {}
+        self._ending = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
+
+    def of(self, stream: Stream) -> Scanning:
+        """Return who scans a stream."""
+        fast = self._is_native(stream.files[0])
+        if fast not in self._begun:
+            self._begun[fast] = self._threads() if fast else Here() if self._alone else self._workers()
+        return self._begun[fast]
+
+    def _is_native(self, file: LogFile) -> bool:
+        return self._native and native.reads(file.dialect.name)
+
+    def _threads(self) -> Scanning:
+        from ldapdiag.sources.logs.threads import Threads  # noqa: PLC0415  import late: a small log needs to start fast
+
+        return Threads(self._count)
+
+    def _workers(self) -> Scanning:
+        from ldapdiag.sources.logs.workers import Workers  # noqa: PLC0415  import late: processes are slow
+
+        return self._ending.enter_context(Workers(self._count))
+
+
+def _work(files: Sequence[LogFile]) -> int:
+    """Return how many bytes there are about to scan."""
+    work = 0
+    for file in files:
+        size = file.place.size_bytes
+        if size is None:
+            size = 0 if file.last_time is not None else SMALL
+        work += size * (SHRINKS if file.place.compressed else 1)
+    return work
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

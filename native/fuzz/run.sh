@@ -1,0 +1,36 @@
+#!/bin/sh
+# Look for logs that the native scanner cannot bear, for so many seconds (60), beginning with the vectors:
+#
+#   sh native/fuzz/run.sh [SECONDS]
+#
+# It needs cargo and a C++ compiler (libFuzzer is C++), no nightly and no cargo-fuzz; `cargo fuzz run records` works too.
+# What it finds lies in target/found; `target/*/release/records FILE` reads one such file again.
+set -eu
+cd "$(dirname "$0")"
+seconds=${1:-60}
+host=$(rustc -vV | sed -n 's/^host: //p')
+found=${CARGO_TARGET_DIR:-target}/found
+seeds=${CARGO_TARGET_DIR:-target}/seeds
+
+# What cargo-fuzz sets for `--sanitizer none`: the compiler notes which branches an input takes. Stable can do that.
+RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 ${RUSTFLAGS:-}" \
+  cargo build --quiet --release --target "$host"
+
+mkdir -p "$found" "$seeds"
+number=0
+for name in 389-text 389-json openldap-stderr openldap-container openldap-syslog openldap-syslog-iso openldap-syslog-rfc5424; do
+  for log in ../../tests/vectors/"$name"/*.log; do
+    { printf "\\$(printf %03o $number)\\177"; cat "$log"; } > "$seeds/$name-$(basename "$log")"
+  done
+  number=$((number + 1))
+done
+
+log=$found/log
+if ! "${CARGO_TARGET_DIR:-target}/$host/release/records" -max_total_time="$seconds" -max_len=8192 -timeout=60 -rss_limit_mb=1024 \
+  -print_final_stats=1 -dict=words.dict -artifact_prefix="$found/" "$seeds" > "$log" 2>&1; then
+  tail -n 60 "$log" >&2
+  exit 1
+fi
+sed -n 's/^stat::/fuzz: /p' "$log"

@@ -1,0 +1,228 @@
+//! Reads JSON piece by piece; each piece is read whole, or None and the text is no JSON.
+
+use super::json::Value;
+use super::texts::plain;
+
+/// Objects and lists in one another.
+const DEEPEST: u32 = 32;
+/// Digits of a whole number; one with more has no value here.
+const DIGITS: usize = 18;
+
+/// Where in a text reading is.
+pub struct Cursor<'a> {
+    text: &'a [u8],
+    /// Never past the end of the text.
+    pub at: usize,
+    /// Whether the text that was read last has a backslash in it.
+    pub has_escapes: bool,
+}
+
+impl<'a> Cursor<'a> {
+    /// Before all of a text.
+    pub fn new(text: &'a [u8]) -> Self {
+        Cursor { text, at: 0, has_escapes: false }
+    }
+
+    #[inline]
+    fn next(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    /// Passes over this byte, which must be the next.
+    #[inline]
+    pub fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then(|| self.at += 1)
+    }
+
+    /// Passes over white space, and over this byte if it is next.
+    #[inline]
+    pub fn has(&mut self, byte: u8) -> bool {
+        self.blanks();
+        self.expect(byte).is_some()
+    }
+
+    #[inline]
+    fn blanks(&mut self) {
+        while matches!(self.next(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    /// Passes over what stands behind a value; whether another one follows, or else this end.
+    #[inline]
+    pub fn goes_on(&mut self, end: u8) -> Option<bool> {
+        if self.has(b',') {
+            self.blanks();
+            return Some(true);
+        }
+        self.expect(end).map(|()| false)
+    }
+
+    /// Reads a name, the colon and the white space around it.
+    #[inline]
+    pub fn name(&mut self) -> Option<&'a [u8]> {
+        let name = self.string()?;
+        self.blanks();
+        self.expect(b':')?;
+        self.blanks();
+        Some(name)
+    }
+
+    /// Reads a value; what it points at has been checked.
+    #[inline(always)] // else each value goes through memory, which takes longer than to read it
+    pub fn value(&mut self) -> Option<Value<'a>> {
+        let from = self.at;
+        match self.next()? {
+            b'"' => {
+                let raw = self.string()?;
+                Some(if self.has_escapes { Value::Escaped(raw) } else { Value::Text(raw) })
+            }
+            b'{' => self.nested().map(|()| Value::Object(&self.text[from..self.at])),
+            b'[' => self.nested().map(|()| Value::List(&self.text[from..self.at])),
+            b't' => self.word(b"true", Value::True),
+            b'f' => self.word(b"false", Value::Other),
+            b'n' => self.word(b"null", Value::Other),
+            _ => self.number(),
+        }
+    }
+
+    fn word(&mut self, word: &[u8], value: Value<'a>) -> Option<Value<'a>> {
+        self.text[self.at..].starts_with(word).then(|| {
+            self.at += word.len();
+            value
+        })
+    }
+
+    /// Reads a text, and whether it has escapes.
+    #[inline]
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.expect(b'"')?;
+        let rest = &self.text[self.at..];
+        let length = plain(rest);
+        if rest.get(length)? != &b'"' {
+            return self.string_with_escapes();
+        }
+        self.has_escapes = false;
+        self.at += length + 1;
+        Some(&rest[..length])
+    }
+
+    #[cold]
+    fn string_with_escapes(&mut self) -> Option<&'a [u8]> {
+        let from = self.at;
+        self.has_escapes = true;
+        loop {
+            self.at += plain(&self.text[self.at..]);
+            match self.next()? {
+                b'"' => break,
+                b'\\' => self.escape()?,
+                _ => return None,
+            }
+        }
+        self.at += 1;
+        Some(&self.text[from..self.at - 1])
+    }
+
+    /// Passes over a backslash and what belongs to it.
+    fn escape(&mut self) -> Option<()> {
+        match self.text.get(self.at + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
+            b'u' if self.text.get(self.at + 2..self.at + 6)?.iter().all(u8::is_ascii_hexdigit) => self.at += 6,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    #[inline]
+    fn number(&mut self) -> Option<Value<'a>> {
+        let is_negative = self.expect(b'-').is_some();
+        let (from, mut number) = (self.at, 0_i64);
+        while let Some(digit @ b'0'..=b'9') = self.next() {
+            // Of numbers with more digits the value is not used.
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            self.at += 1;
+        }
+        let digits = self.at - from;
+        if digits == 0 || (digits > 1 && self.text[from] == b'0') {
+            return None;
+        }
+        if matches!(self.next(), Some(b'.' | b'e' | b'E')) {
+            return self.fraction().map(|()| Value::Other);
+        }
+        if digits > DIGITS {
+            return Some(Value::Other);
+        }
+        Some(Value::Whole(if is_negative { -number } else { number }))
+    }
+
+    /// Passes over fraction and exponent.
+    fn fraction(&mut self) -> Option<()> {
+        if self.expect(b'.').is_some() {
+            self.digits()?;
+        }
+        if matches!(self.next(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.next(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    /// Passes over at least one digit.
+    fn digits(&mut self) -> Option<()> {
+        let from = self.at;
+        while matches!(self.next(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        (self.at > from).then_some(())
+    }
+
+    /// Passes over an object or a list in the outermost object.
+    #[inline(never)]
+    fn nested(&mut self) -> Option<()> {
+        // A bit for each that is open, the innermost lowest: 1 for an object. The outermost has none.
+        let (mut objects, mut depth) = (0_u32, 1);
+        loop {
+            let opening = self.next()?;
+            let goes_on = if matches!(opening, b'{' | b'[') {
+                self.at += 1;
+                depth += 1;
+                objects = objects << 1 | u32::from(opening == b'{');
+                if depth > DEEPEST {
+                    return None;
+                }
+                !self.has(end_of(objects))
+            } else {
+                self.value()?;
+                self.goes_on(end_of(objects))?
+            };
+            if !goes_on && self.leaves(&mut objects, &mut depth)? {
+                return Some(());
+            }
+            if objects & 1 == 1 {
+                self.name()?;
+            }
+        }
+    }
+
+    /// Goes on behind the end of an object or a list; whether that of the one that is passed over.
+    fn leaves(&mut self, objects: &mut u32, depth: &mut u32) -> Option<bool> {
+        loop {
+            *objects >>= 1;
+            *depth -= 1;
+            if *depth == 1 {
+                return Some(true);
+            }
+            if self.goes_on(end_of(*objects))? {
+                return Some(false);
+            }
+        }
+    }
+}
+
+/// What the innermost of those that are open ends with.
+fn end_of(objects: u32) -> u8 {
+    if objects & 1 == 1 { b'}' } else { b']' }
+}

@@ -1,0 +1,130 @@
+//! JSON (RFC 8259) in one pass over bytes: what is asked for is pointed at, the rest is checked and passed over.
+//!
+//! The grammar is that of Python's `json`, as `ds389_json.py` uses it:
+//!
+//! ```text
+//! object  {"name": value, ...}     at most 32 objects and lists in one another
+//! text    "..."                    any bytes but " \ and control characters; \" \\ \/ \b \f \n \r \t \uXXXX
+//! number  -?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?      no NaN, no Infinity
+//! ```
+//!
+//! Bytes that are no UTF-8 stay as they are. Nothing here goes deeper into the stack with the depth of an object.
+
+use std::borrow::Cow;
+
+use super::cursor::Cursor;
+use super::texts::unescaped;
+
+/// What stands behind a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Value<'a> {
+    /// The object has no such name.
+    #[default]
+    Missing,
+    /// A text without escapes, between its quotes.
+    Text(&'a [u8]),
+    /// A text with escapes in it, which [`Value::bytes`] resolves.
+    Escaped(&'a [u8]),
+    /// A number without fraction and exponent, of at most 18 digits.
+    Whole(i64),
+    /// `true`
+    True,
+    /// From `{` to `}`.
+    Object(&'a [u8]),
+    /// From `[` to `]`.
+    List(&'a [u8]),
+    /// `false`, `null`, any other number.
+    Other,
+}
+
+impl<'a> Value<'a> {
+    /// What a text says; nothing for what is none.
+    #[inline]
+    pub fn bytes(self) -> Cow<'a, [u8]> {
+        match self {
+            Value::Text(raw) => Cow::Borrowed(raw),
+            Value::Escaped(raw) => Cow::Owned(unescaped(raw)),
+            _ => Cow::Borrowed(b""),
+        }
+    }
+}
+
+/// Calls `take` for each name and value of the object that the text begins with.
+///
+/// Returns where the object ends; None if it is none, and then what was taken counts for nothing.
+pub fn members<'a>(text: &'a [u8], mut take: impl FnMut(&[u8], Value<'a>)) -> Option<usize> {
+    let mut cursor = Cursor::new(text);
+    cursor.expect(b'{')?;
+    if cursor.has(b'}') {
+        return Some(cursor.at);
+    }
+    loop {
+        let name = cursor.name()?;
+        if cursor.has_escapes {
+            take(&unescaped(name), cursor.value()?);
+        } else {
+            take(name, cursor.value()?);
+        }
+        if !cursor.goes_on(b'}')? {
+            return Some(cursor.at);
+        }
+    }
+}
+
+/// Calls `take` for each value of a list.
+pub fn elements<'a>(list: &'a [u8], mut take: impl FnMut(Value<'a>)) -> Option<()> {
+    let mut cursor = Cursor::new(list);
+    cursor.expect(b'[')?;
+    if cursor.has(b']') {
+        return Some(());
+    }
+    loop {
+        take(cursor.value()?);
+        if !cursor.goes_on(b']')? {
+            return Some(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &[u8]) -> Option<Vec<(Vec<u8>, Value<'_>)>> {
+        let mut told = Vec::new();
+        let end = members(text, |name, value| told.push((name.to_vec(), value)))?;
+        assert!(text[..end].ends_with(b"}"));
+        Some(told)
+    }
+
+    #[test]
+    fn values_are_told_by_their_kind() {
+        let object =
+            br#"{"a":-7, "b" : true,"c":{"d":[1,{"}":"]"}]},"e":[], "f":1.5e+3,"g":null,"h":"x", "\u0069":0} "#;
+        let values: Vec<_> = said(object).unwrap().into_iter().map(|(_, value)| value).collect();
+
+        assert_eq!(values[..3], [Value::Whole(-7), Value::True, Value::Object(br#"{"d":[1,{"}":"]"}]}"#)]);
+        assert_eq!(values[3..6], [Value::List(b"[]"), Value::Other, Value::Other]);
+        assert_eq!(said(object).unwrap()[7], (b"i".to_vec(), Value::Whole(0)));
+    }
+
+    #[test]
+    fn what_is_no_json_is_no_object() {
+        let values = r#"  1, 01 - 1. 1e NaN -Infinity tru [1,] [1 {"b":1] {"b"} {b:1} "\x" "\u12" "a"#;
+        for broken in
+            values.split(' ').map(|value| format!("{{\"a\":{value}}}")).chain(["[]".into(), "{\"a\":\"\n\"}".into()])
+        {
+            assert_eq!(said(broken.as_bytes()), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn depth_and_digits_have_an_end() {
+        let nested = |depth: usize| ["{\"a\":", &"[".repeat(depth), &"]".repeat(depth), "}"].concat();
+
+        assert!(said(nested(31).as_bytes()).is_some());
+        assert!(said(nested(32).as_bytes()).is_none());
+        assert_eq!(said(b"{\"a\":-999999999999999999}").unwrap()[0].1, Value::Whole(-999_999_999_999_999_999));
+        assert_eq!(said(b"{\"a\":1000000000000000000}").unwrap()[0].1, Value::Other);
+    }
+}

@@ -1,0 +1,198 @@
+//! What stands behind RESULT: the answer, the timings of any era, and what a client can have written.
+//!
+//! ```text
+//! err=0 tag=101 nentries=1 wtime=0.000091024 optime=0.000464531 etime=0.000554371 notes=P,A details="..." pr_idx=0 pr_cookie=-1
+//! err=0 tag=97 nentries=0 etime=0.000554371 sid="..." dn="uid=quickr,dc=x"
+//! ```
+
+use memchr::{memchr, memrchr_iter};
+
+use super::duration_of;
+use crate::fields::{before, digits, is_word, number, signed, trimmed, word};
+use crate::kinds::{BIND, Kind, SEARCH, of_tag};
+use crate::scan::{Outcome, Scan};
+
+/// What `err=0 tag=101 nentries=1` says.
+#[derive(Clone, Copy)]
+pub struct Answer {
+    /// LDAP's result code.
+    pub err: i64,
+    /// The kind of the operation.
+    pub kind: Kind,
+    /// Entries sent.
+    pub entries: i64,
+}
+
+/// Reads `err=0 tag=101 nentries=1`, and returns what stands behind; tag 48 is the server's own.
+#[inline(always)]
+pub fn answer(text: &[u8]) -> Option<(Answer, &[u8])> {
+    const USUAL: &[u8; 23] = b"err=0 tag=101 nentries=";
+    if let Some((entries, rest)) = text.strip_prefix(USUAL).and_then(|text| number(text, 10)) {
+        return Some((Answer { err: 0, kind: SEARCH, entries }, rest));
+    }
+    let (err, text) = signed(text.strip_prefix(b"err=")?, 10)?;
+    let text = text.strip_prefix(b" tag=")?;
+    if text.starts_with(b"48 ") {
+        return None;
+    }
+    let (tag, text) = number(text, 10)?;
+    let (entries, rest) = signed(text.strip_prefix(b" nentries=")?, 10)?;
+    Some((Answer { err, kind: of_tag(tag), entries: entries.max(0) }, rest))
+}
+
+/// Reads what stands behind an answer.
+pub fn resulted(log: &mut Scan, conn: i64, op: i64, time: i64, answer: Answer, tail: &[u8]) {
+    let (told, rest) = Tail::read(tail);
+    let rest = trimmed(rest);
+    let Answer { err, kind, entries } = answer;
+    let (etime, wait) = (told.etime.map(duration_of), told.wait.or(told.queued).map(duration_of));
+    let mut outcome = Outcome { kind, err, etime, wait, entries, notes: told.notes, ..Outcome::default() };
+    if kind == BIND && err == 0 {
+        outcome.account = account(rest);
+    } else if let Some(pages) = Pages::read(rest) {
+        outcome.notes = if told.notes.is_empty() { pages.notes } else { told.notes };
+        (outcome.page, outcome.pages_end) = (Some(pages.index), pages.end);
+    }
+    log.result(conn, op, time, &outcome);
+}
+
+/// What may stand behind nentries=: the timings of any era, the notes; then what a client can have written begins.
+///
+/// ```text
+/// [ wqtime=S][ wtime=S][ optime=S][ writetime=S][ etime=S][ wbusy=W wqdepth=W][ notes=N[ details="D"]][ csn=W]
+/// ```
+#[derive(Default)]
+struct Tail<'a> {
+    queued: Option<&'a [u8]>,
+    wait: Option<&'a [u8]>,
+    etime: Option<&'a [u8]>,
+    notes: &'a [u8],
+}
+
+impl<'a> Tail<'a> {
+    fn read(text: &'a [u8]) -> (Self, &'a [u8]) {
+        let mut told = Tail::default();
+        let (queued, text) = timing(text, b" wqtime=");
+        let (wait, text) = timing(text, b" wtime=");
+        let (_, text) = timing(text, b" optime=");
+        let (_, text) = timing(text, b" writetime=");
+        let (etime, mut text) = timing(text, b" etime=");
+        (told.queued, told.wait, told.etime) = (queued, wait, etime);
+        text = workers(text).unwrap_or(text);
+        if let Some((notes, rest)) = noted(text) {
+            (told.notes, text) = (notes, rest);
+        }
+        if let Some((_, rest)) = text.strip_prefix(b" csn=").and_then(|csn| word(csn, 80)) {
+            text = rest;
+        }
+        (told, text)
+    }
+}
+
+/// ` name=` and `-?\d{1,9}(\.\d{1,12})?`.
+fn timing<'a>(text: &'a [u8], name: &[u8]) -> (Option<&'a [u8]>, &'a [u8]) {
+    let Some(value) = text.strip_prefix(name) else { return (None, text) };
+    let Some((_, mut rest)) = digits(value.strip_prefix(b"-").unwrap_or(value), 9) else { return (None, text) };
+    if let Some((_, behind)) = rest.strip_prefix(b".").and_then(|fraction| digits(fraction, 12)) {
+        rest = behind;
+    }
+    (Some(before(value, rest)), rest)
+}
+
+/// ` wbusy=W wqdepth=W`.
+fn workers(text: &[u8]) -> Option<&[u8]> {
+    let (_, text) = word(text.strip_prefix(b" wbusy=")?, 30)?;
+    let (_, text) = word(text.strip_prefix(b" wqdepth=")?, 30)?;
+    Some(text)
+}
+
+/// ` notes=P,A`, perhaps with details; letters are separate words.
+fn noted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.strip_prefix(b" notes=")?;
+    let mut end = 1;
+    if !text.first()?.is_ascii_uppercase() {
+        return None;
+    }
+    while end < 41 && matches!(text.get(end..end + 2), Some([b',', b'A'..=b'Z'])) {
+        end += 2;
+    }
+    if text.get(end).is_some_and(|&byte| is_word(byte)) {
+        end = end.checked_sub(2).filter(|&end| end > 0)?;
+    }
+    let (notes, rest) = text.split_at(end);
+    let details = rest.strip_prefix(b" details=\"").and_then(|details| details.get(memchr(b'"', details)? + 1..));
+    Some((notes, details.unwrap_or(rest)))
+}
+
+/// A page of a paged search (RFC 2696); cookie -1 is the last. The session id is the client's.
+///
+/// ```text
+/// [ sid="..."[ notes=N[ details="D"]]] pr_idx=0 pr_cookie=-1[ sid="..."]
+/// ```
+struct Pages<'a> {
+    notes: &'a [u8],
+    index: i64,
+    end: bool,
+}
+
+impl<'a> Pages<'a> {
+    /// A session id ends where it last can; with notes behind it if there is such an end.
+    fn read(text: &'a [u8]) -> Option<Self> {
+        let Some(session) = text.strip_prefix(b" sid=\"") else { return Self::page(text, b"") };
+        let behind = || memrchr_iter(b'"', session).map(|end| &session[end + 1..]);
+        let with_notes = |text| noted(text).and_then(|(notes, rest)| Self::page(rest, notes));
+        behind().find_map(with_notes).or_else(|| behind().find_map(|text| Self::page(text, b"")))
+    }
+
+    fn page(text: &[u8], notes: &'a [u8]) -> Option<Self> {
+        let (index, text) = number(text.strip_prefix(b" pr_idx=")?, 9)?;
+        let cookie = text.strip_prefix(b" pr_cookie=")?;
+        let (_, rest) = digits(cookie.strip_prefix(b"-").unwrap_or(cookie), 9)?;
+        (rest.is_empty() || rest.starts_with(b" sid=\"")).then(|| Pages {
+            notes,
+            index,
+            end: before(cookie, rest) == b"-1",
+        })
+    }
+}
+
+/// The DN that a bind's result ends with; before it the client's session id may stand.
+fn account(rest: &[u8]) -> Option<&[u8]> {
+    let quote = memrchr_iter(b'"', rest).find(|&quote| rest[..quote].ends_with(b" dn="))?;
+    let (session, dn) = (&rest[..quote - b" dn=".len()], rest[quote + 1..].strip_suffix(b"\"")?);
+    (session.is_empty() || session.starts_with(b" sid=\"")).then_some(dn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_where_the_server_puts_them() {
+        let (told, rest) = Tail::read(b" wqtime=1 etime=0.5 notes=U,AB sid=\"\" etime=9");
+
+        assert_eq!((told.queued, told.wait, told.etime), (Some(&b"1"[..]), None, Some(&b"0.5"[..])));
+        assert_eq!((told.notes, rest), (&b"U"[..], &b",AB sid=\"\" etime=9"[..]));
+    }
+
+    #[test]
+    fn a_session_id_may_hold_what_a_server_writes() {
+        let pages =
+            Pages::read(b" sid=\"a\" pr_idx=1 pr_cookie=7\" notes=P details=\"x\" pr_idx=2 pr_cookie=-1 sid=\"a")
+                .unwrap();
+
+        assert_eq!((pages.notes, pages.index, pages.end), (&b"P"[..], 2, true));
+        assert_eq!(
+            Pages::read(b" sid=\"\" pr_idx=1 pr_cookie=7").map(|pages| (pages.index, pages.end)),
+            Some((1, false))
+        );
+        assert!(Pages::read(b" pr_idx=1 pr_cookie=7 x").is_none());
+    }
+
+    #[test]
+    fn the_dn_of_a_bind_stands_last() {
+        assert_eq!(account(b" sid=\"x dn=\"\" dn=\"cn=a\""), Some(&b"cn=a"[..]));
+        assert_eq!(account(b" dn=\""), None);
+        assert_eq!(account(b" x dn=\"cn=a\""), None);
+    }
+}

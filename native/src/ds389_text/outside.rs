@@ -1,0 +1,77 @@
+//! Lines of no client: the header that each file begins with, and what the server does for nobody's operation.
+
+use memchr::memrchr;
+
+use crate::ds389_lines::is_request;
+use crate::fields::{any, digits, is_space, is_word, trimmed, word};
+use crate::scan::Scan;
+
+/// Reads a line that is no client's: what the server does for nobody's operation, or what no rule fits.
+///
+/// ```text
+/// conn=Internal(\(\d{1,18}\))? +(op=\S{1,60} +)?(SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)?
+/// ```
+pub fn outside(log: &mut Scan, line: &[u8], text: &[u8]) {
+    match text.strip_prefix(b"conn=Internal").and_then(internal) {
+        Some(request) if is_request(request) => log.internal(),
+        Some(_) => log.passed_over(1),
+        None => log.misread(line),
+    }
+}
+
+/// What stands behind `conn=Internal(1) op=0(1)(1) `.
+fn internal(text: &[u8]) -> Option<&[u8]> {
+    let number =
+        text.strip_prefix(b"(").and_then(|text| digits(text, 18)).and_then(|(_, text)| text.strip_prefix(b")"));
+    let text = blanks(number.unwrap_or(text))?;
+    let operation = text.strip_prefix(b"op=").and_then(|op| word(op, 60)).and_then(|(_, text)| blanks(text));
+    Some(operation.unwrap_or(text))
+}
+
+/// What stands behind one blank or more.
+fn blanks(text: &[u8]) -> Option<&[u8]> {
+    let behind = &text[text.iter().position(|&byte| byte != b' ').unwrap_or(text.len())..];
+    (behind.len() < text.len()).then_some(behind)
+}
+
+/// Reads a line of the header that each file begins with, rotated ones too (it is no sign of a restart), or none.
+pub fn outside_of_records(log: &mut Scan, line: &[u8]) {
+    let text = trimmed(line);
+    let begin = text.iter().position(|&byte| !is_space(byte)).unwrap_or(text.len());
+    let said = &text[begin..];
+    if begin > 0 && is_version(said) {
+        log.named(b"", said);
+    } else if begin > 0 && is_instance(said) {
+        log.named(said, b"");
+    } else if !said.is_empty() {
+        return log.misread(line);
+    }
+    log.passed_over(1);
+}
+
+/// `[\w() -]{1,60}/\d\S{0,40} B\S{1,40}( \([\w-]{1,20}\))?`.
+fn is_version(text: &[u8]) -> bool {
+    let (product, rest) = any(text, 60, |byte| is_word(byte) || b"() -".contains(&byte));
+    let build = || {
+        let (_, rest) = digits(rest.strip_prefix(b"/")?, 1)?;
+        let (_, rest) = any(rest, 40, |byte| !is_space(byte));
+        let (_, rest) = word(rest.strip_prefix(b" B")?, 40)?;
+        Some(rest)
+    };
+    !product.is_empty() && build().is_some_and(|rest| rest.is_empty() || is_remark(rest))
+}
+
+/// ` \([\w-]{1,20}\)`.
+fn is_remark(text: &[u8]) -> bool {
+    let word = text.strip_prefix(b" (").and_then(|text| text.strip_suffix(b")")).unwrap_or_default();
+    (1..=20).contains(&word.len()) && word.iter().all(|&byte| is_word(byte) || byte == b'-')
+}
+
+/// `\S{1,255}:\d{1,5} \(.*\)`.
+fn is_instance(text: &[u8]) -> bool {
+    let (name, folder) = any(text, 255 + b":65535".len(), |byte| !is_space(byte));
+    let Some(colon) = memrchr(b':', name) else { return false };
+    let is_port = digits(&name[colon + 1..], 5).is_some_and(|(_, rest)| rest.is_empty());
+    let in_parentheses = folder.strip_prefix(b" (").is_some_and(|folder| folder.ends_with(b")"));
+    (1..=255).contains(&colon) && is_port && in_parentheses
+}

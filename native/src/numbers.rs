@@ -1,0 +1,60 @@
+//! A set of connection numbers as intervals, for a server hands them out one after the other.
+
+/// Each hole is an opening that is not in the log; with so many lost, every second one is taken for seen.
+const MOST_INTERVALS: usize = 50_000;
+
+/// A set of numbers, most of which follow each other.
+#[derive(Default)]
+pub struct Numbers {
+    starts: Vec<i64>,
+    /// One past the last of each interval.
+    ends: Vec<i64>,
+}
+
+impl Numbers {
+    /// Tells whether a number is in it.
+    pub fn contains(&self, number: i64) -> bool {
+        let place = self.starts.partition_point(|&start| start <= number);
+        place > 0 && number < self.ends[place - 1]
+    }
+
+    /// Takes in a number; the one after the highest most often.
+    pub fn add(&mut self, number: i64) {
+        if let Some(end) = self.ends.last_mut().filter(|end| **end == number) {
+            *end += 1;
+        } else if !self.contains(number) {
+            self.span(number, number + 1);
+        }
+    }
+
+    /// The intervals, as (first, one past the last).
+    pub fn intervals(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        self.starts.iter().copied().zip(self.ends.iter().copied())
+    }
+
+    /// Takes in the numbers from `start` to below `end`, joined with the intervals that they overlap or touch.
+    fn span(&mut self, mut start: i64, mut end: i64) {
+        let before = self.starts.partition_point(|&other| other <= start);
+        let first = if before > 0 && self.ends[before - 1] >= start { before - 1 } else { before };
+        let past = self.starts.partition_point(|&other| other <= end);
+        if first < past {
+            start = start.min(self.starts[first]);
+            end = end.max(self.ends[past - 1]);
+        }
+        self.starts.splice(first..past.max(first), [start]);
+        self.ends.splice(first..past.max(first), [end]);
+        if self.starts.len() > MOST_INTERVALS {
+            self.forget_every_second_hole();
+        }
+    }
+
+    fn forget_every_second_hole(&mut self) {
+        let odd = self.ends.len() % 2;
+        let last = *self.ends.last().unwrap_or(&0);
+        self.starts = self.starts.iter().copied().step_by(2).collect();
+        self.ends = self.ends.iter().copied().skip(1).step_by(2).collect();
+        if odd == 1 {
+            self.ends.push(last);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Reading a stretch of a file: positioned reads into one buffer, handed to a dialect in whole records.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::dialects::Dialect;
+use crate::scan::Scan;
+
+/// Bytes read at once: they are still in the processor's cache when they are scanned.
+const BUFFER: usize = 256 << 10;
+/// Servers take requests of 4 MB unless told otherwise, which escaping can make 24 MB in a log.
+const LONGEST_RECORD: usize = 64 << 20;
+/// Of a longer one: enough for the dialect to count it.
+const KEPT_OF_RECORD: usize = 1 << 16;
+
+/// What is shared by all who read: how far they are, and whether they are to stop.
+#[derive(Default)]
+pub struct Progress {
+    /// Bytes read.
+    pub read: AtomicU64,
+    /// Nobody waits for the rest.
+    pub stopped: AtomicBool,
+}
+
+/// Where a reading came to.
+pub struct Reached {
+    /// The first byte that was not scanned.
+    pub to: u64,
+    /// The file ended before the stretch did.
+    pub shrunk: bool,
+    /// Where records began that are longer than can be held; only their beginning was scanned.
+    pub too_long: Vec<u64>,
+}
+
+/// A stretch of a file that is being read.
+pub struct Reading<'a> {
+    file: &'a File,
+    dialect: &'a Dialect,
+    buffer: Vec<u8>,
+    /// How much of the buffer is filled.
+    filled: usize,
+    /// Where in the file the buffer begins.
+    at: u64,
+    end: u64,
+    reached: Reached,
+}
+
+impl<'a> Reading<'a> {
+    /// A reading of the records from `start` to `end`.
+    pub fn new(file: &'a File, dialect: &'a Dialect, start: u64, end: u64) -> Self {
+        let reached = Reached { to: start, shrunk: false, too_long: Vec::new() };
+        Reading { file, dialect, buffer: vec![0; BUFFER], filled: 0, at: start, end, reached }
+    }
+
+    /// Scans to the end, or until the scan is heavy, or over, or nobody waits for the rest.
+    pub fn scan(mut self, scan: &mut Scan, progress: &Progress) -> io::Result<Reached> {
+        while self.at < self.end && !scan.is_over() && !scan.is_heavy() && !progress.stopped.load(Ordering::Relaxed) {
+            let came = self.fill()?;
+            progress.read.fetch_add(came as u64, Ordering::Relaxed);
+            let last = self.at + self.filled as u64 >= self.end;
+            let whole = if last { self.filled } else { (self.dialect.cut)(&self.buffer[..self.filled], self.filled) };
+            if whole > 0 {
+                (self.dialect.scan)(&self.buffer[..whole], scan);
+                self.pass(whole);
+            } else if self.filled < LONGEST_RECORD {
+                self.buffer.resize(self.buffer.len().saturating_mul(2).min(LONGEST_RECORD), 0);
+            } else {
+                self.pass_over(scan)?;
+            }
+        }
+        self.reached.to = self.at;
+        Ok(self.reached)
+    }
+
+    /// Fills the buffer, and returns how many bytes came; where the file has shrunk, the stretch ends.
+    fn fill(&mut self) -> io::Result<usize> {
+        let before = self.filled;
+        let left = self.end - self.at - before as u64;
+        let wanted = before + usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len() - before);
+        while self.filled < wanted {
+            let position = self.at + self.filled as u64;
+            match read_at(self.file, &mut self.buffer[self.filled..wanted], position) {
+                Ok(0) => {
+                    self.reached.shrunk = true;
+                    self.end = position;
+                    break;
+                }
+                Ok(came) => self.filled += came,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.filled - before)
+    }
+
+    /// Lets go of the beginning of the buffer.
+    fn pass(&mut self, size: usize) {
+        self.buffer.copy_within(size..self.filled, 0);
+        self.filled -= size;
+        self.at += size as u64;
+        if self.buffer.len() > BUFFER && self.filled < BUFFER {
+            self.buffer.truncate(BUFFER);
+            self.buffer.shrink_to_fit();
+        }
+    }
+
+    /// Scans the beginning of a record that is too long, and passes over the rest of its line.
+    fn pass_over(&mut self, scan: &mut Scan) -> io::Result<()> {
+        self.reached.too_long.push(self.at);
+        let mut kept = self.buffer[..KEPT_OF_RECORD].to_vec();
+        kept.push(b'\n');
+        (self.dialect.scan)(&kept, scan);
+        loop {
+            let line = memchr::memchr(b'\n', &self.buffer[..self.filled]);
+            self.pass(line.map_or(self.filled, |end| end + 1));
+            if line.is_some() || self.at >= self.end {
+                return Ok(());
+            }
+            self.fill()?;
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, position)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, position)
+}

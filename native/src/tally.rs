@@ -1,0 +1,88 @@
+//! How well a log could be read, and what it says besides its operations.
+
+use std::collections::BTreeSet;
+
+use crate::scan::Scan;
+use crate::segment::{SAMPLES, beginning};
+
+/// What was known of the log's clock before a line.
+pub(crate) struct Clock {
+    pub(crate) line: u64,
+    pub(crate) zones: BTreeSet<Vec<u8>>,
+    pub(crate) resolution: i64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock { line: u64::MAX, zones: BTreeSet::new(), resolution: 1 }
+    }
+}
+
+impl Scan {
+    /// Counts lines; called after a record has been told.
+    pub fn lines(&mut self, count: u64) {
+        self.segment.lines += count;
+    }
+
+    /// Keeps what a header says of the server.
+    pub fn named(&mut self, instance: &[u8], version: &[u8]) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.number(beginning(instance)), texts.number(beginning(version)));
+        self.segment.instances.count(key, 1);
+    }
+
+    /// Counts lines that the log itself says are missing.
+    pub fn lost(&mut self, lines: i64) {
+        self.segment.lost = self.segment.lost.saturating_add(lines);
+    }
+
+    /// Counts slapd's word that a candidate lookup had no index.
+    pub fn not_indexed(&mut self, attribute: &[u8], kind: &[u8]) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.number(beginning(attribute)), texts.number(beginning(kind)));
+        self.segment.not_indexed.count(key, 1);
+    }
+
+    /// Counts lines that are understood and of no use here.
+    pub fn passed_over(&mut self, lines: u64) {
+        self.segment.passed_over += lines;
+    }
+
+    /// Counts a line no rule fits, and keeps the first few.
+    pub fn misread(&mut self, line: &[u8]) {
+        self.segment.misread += 1;
+        if self.segment.samples.len() < SAMPLES {
+            self.segment.samples.push(beginning(line).to_vec());
+        }
+    }
+
+    /// Keeps the zone that stamps are written in; none where the format has none.
+    pub fn clock(&mut self, zone: Option<&[u8]>) {
+        let zone = zone.unwrap_or_default();
+        if !self.segment.zones.contains(zone) {
+            self.remember_clock();
+            self.segment.zones.insert(zone.to_vec());
+        }
+    }
+
+    /// Keeps how fine the stamps are.
+    pub fn resolution(&mut self, nanoseconds: i64) {
+        if nanoseconds > self.segment.resolution {
+            self.remember_clock();
+            self.segment.resolution = nanoseconds;
+        }
+    }
+
+    /// Keeps what was known of the clock before this line, should it lie past a border.
+    fn remember_clock(&mut self) {
+        if self.clock_before.line != self.segment.lines {
+            let (zones, resolution) = (self.segment.zones.clone(), self.segment.resolution);
+            self.clock_before = Clock { line: self.segment.lines, zones, resolution };
+        }
+    }
+
+    /// Counts an operation of the server itself.
+    pub fn internal(&mut self) {
+        self.segment.internal += 1;
+    }
+}

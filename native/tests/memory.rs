@@ -1,0 +1,165 @@
+//! Logs that somebody makes varied on purpose, 64 MB of each kind: what a scan keeps stays bounded, as long as whoever
+//! feeds it takes what it has when it says that it is heavy.
+//!
+//! Built without optimisation a few MB have to do; `cargo test --release --test memory` reads all of it.
+
+use std::fmt::Write;
+use std::fs;
+
+use ldapdiag_native::border::Period;
+use ldapdiag_native::dialects::named;
+use ldapdiag_native::scan::{Hints, Offset, Scan};
+use ldapdiag_native::tables::Caps;
+
+const BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 64 << 20 };
+const PIECE: usize = 256 << 10;
+const MOST_KIB: u64 = 128 << 10;
+/// As in tables.py.
+const CAPS: Caps = Caps {
+    shapes: 10_000,
+    clients: 20_000,
+    accounts: 20_000,
+    attribution: 60_000,
+    owed: 5_000,
+    failures: 20_000,
+    codes: 200,
+    notes: 200,
+    pages: 1_000,
+};
+
+/// Writes the lines of one number, without their stamps.
+type Lines = fn(u64, &mut Vec<String>);
+/// What stands before the lines of one number.
+type Stamp = fn(u64) -> String;
+
+const TEXT: [(&str, Lines); 14] = [
+    ("connections, never closed", |n, log| {
+        log.push(format!("conn={n} fd=64 slot=64 connection from {} to ::1", client(n)))
+    }),
+    ("connections of before", |n, log| log.push(format!("conn={n} op=7 RESULT err=0 tag=101 nentries=0 etime=0.1"))),
+    ("searches, never answered", |n, log| log.push(search(n, n, &format!("(uid={n})")))),
+    ("long filters, never answered", |n, log| log.push(search(1, n, &format!("(a{n}={})", "x".repeat(2000))))),
+    ("searches after the close", |n, log| {
+        if n % 500 == 0 {
+            log.push(format!("conn={} fd=64 slot=64 connection from ::1 to ::1", n / 500));
+            log.push(format!("conn={} op=1 fd=64 closed - U1", n / 500));
+        }
+        log.push(search(n / 500, n, "(a=b)"));
+    }),
+    ("results without request", |n, log| {
+        log.push(format!("conn=1 op={n} RESULT err={n} tag=101 nentries=0 etime=0.1"))
+    }),
+    ("pages", |n, log| {
+        log.push(search(1, n, "(a=b)"));
+        log.push(format!("conn=1 op={n} RESULT err=0 tag=101 nentries=0 etime=0.1 notes=P pr_idx={n} pr_cookie=0"));
+    }),
+    ("shapes and bases", |n, log| {
+        log.push(format!("conn={} op={n} SRCH base=\"ou=b{n},dc=x\" scope=2 filter=\"(a{n}=x)\" attrs=ALL", n % 9));
+        log.push(format!("conn={} op={n} RESULT err=0 tag=101 nentries=0 etime=0.1", n % 9));
+    }),
+    ("accounts that fail", |n, log| {
+        log.push(format!("conn={} op={n} BIND dn=\"uid={n},{}\" method=128 version=3", n % 9, "y".repeat(900)));
+        log.push(format!("conn={} op={n} RESULT err=49 tag=97 nentries=0 etime=0.1", n % 9));
+    }),
+    ("clients that go", |n, log| {
+        log.push(format!("conn={n} fd=64 slot=64 connection from {} to {}", client(n), client(n)));
+        log.push(format!("conn={n} op=0 fd=64 closed - reason {n}"));
+    }),
+    ("restarts", |n, log| {
+        log.push(format!("conn={} fd=64 slot=64 connection from ::1 to ::1", 1_000_000_000 - n));
+        log.push(search(1_000_000_000 - n, 0, "(a=b)"));
+    }),
+    ("one connection opened and closed again and again", |_, log| {
+        log.push("conn=1 fd=64 slot=64 connection from ::1 to ::1".into());
+        log.push("conn=1 op=1 fd=64 closed - U1".into());
+        log.push(search(1, 1, "(a=b)"));
+    }),
+    ("rests of a connection of before", |n, log| {
+        log.push(format!("conn=1 op={} RESULT err=0 tag=101 nentries=0 etime=0.1", n * 2));
+        log.push(search(1, n * 2 + 1, "(a=b)"));
+    }),
+    ("lines of no grammar", |n, log| log.push(format!("conn=1 op={n} {}", "what ".repeat(90)))),
+];
+
+const OTHERS: [(&str, &str, Stamp, Lines); 4] = [
+    ("attributes without index", "openldap-stderr", hexadecimal, |n, log| {
+        log.push(format!("<= mdb_equality_candidates: (a{n}{}) not indexed", "b".repeat(200)));
+    }),
+    ("accounts of slapd", "openldap-stderr", hexadecimal, |n, log| {
+        log.push(format!("conn={n} op=0 BIND dn=\"uid={n},{}\" method=128", "c".repeat(900)));
+    }),
+    (
+        "long objects",
+        "389-json",
+        |_| String::new(),
+        |n, log| {
+            let filter = "d\\u00e4".repeat(50_000);
+            log.push(format!(
+                "{{\"local_time\":\"2026-11-20T08:00:00.000000000 +0000\",\"operation\":\"SEARCH\",\"conn_id\":1,\
+             \"op_id\":{n},\"base_dn\":\"dc=x\",\"scope\":2,\"filter\":\"(a={filter}{n})\"}}"
+            ));
+        },
+    ),
+    ("deep objects", "389-json", |_| String::new(), |_, log| log.push("{\"a\":[".repeat(30_000))),
+];
+
+fn client(n: u64) -> String {
+    format!("10.{}.{}.{}", n >> 16 & 255, n >> 8 & 255, n & 255)
+}
+
+fn search(conn: u64, op: u64, filter: &str) -> String {
+    format!("conn={conn} op={op} SRCH base=\"dc=x\" scope=2 filter=\"{filter}\" attrs=ALL")
+}
+
+fn stamp(n: u64) -> String {
+    let second = n / 50;
+    format!("[20/Nov/2026:{:02}:{:02}:{:02}.{:09} +0000] ", second / 3600 % 24, second / 60 % 60, second % 60, n)
+}
+
+fn hexadecimal(n: u64) -> String {
+    format!("{:08x}.{:08x} 0x1 ", 0x6b00_0aac + n / 50, n % 1_000_000_000)
+}
+
+/// The most memory that this process has had, KiB; nothing where the system does not tell.
+fn peak() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn feed(dialect: &str, stamp: Stamp, lines: Lines) -> u64 {
+    let dialect = named(dialect).expect("the dialect");
+    let all = Period { since: None, until: None };
+    let mut scan = Scan::new(Hints { latest: 0, offset: Offset::Fixed(0) }, CAPS, all);
+    let (mut written, mut number, mut counted) = (0, 0, 0);
+    while written < BYTES {
+        let mut piece = String::with_capacity(PIECE + 4096);
+        while piece.len() < PIECE {
+            let mut told = Vec::new();
+            lines(number, &mut told);
+            number += 1;
+            for line in told {
+                let _ = writeln!(piece, "{}{line}", stamp(number));
+            }
+        }
+        (dialect.scan)(piece.as_bytes(), &mut scan);
+        written += piece.len();
+        if scan.is_heavy() {
+            counted += scan.take().1.expect("a piece").lines;
+        }
+    }
+    counted + scan.take().1.expect("a piece").lines
+}
+
+#[test]
+fn memory_is_bounded_whatever_is_read() {
+    let Some(before) = peak() else { return };
+    let text = TEXT.iter().map(|&(what, lines)| (what, "389-text", stamp as Stamp, lines));
+    for (what, dialect, stamp, lines) in text.chain(OTHERS) {
+        let _ = fs::write("/proc/self/clear_refs", "5"); // forget the peak so far
+        assert!(feed(dialect, stamp, lines) > 0);
+        let grown = peak().unwrap_or(before).saturating_sub(before);
+        println!("{what}: {grown} KiB");
+        assert!(grown < MOST_KIB, "{what}: {grown} KiB");
+    }
+}

@@ -1,0 +1,164 @@
+"""Twins: which Python module each Rust module says again, and what both were when somebody last compared them.
+
+    python native/twins.py                  both were changed, the vectors run, GRAMMAR_VERSION was raised: record that
+    python native/twins.py --same-answer    one of them was changed and says what it said: record that
+
+tests/native/test_twins.py fails as long as a module differs from what twins.json has of it.
+"""
+
+# ruff: noqa: INP001  a script, no package
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HOUSE = Path(__file__).parent.parent
+RUST = HOUSE / "native" / "src"
+RECORD = HOUSE / "native" / "twins.json"
+LOG = HOUSE / "ldapdiag" / "evidence" / "log"
+PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" / "logs")
+"""Where the twin of the same name lies."""
+
+PARTS = {"syslog_clocks": "syslog", "results": "scan"}
+"""Rust modules that say a part of what a Python module of another name says."""
+
+ALONE = {
+    "dialects": "a list; the tests ask for each of its entries",
+    "door": "what Python sees of the crate",
+    "fields": "what the regular expressions of the reference do by themselves",
+    "lib": "what the crate is made of",
+    "reading": "positioned reads, which the reference leaves to its parts",
+    "rows": "a memory that the reference has in a dict",
+    "texts": "a table that the reference has no need of",
+    "waiting": "a map that the reference has in a dict",
+}
+"""Rust modules without a twin, and why."""
+
+VERSION = re.compile(r"\bGRAMMAR_VERSION\b[^=\n]*=\s*(\d+)")
+RUST_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/|\s+)
+    | b?r(?P<hashes>\#*)".*?"(?P=hashes)        # a raw string
+    | b?"(?:\\.|[^"\\])*"
+    | b?'(?:\\[^\n']+|\\'|[^\\'\n])'            # a character; a lifetime has no second quote
+    | \w+
+    | .""",
+    re.VERBOSE | re.DOTALL,
+)
+TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod tests \{.*\Z", re.MULTILINE | re.DOTALL)
+
+
+def twins() -> dict[str, list[Path]]:
+    """Return the modules that say one thing, by its name: the Python one, then those in Rust."""
+    pairs: dict[str, list[Path]] = {}
+    for path in sorted(RUST.rglob("*.rs")):
+        module = path.relative_to(RUST).parts[0].removesuffix(".rs")
+        name = PARTS.get(module, module)
+        if name not in ALONE:
+            pairs.setdefault(name, [_python(name)]).append(path)
+    return pairs
+
+
+def _python(name: str) -> Path:
+    places = [folder / f"{name}.py" for folder in PYTHON]
+    return next((path for path in places if path.exists()), places[0])
+
+
+def code(path: Path) -> str:
+    """Return what a module does, without its words: no comments, no docstrings, no tests, no layout."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return json.dumps(_tree(ast.parse(text)))
+    tokens = RUST_TOKEN.finditer(TESTS.sub("", text))
+    return " ".join(token[0] for token in tokens if token["comment"] is None)
+
+
+def _tree(node: object) -> Any:  # noqa: ANN401  a tree of whatever JSON has
+    """Return a syntax tree as lists; what is empty is left out, for newer Pythons know more fields."""
+    if isinstance(node, list):
+        return [_tree(one) for one in node if not _is_text(one)]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = ((name, getattr(node, name, None)) for name in node._fields)
+    return [type(node).__name__, *((name, _tree(value)) for name, value in fields if value not in (None, []))]
+
+
+def _is_text(node: object) -> bool:
+    """Tell a docstring, of a module, a function or a name."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def digest(path: Path) -> str:
+    """Return what changes with the code of a module."""
+    return hashlib.sha256(code(path).encode()).hexdigest()[:16]
+
+
+def digests() -> dict[str, dict[str, str]]:
+    """Return the digests of the modules that say one thing, by its name."""
+    return {name: {told(one): digest(one) for one in paths if one.exists()} for name, paths in twins().items()}
+
+
+def told(path: Path) -> str:
+    """Return the path as it is written down."""
+    return path.relative_to(HOUSE).as_posix()
+
+
+def recorded() -> dict[str, Any]:
+    """Return what twins.json says."""
+    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def version() -> int:
+    """Return the GRAMMAR_VERSION of the Python reference."""
+    found = VERSION.search((LOG / "dialects.py").read_text(encoding="utf-8"))
+    return int(found[1]) if found else 0
+
+
+def complaints() -> list[str]:
+    """Return what is to be done before the twins are twins again."""
+    record, now = recorded(), digests()
+    return [complaint for name in sorted({*record["twins"], *now}) if (complaint := _complaint(name, record, now))]
+
+
+def _complaint(name: str, record: dict[str, Any], now: dict[str, dict[str, str]]) -> str:
+    then, here = record["twins"].get(name, {}), now.get(name, {})
+    changed = [path for path in sorted({*then, *here}) if then.get(path) != here.get(path)]
+    same = [path for path in sorted(here) if path not in changed]
+    if not changed:
+        return ""
+    if any(path.endswith(".rs") for path in changed) and any(path.endswith(".py") for path in changed):
+        return (
+            f"{' and '.join(changed)} were changed: run the vectors and tests/native with both scanners, raise"
+            " GRAMMAR_VERSION on both sides if they read anything in another way, then `python native/twins.py`"
+        )
+    return (
+        f"{' and '.join(changed)} changed, and {' and '.join(same) or 'its twin'} did not: change it likewise. If"
+        " it reads everything as before, run tests/native and `python native/twins.py --same-answer`"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Record what the twins are now."""
+    record = recorded() if RECORD.exists() else {"grammar_version": 0, "twins": {}}
+    now = digests()
+    if now == record["twins"]:
+        return 0
+    if version() <= record["grammar_version"] and "--same-answer" not in arguments:
+        sys.stderr.write(
+            f"{told(LOG / 'dialects.py')} still has GRAMMAR_VERSION {version()}: raise it there and in native/src"
+            " so that an older wheel is refused, or say --same-answer if everything is read as before\n"
+        )
+        return 1
+    told_now = {"grammar_version": version(), "twins": now}
+    RECORD.write_text(json.dumps(told_now, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

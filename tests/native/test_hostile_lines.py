@@ -1,0 +1,143 @@
+"""Lines that no server would write, and logs that one could have written: both scanners say the same of them.
+
+LDAPDIAG_MUTATIONS=1000000 asks for more than a test run has time for.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from functools import cache, reduce
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hostile_logs import HOSTILE, Hostile
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.tables import CAPS, Caps
+from log.laid_open import plain
+from log.mutations import FORGED, NUMBERS, mutated
+from log.real_logs import ALL_LOGS
+from log.said import rendered
+from log.scanners import NATIVE, NATIVE_DIALECTS, need_native, scanned
+from log.servers import drawn_logs
+from log.vectors import HINTS
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.segment import Segment
+
+MUTATIONS = int(os.environ.get("LDAPDIAG_MUTATIONS", "12000"))
+"""Of all dialects together."""
+AT_ONCE = 200
+SEEDS = range(MUTATIONS // AT_ONCE // len(NATIVE))
+MOST_LINES = 4000
+"""Of one dialect, to choose from."""
+
+TINY = Caps(
+    shapes=2, clients=2, accounts=1, attribution=2, owed=2, failures=1, codes=1, notes=1, results=2, pending=2, pages=2,
+    connections=2,
+)  # fmt: skip
+TOTALS = ("lines", "misread", "passed_over", "operations", "opened", "internal", "first_time", "last_time")
+
+each_dialect = pytest.mark.parametrize("dialect", NATIVE_DIALECTS, ids=lambda dialect: dialect.name)
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    need_native()
+
+
+def agreed(dialect: Dialect, data: bytes, caps: Caps = CAPS) -> tuple[Segment, Segment]:
+    """Return the Segments of both scanners, which are found to be the same."""
+    python, native = (scanned(one, dialect, data, HINTS, caps) for one in ("python", "native"))
+    assert plain(native) == plain(python), data
+    return python, native
+
+
+@cache
+def lines_of(dialect: Dialect) -> list[bytes]:
+    """Return lines of every log of a dialect, the small logs whole."""
+    logs = [log.head.splitlines(keepends=True) for log in ALL_LOGS if log.dialect == dialect]
+    each = max(40, MOST_LINES // len(logs))
+    return [line for lines in logs for line in lines[:: len(lines) // each + 1]]
+
+
+@each_dialect
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_lines_are_read_alike(dialect: Dialect, seed: int) -> None:
+    choose = random.Random(f"{dialect.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
+    for _ in range(AT_ONCE):
+        agreed(dialect, mutated(lines_of(dialect), choose))
+
+
+@each_dialect
+def test_every_forged_text_at_every_place_of_a_line_is_read_alike(dialect: Dialect) -> None:
+    longest = {}
+    for line in lines_of(dialect):
+        words = tuple(word for word in line.split() if word.isalpha())[:3]
+        longest.setdefault(words, line)
+    lines = [line for line in longest.values() if len(line) < 250][:12]
+    for number, line in enumerate(lines):
+        for place in range(number % 5, len(line), 5):
+            forged = (FORGED + NUMBERS)[place % 3 :: 3]
+            agreed(dialect, b"".join(line[:place] + text + line[place:] for text in forged))
+
+
+@given(st.lists(drawn_logs(), min_size=1, max_size=3))
+@settings(max_examples=120)
+def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]]) -> None:
+    dialect = named("389-text")
+    pieces = [agreed(dialect, b"".join(lines)) for lines in logs]
+    python, native = (finish(reduce(merge, each, start())) for each in zip(*pieces, strict=True))
+    assert rendered(native) == rendered(python)
+
+
+@given(drawn_logs(), st.integers(0, 60))
+@settings(max_examples=100)
+def test_with_caps_hit_the_totals_are_alike(lines: list[bytes], place: int) -> None:
+    dialect = named("389-text")
+    pieces = [
+        [scanned(scanner, dialect, b"".join(part), caps=TINY) for part in (lines[:place], lines[place:])]
+        for scanner in ("python", "native")
+    ]
+    python, native = (finish(reduce(merge, each, start(TINY))) for each in pieces)
+    check_totals(native, python)
+
+
+def check_totals(native: Segment, python: Segment) -> None:
+    """Compare what is exact even where a cap was hit."""
+    for name in TOTALS:
+        assert plain(getattr(native, name)) == plain(getattr(python, name)), name
+    assert sum(native.results.values()) == sum(python.results.values())
+    assert sum(native.closed.values()) == sum(python.closed.values())
+    assert sum(native.noted.values()) == sum(python.noted.values())
+    assert sum(row.searches for row in native.shapes.values()) == sum(row.searches for row in python.shapes.values())
+    assert sum(row.opened for row in native.clients.values()) == sum(row.opened for row in python.clients.values())
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
+def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
+    """Those of test_bounds, by pieces that hit a cap now and then."""
+    units = 2000 if hostile.size == 1 else 4
+    total: list[Segment] = [start(), start()]
+    for block in hostile.blocks(units, 700):
+        pieces = agreed(named("389-text"), block)
+        total = [merge(left, piece) for left, piece in zip(total, pieces, strict=True)]
+    python, native = (finish(each) for each in total)
+    assert native.caps_hit == python.caps_hit
+    check_totals(native, python)
+    if not python.caps_hit:
+        assert rendered(native) == rendered(python)
+
+
+@each_dialect
+@given(data=st.data())
+@settings(max_examples=100)
+def test_any_bytes_are_read_alike(dialect: Dialect, data: st.DataObject) -> None:
+    words = st.sampled_from([word for line in lines_of(dialect)[:400] for word in line.split(b" ")])
+    bits = st.one_of(words, st.sampled_from(FORGED + NUMBERS), st.binary(max_size=4), st.just(b"\n"))
+    agreed(dialect, data.draw(st.sampled_from((b" ", b"", b"\n"))).join(data.draw(st.lists(bits, max_size=40))))

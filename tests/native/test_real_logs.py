@@ -1,0 +1,206 @@
+"""Real logs, whole and in pieces, however they come: both scanners make the same Segments of them, in every field."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from functools import reduce
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from ldapdiag.evidence.log.dialects import named
+from ldapdiag.evidence.log.merge import finish, forget, merge, start
+from ldapdiag.evidence.log.plain import segment_of
+from ldapdiag.evidence.log.scan import Hints
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.sources.logs.border import Period
+from log.laid_open import plain
+from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
+from log.said import rendered
+from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, scanned
+from log.vectors import HINTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ldapdiag.evidence.log.segment import Segment
+
+PIECES = (1, 3, 40)
+MOST_SECONDS = 40
+STEP = 97
+"""Bytes from one cut to the next; a prime, so that each kind of place is met."""
+
+each_log = pytest.mark.parametrize("log", ALL_LOGS, ids=str)
+each_real_log = pytest.mark.parametrize("log", REAL_LOGS, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    need_native()
+
+
+def both(log: RealLog, data: bytes) -> tuple[Segment, Segment]:
+    """Return the Segments of both scanners, which are found to be the same."""
+    python, native = (scanned(one, log.dialect, data, HINTS) for one in ("python", "native"))
+    assert plain(native) == plain(python)
+    return python, native
+
+
+@each_log
+def test_whole_it_is_one_answer(log: RealLog) -> None:
+    python, native = both(log, log.data)
+    assert rendered(finish(native)) == rendered(finish(python))
+
+
+@each_log
+@pytest.mark.parametrize("count", PIECES)
+def test_each_piece_is_one_answer_and_so_is_their_sum(log: RealLog, count: int) -> None:
+    choose = random.Random(f"{log} {count}")  # noqa: S311  a test that can be repeated, no secret
+    cuts = sorted(choose.sample(log.ends, min(count, len(log.ends))))
+    pieces = [both(log, log.head[left:right]) for left, right in pairwise([0, *cuts, len(log.head)])]
+
+    python, native = (finish(reduce(merge, each, start())) for each in zip(*pieces, strict=True))
+
+    assert plain(native) == plain(python)
+    assert rendered(native) == rendered(python)
+
+
+@each_log
+def test_cut_anywhere_it_is_one_answer(log: RealLog) -> None:
+    """The last line of a log that is being written ends anywhere, and a corner cut off may begin anywhere."""
+    head = log.head[:6000]
+    for place in range(len(log.dialect.name) % STEP, len(head), STEP):
+        both(log, head[:place])
+        both(log, head[place:])
+
+
+@each_log
+def test_fed_in_pieces_it_is_as_if_fed_at_once(log: RealLog) -> None:
+    for step in (1, 7, 1000):
+        places = [0, *log.ends[::step], len(log.head)]
+        pieces = (log.head[left:right] for left, right in pairwise(sorted(set(places))))
+        assert plain(fed(log.dialect, pieces, HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
+
+
+@each_log
+def test_taken_in_between_it_adds_up_alike(log: RealLog) -> None:
+    scan, native, python = native_scan(log.dialect, HINTS), start(), start()
+    for left, right in pairwise([0, *log.ends[::13], len(log.head)]):
+        scan.feed(log.head[left:right])
+        native = merge(native, segment_of(scan.take()[1]))
+        python = merge(python, scanned("python", log.dialect, log.head[left:right], HINTS))
+    assert plain(finish(native)) == plain(finish(python))
+
+
+@each_real_log
+def test_read_from_a_file_it_is_as_if_fed(log: RealLog, tmp_path: Path) -> None:
+    file, watch = tmp_path / "log", need_native().Watch()
+    file.write_bytes(log.data)
+    status = file.stat()
+    inode = (status.st_dev, status.st_ino)
+
+    scan = native_scan(log.dialect, HINTS)
+    read = scan.read(str(file), inode, 0, len(log.data), watch)
+    assert (read.to, read.shrunk, read.too_long, watch.read) == (len(log.data), False, [], len(log.data))
+    assert plain(segment_of(scan.take()[1])) == plain(fed(log.dialect, [log.data], HINTS))
+
+    for left, right in pairwise([0, *log.ends[:: len(log.ends) // 20 + 1], len(log.head)]):
+        read = scan.read(str(file), inode, left, right, watch)
+        assert read.to == right
+    assert plain(segment_of(scan.take()[1])) == plain(fed(log.dialect, [log.head], HINTS))
+    assert scan.read(str(file), (inode[0], inode[1] + 1), 0, 9, watch).to is None
+
+
+@each_real_log
+def test_since_and_until_part_it_at_the_same_records(log: RealLog) -> None:
+    whole = scanned("python", log.dialect, log.head, HINTS)
+    if whole.first_time is None or whole.last_time is None:
+        return
+    first, last = whole.first_time // SECOND, whole.last_time // SECOND
+    step = max(1, (last - first) // MOST_SECONDS)
+    for since in range(first, last + 2, step):
+        check_period(log, Period(since * SECOND))
+        check_period(log, Period(None, since * SECOND))
+        check_period(log, Period(since * SECOND, (since + 2 * step) * SECOND))
+
+
+def check_period(log: RealLog, period: Period) -> None:
+    """Compare the two parts, and what they add up to; a zone may be told with either."""
+    before, within, ended = period.divide(log.dialect, log.head, HINTS)
+    scan = native_scan(log.dialect, HINTS, since=period.since, until=period.until)
+    scan.feed(log.head)
+    assert scan.is_over == ended
+    native = [scanned("python", log.dialect, b"") if one is None else segment_of(one) for one in scan.take()]
+    python = [scanned("python", log.dialect, part, HINTS) for part in (before, within)]
+    assert [without_clock(one) for one in native] == [without_clock(one) for one in python]
+    assert rendered(within_alone(*native)) == rendered(within_alone(*python))
+
+
+def without_clock(segment: Segment) -> Any:
+    return [field for field in plain(segment) if field[0] not in {"zones", "resolution"}]
+
+
+def within_alone(before: Segment, within: Segment) -> Segment:
+    """Return what is counted within a period, as a reading does it."""
+    return finish(merge(forget(merge(start(), before)), within))
+
+
+@each_real_log
+def test_decompressed_piece_by_piece_it_is_the_whole(log: RealLog) -> None:
+    with gzip.open(BytesIO(gzip.compress(log.head, 1))) as stream:
+        kept, pieces = b"", []
+        while data := stream.read(5000):
+            kept += data
+            end = log.dialect.cut(kept, len(kept))
+            pieces.append(kept[:end])
+            kept = kept[end:]
+    assert plain(fed(log.dialect, [*pieces, kept], HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia"])
+def test_a_clock_without_a_zone_is_read_by_that_of_the_machine(zone: str) -> None:
+    """Around the hours that are there twice, and those that are not there."""
+    (dialect,) = (one for one in NATIVE_DIALECTS if one.name == "openldap-syslog")
+    days = ("Jan  1", "Mar 28", "Mar 29", "Apr  4", "Apr  5", "Sep 26", "Oct 24", "Oct 25", "Nov  1", "Dec 31")
+    hours = [f"{hour:02}:{minute:02}:{hour:02}" for hour in range(24) for minute in (0, 29, 30, 59)]
+    lines = [f"{day} {hour} vm slapd[3]: conn=1 op=0 UNBIND\n" for day in days for hour in hours]
+    hints = Hints(year_end=HINTS.year_end, zone=ZoneInfo(zone))
+    for line in lines:
+        python, native = (scanned(one, dialect, line.encode(), hints) for one in ("python", "native"))
+        assert native.first_time == python.first_time, line
+
+
+def test_a_line_that_is_too_long_is_counted_and_the_next_is_read(tmp_path: Path) -> None:
+    line = b"[20/Nov/2026:08:45:20.000000000 +0000] conn=1 op=%d UNBIND\n"
+    file = tmp_path / "access"
+    with file.open("wb") as stream:
+        stream.write(line % 0 + b"x" * 10)
+        stream.seek((64 << 20) + 1000)  # a hole: bytes of 0, and no end of a line
+        stream.write(b"\n" + line % 1)
+    scan = native_scan(named("389-text"))
+    read = scan.read(str(file), None, 0, file.stat().st_size, need_native().Watch())
+    segment = segment_of(scan.take()[1])
+    assert (read.to, read.too_long) == (file.stat().st_size, [len(line % 0)])
+    assert (segment.lines, segment.misread, sum(segment.operations)) == (3, 1, 2)
+
+
+def test_a_file_that_has_shrunk_ends_where_it_ends(tmp_path: Path) -> None:
+    line = b"[20/Nov/2026:08:45:20.000000000 +0000] conn=1 op=0 UNBIND\n"
+    file = tmp_path / "access"
+    file.write_bytes(line * 3)
+    scan = native_scan(named("389-text"))
+    read = scan.read(str(file), None, 0, 100 * len(line), need_native().Watch())
+    assert (read.to, read.shrunk) == (3 * len(line), True)
+    assert segment_of(scan.take()[1]).lines == 3
+
+
+def test_a_watch_ends_the_reading(tmp_path: Path) -> None:
+    file = tmp_path / "access"
+    file.write_bytes(b"[20/Nov/2026:08:45:20.000000000 +0000] conn=1 op=0 UNBIND\n" * 1000)
+    watch = need_native().Watch()
+    watch.stop()
+    assert native_scan(named("389-text")).read(str(file), None, 0, file.stat().st_size, watch).to == 0

@@ -1,0 +1,21 @@
+"""Write what the Python reference says of a vector, for a person to read before it is committed (README.md).
+
+PYTHONPATH=tests .venv/bin/python tests/vectors/accept.py [389-text/quotes]...
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import finish
+from log.vectors import HINTS, LOGS, answer, dialect_of, told
+
+for path in LOGS:
+    if not sys.argv[1:] or told(path) in sys.argv[1:]:
+        dialect = dialect_of(path)
+        said = answer(finish(scan_chunk(dialect, path.read_bytes(), HINTS)), dialect) + "\n"
+        expected = path.with_suffix(".json")
+        if not expected.exists() or expected.read_text(encoding="ascii") != said:
+            expected.write_text(said, encoding="ascii")
+            sys.stdout.write(f"to be read line by line: {expected}\n")
