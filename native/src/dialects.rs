@@ -9,19 +9,19 @@ pub struct Dialect {
     pub name: &'static str,
     /// Reads whole records.
     pub scan: fn(&[u8], &mut Scan),
-    /// Where the last whole record ends at or before a place; 0 if there is none.
-    pub cut: fn(&[u8], usize) -> usize,
+    /// The end of a record, and what the next one begins with.
+    pub border: &'static [u8],
 }
 
 /// Every dialect that has a native scanner.
 pub const DIALECTS: [Dialect; 7] = [
-    Dialect { name: "389-text", scan: ds389_text::scan, cut: cut_at_line },
-    Dialect { name: "389-json", scan: ds389_json::scan, cut: ds389_json::cut },
-    Dialect { name: "openldap-stderr", scan: openldap::scan_stderr, cut: cut_at_line },
-    Dialect { name: "openldap-container", scan: openldap::scan_container, cut: cut_at_line },
-    Dialect { name: "openldap-syslog", scan: openldap::scan_syslog, cut: cut_at_line },
-    Dialect { name: "openldap-syslog-iso", scan: openldap::scan_syslog_iso, cut: cut_at_line },
-    Dialect { name: "openldap-syslog-rfc5424", scan: openldap::scan_syslog_rfc5424, cut: cut_at_line },
+    Dialect { name: "389-text", scan: ds389_text::scan, border: b"\n" },
+    Dialect { name: "389-json", scan: ds389_json::scan, border: ds389_json::BORDER },
+    Dialect { name: "openldap-stderr", scan: openldap::scan_stderr, border: b"\n" },
+    Dialect { name: "openldap-container", scan: openldap::scan_container, border: b"\n" },
+    Dialect { name: "openldap-syslog", scan: openldap::scan_syslog, border: b"\n" },
+    Dialect { name: "openldap-syslog-iso", scan: openldap::scan_syslog_iso, border: b"\n" },
+    Dialect { name: "openldap-syslog-rfc5424", scan: openldap::scan_syslog_rfc5424, border: b"\n" },
 ];
 
 /// The dialect of this name.
@@ -29,7 +29,28 @@ pub fn named(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
-/// Where the last whole line ends at or before a place.
-pub fn cut_at_line(data: &[u8], at: usize) -> usize {
-    memchr::memrchr(b'\n', &data[..at]).map_or(0, |end| end + 1)
+impl Dialect {
+    /// Where the first record ends; none if it does not.
+    pub fn first(&self, data: &[u8]) -> Option<usize> {
+        memchr::memmem::find(data, self.border).map(|end| end + 1)
+    }
+
+    /// Where the last whole record ends; 0 if there is none.
+    pub fn cut(&self, data: &[u8]) -> usize {
+        memchr::memmem::rfind(data, self.border).map_or(0, |end| end + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_cut_where_a_record_ends() {
+        let (text, json) = (&DIALECTS[0], &DIALECTS[1]);
+        let log = b"{\"a\":\n {}\n}\n{\n}\n";
+
+        assert_eq!((text.first(log), text.cut(log), text.cut(b"[20/Nov")), (Some(6), log.len(), 0));
+        assert_eq!((json.first(log), json.cut(log), json.cut(&log[..12])), (Some(12), 12, 0));
+    }
 }

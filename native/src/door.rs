@@ -1,6 +1,7 @@
 //! What Python sees: `ldapdiag_native` (see ldapdiag_native.pyi).
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -97,7 +98,7 @@ impl Scan {
     fn read(
         &mut self,
         py: Python<'_>,
-        location: &str,
+        location: PathBuf,
         inode: Option<(u64, u64)>,
         start: u64,
         end: u64,
@@ -188,6 +189,7 @@ mod ldapdiag_native {
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
         use pyo3::types::{PyModuleMethods, PyTuple};
 
+        std::panic::set_hook(Box::new(|_| {})); // Python hears of it, and says which log it was
         let names = super::DIALECTS.iter().map(|dialect| dialect.name);
         module.add("DIALECTS", PyTuple::new(module.py(), names)?)?;
         module.add("GRAMMAR_VERSION", crate::GRAMMAR_VERSION)

@@ -18,7 +18,7 @@ mod texts;
 
 use clock::Clock;
 use json::Value;
-use memchr::{memchr_iter, memrchr_iter};
+use memchr::memchr_iter;
 
 use crate::ds389_lines::{address, close_code, duration_of};
 use crate::fields::{self, digits};
@@ -27,11 +27,8 @@ use crate::scan::{Outcome, Scan};
 
 const MOST_NOTES: usize = 20;
 
-/// Where the last object that begins before a place begins: all before it is whole.
-pub fn cut(data: &[u8], at: usize) -> usize {
-    let before = &data[..at.min(data.len())];
-    memrchr_iter(b'\n', before).map(|end| end + 1).find(|&begin| before.get(begin) == Some(&b'{')).unwrap_or(0)
-}
+/// An object begins with a brace in the first column: all before it is whole.
+pub const BORDER: &[u8] = b"\n{";
 
 /// Reads whole objects.
 pub fn scan(data: &[u8], log: &mut Scan) {
@@ -288,15 +285,6 @@ fn without_blanks(mut text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_log_is_cut_where_an_object_begins() {
-        let log = b"{\"a\":\n {}\n}\n{\n}\n";
-        let cuts: Vec<_> = (0..=log.len() + 1).map(|at| cut(log, at)).collect();
-
-        assert_eq!(cuts[..13], [0; 13]);
-        assert_eq!(cuts[13..], [12; 5]);
-    }
 
     #[test]
     fn an_object_ends_before_the_next_brace_in_the_first_column() {

@@ -59,7 +59,7 @@ impl<'a> Reading<'a> {
             let came = self.fill()?;
             progress.read.fetch_add(came as u64, Ordering::Relaxed);
             let last = self.at + self.filled as u64 >= self.end;
-            let whole = if last { self.filled } else { (self.dialect.cut)(&self.buffer[..self.filled], self.filled) };
+            let whole = if last { self.filled } else { self.dialect.cut(&self.buffer[..self.filled]) };
             if whole > 0 {
                 (self.dialect.scan)(&self.buffer[..whole], scan);
                 self.pass(whole);
@@ -105,16 +105,21 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Scans the beginning of a record that is too long, and passes over the rest of its line.
+    /// Scans the beginning of a record that is too long, and passes over the rest of it.
     fn pass_over(&mut self, scan: &mut Scan) -> io::Result<()> {
         self.reached.too_long.push(self.at);
         let mut kept = self.buffer[..KEPT_OF_RECORD].to_vec();
         kept.push(b'\n');
         (self.dialect.scan)(&kept, scan);
         loop {
-            let line = memchr::memchr(b'\n', &self.buffer[..self.filled]);
-            self.pass(line.map_or(self.filled, |end| end + 1));
-            if line.is_some() || self.at >= self.end {
+            if let Some(end) = self.dialect.first(&self.buffer[..self.filled]) {
+                self.pass(end);
+                return Ok(());
+            }
+            let last = self.at + self.filled as u64 >= self.end;
+            let unfinished = if last { 0 } else { self.dialect.border.len() - 1 };
+            self.pass(self.filled.saturating_sub(unfinished));
+            if last {
                 return Ok(());
             }
             self.fill()?;

@@ -253,6 +253,20 @@ def test_a_scanner_that_comes_no_further_is_a_bug(tmp_path: Path, monkeypatch: p
     assert "comes no further" in stream.gaps[0].reason
 
 
+def test_what_cannot_be_taken_is_a_bug_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "access").write_bytes(TEXT)
+
+    def failing(*_: Any) -> None:
+        raise KeyError("shapes")
+
+    monkeypatch.setattr(native, "segment_of", failing)
+
+    (stream,) = read([str(tmp_path)]).streams
+
+    assert f"crashed on {tmp_path}/access after byte " in stream.gaps[0].reason
+    assert "(KeyError: 'shapes')" in stream.gaps[0].reason
+
+
 @pytest.mark.parametrize(
     ("total", "workers", "lanes"), [(2_000, 2, 1), (64_000, 2, 2), (500_000, 2, 10), (450_000, 8, 8)]
 )

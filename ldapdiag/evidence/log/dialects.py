@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 GRAMMAR_VERSION = 1
-"""Of what scanners make of a log: rises with whatever changes a Segment, and a native scanner of another is not used."""
+"""Of what scanners make of a log: rises with whatever changes a Segment. A native scanner of another is not used."""
 
 
 def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's grammars

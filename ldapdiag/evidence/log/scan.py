@@ -86,7 +86,7 @@ class Scan(Lives):
 
     # -- results
 
-    def result(  # noqa: PLR0913,PLR0917  the fields of a result, by position: this runs for every one
+    def result(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: this runs for every one
         self,
         number: int,
         op: int,

@@ -80,7 +80,8 @@ def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seco
     ValueError for what is no time, or none that a server's clock shows (1970 is that of a machine without a battery).
     """
     year, month, day = date
-    if not (FIRST_YEAR <= year < PAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31 and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
+    is_date = FIRST_YEAR <= year < PAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31
+    if not (is_date and clock[0] < 24 and clock[1] < 60 and clock[2] <= 60):
         raise ValueError((date, clock))
     return (timegm((year, month, day, *clock)) - offset_seconds) * SECOND
 

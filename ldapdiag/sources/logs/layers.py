@@ -43,6 +43,8 @@ class Opened:
         for layer in layers:
             self.top = layer(self.top)
             self._streams.append(self.top)
+        self._some: Callable[[int], bytes | None] = getattr(self.top, "some", self.top.read)
+        """What has been decompressed need not be copied twice more."""
 
     def __enter__(self) -> Self:
         return self
@@ -56,7 +58,7 @@ class Opened:
 
     def read(self, size: int = READ) -> bytes:
         """Return some of the next bytes, none at the end. OSError is the caller's."""
-        return self.top.some(size) if isinstance(self.top, Decompressed) else self.top.read(size) or b""
+        return self._some(size) or b""
 
     def start(self, size: int) -> bytes:
         """Return the next bytes, as many as asked for unless it ends before."""

@@ -176,15 +176,15 @@ class _Run:
         """Scan the next lane, and the next."""
         while (lane := self._get(self._waiting)) is not None:
             try:
-                for scanned in self._scanned(lane):
-                    self._put(lane.said, scanned)
+                with explained(lane.first), native.guarded():
+                    for scanned in self._scanned(lane):
+                        self._put(lane.said, scanned)
                 self._put(lane.said, None)
             except BaseException as error:  # noqa: BLE001  it is raised where the parts are used
                 self._put(lane.said, error)
 
     def _scanned(self, lane: _Lane) -> Iterator[Scanned]:
-        with explained(lane.first), native.guarded():
-            scan = native.scan(lane.first.dialect, lane.first.hints, self._period)
+        scan = native.scan(lane.first.dialect, lane.first.hints, self._period)
         part = lane.first
         untold = 0  # of stretches that ended well: their lane is not to wait until it is its turn to tell of them
         while (following := self._get(lane.parts, or_stop=True)) is not None:
