@@ -76,6 +76,14 @@ if [ "${1:-}" = check-native ]; then
     cargo fmt --check
     cargo clippy --quiet --all-targets --all-features -- -D warnings
     cargo test --quiet
+    cargo test --quiet --release --test memory
+    if all_there c++; then
+        sh fuzz/run.sh 60
+    elif [ -n "${LDAPDIAG_REQUIRE_LAB:-}" ]; then
+        stop "no C++ compiler here, and LDAPDIAG_REQUIRE_LAB is set: the native scanner must be fuzzed, too"
+    else
+        echo "setup: no C++ compiler here, so the native scanner is not fuzzed" >&2
+    fi
     exit 0
 fi
 

@@ -99,7 +99,7 @@ fn check(dialect: &Dialect, data: &[u8], chance: &mut Chance) {
     let (whole, _) = scanned(dialect, &[data], all);
     assert_eq!(whole.lines, lines(data), "{}: {}", dialect.name, data.escape_ascii());
 
-    let (left, right) = data.split_at((dialect.cut)(data, chance.below(data.len() + 1)));
+    let (left, right) = data.split_at(dialect.cut(&data[..chance.below(data.len() + 1)]));
     let (fed, _) = scanned(dialect, &[left, right], all);
     assert_eq!(additive(&fed), additive(&whole), "{}: {}", dialect.name, data.escape_ascii());
 

@@ -17,6 +17,7 @@ twins = importlib.util.module_from_spec(SOURCE)
 SOURCE.loader.exec_module(twins)
 
 ONLY_PYTHON = {
+    "cut": "the native one has the border of its records in dialects.rs",
     "recognises": "a log is recognised before anybody chooses its scanner",
     "latest": "whoever opens the file says it to both",
     "east": "the zones of the machine are Python's to know",
