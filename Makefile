@@ -5,7 +5,8 @@
 ##   make bench   set up, then measure how fast it reads and judges
 ##   make clean   remove what the commands above made
 #
-# Where there is cargo, the first three build the native log scanner, too (native/); elsewhere the one in Python reads logs.
+# Where there is cargo, the first three build the native log scanner, too (native/), and the second checks it; elsewhere the one in Python
+# reads logs.
 # All of it lands in .venv and in caches beside it. Only for root, setup.sh calls apt-get: for Python's venv where it is missing,
 # and, before the tests, for the directory servers that some of them start.
 # The stamps in .venv spare the second run the installation; a newer pyproject.toml asks for it again.

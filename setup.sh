@@ -5,8 +5,8 @@
 #                       are skipped, or fail where LDAPDIAG_REQUIRE_LAB is set, as in CI
 #   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
 #                       built, a line says so and logs are read by the scanner in Python, more slowly
-#   setup.sh check-native       run cargo's checks of it; fails where it could not be built, or there is no cargo and
-#                       LDAPDIAG_REQUIRE_LAB is set
+#   setup.sh check-native       run cargo's checks of it, and a minute of fuzzing; what cannot be run here, as there is no cargo, no
+#                       C++ compiler or no way to the crates, is said in a line, and fails where LDAPDIAG_REQUIRE_LAB is set
 set -eu
 
 python=${PYTHON:-python3}
@@ -61,28 +61,43 @@ if [ "${1:-}" = native ]; then
         touch .venv/native
     else
         rm -f .venv/native
+        .venv/bin/python -m pip uninstall --quiet --yes ldapdiag-native >> .venv/native.log 2>&1
         echo "setup: cargo cannot build native/ (see .venv/native.log), so logs are read by the scanner in Python, more slowly" >&2
     fi
     exit 0
 fi
 
+not_here() {
+    [ -z "${LDAPDIAG_REQUIRE_LAB:-}" ] || stop "$1, and LDAPDIAG_REQUIRE_LAB is set: the native scanner must be $2, too"
+    echo "setup: $1, so the native scanner is not $2" >&2
+}
+
+# What is needed here, of what Cargo.lock names.
+have_crates() {
+    cargo fetch --quiet --locked --target "$(rustc -vV | sed -n 's/^host: //p')" --manifest-path "$1" 2> .venv/crates.log
+}
+
 if [ "${1:-}" = check-native ]; then
     if ! all_there cargo; then
-        [ -z "${LDAPDIAG_REQUIRE_LAB:-}" ] || stop "no cargo here, and LDAPDIAG_REQUIRE_LAB is set: the native scanner must be tested, too"
-        exit 0
-    fi
-    [ -e .venv/native ] || stop "the native scanner could not be built: see .venv/native.log"
-    cd native
-    cargo fmt --check
-    cargo clippy --quiet --all-targets --all-features -- -D warnings
-    cargo test --quiet
-    cargo test --quiet --release --test memory
-    if all_there c++; then
-        sh fuzz/run.sh 60
-    elif [ -n "${LDAPDIAG_REQUIRE_LAB:-}" ]; then
-        stop "no C++ compiler here, and LDAPDIAG_REQUIRE_LAB is set: the native scanner must be fuzzed, too"
+        not_here "no cargo here" tested
+    elif ! have_crates native/Cargo.toml; then
+        not_here "the crates of native/ are out of reach (see .venv/crates.log)" tested
     else
-        echo "setup: no C++ compiler here, so the native scanner is not fuzzed" >&2
+        (
+            cd native
+            cargo fmt --check
+            cargo clippy --quiet --all-targets --all-features -- -D warnings
+            cargo test --quiet
+            cargo test --quiet --release --test memory
+        )
+        [ -e .venv/native ] || not_here "the wheel of native/ could not be built (see .venv/native.log)" "compared with the reference"
+        if ! all_there c++; then
+            not_here "no C++ compiler here" fuzzed
+        elif ! have_crates native/fuzz/Cargo.toml; then
+            not_here "the crates of native/fuzz are out of reach (see .venv/crates.log)" fuzzed
+        else
+            sh native/fuzz/run.sh 60
+        fi
     fi
     exit 0
 fi

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -140,16 +141,25 @@ class TestWhoReads:
         assert {stream["dialect"]: stream["scanner"] for stream in told["streams"]}["389-text"] == scanner
         assert "python" in [stream["scanner"] for stream in told["streams"]]
 
-    def test_is_the_one_in_python_where_the_other_is_stale(self, access, tmp_path):
-        (tmp_path / "ldapdiag_native.py").write_text("GRAMMAR_VERSION = -1")
-        stale = {"PYTHONPATH": str(tmp_path), VARIABLE: ""}
-        ran = log(access, "--format", "json", environment=stale)
+    @pytest.mark.parametrize(
+        ("file", "content", "trouble"),
+        [
+            ("ldapdiag_native.py", b"GRAMMAR_VERSION = -1", "is of another version (grammar -1, here "),
+            (f"ldapdiag_native{EXTENSION_SUFFIXES[0]}", b"of another machine", "cannot be loaded ("),
+            ("sitecustomize.py", b"import sys; sys.modules['ldapdiag_native'] = None", None),
+        ],
+        ids=["stale", "broken", "absent"],
+    )
+    def test_is_the_one_in_python_where_the_other_cannot_be_used(self, access, tmp_path, file, content, trouble):
+        (tmp_path / file).write_bytes(content)
+        here = {"PYTHONPATH": str(tmp_path), VARIABLE: ""}
+        ran = log(access, "--format", "json", environment=here)
         assert (ran.code, ran.report["scanner"]) == (0, "python")
-        (complaint,) = ran.complaints
-        assert "is of another version (grammar -1, here " in complaint
-        assert log(access, "--scanner", "python", environment=stale).complaints == []
-        refused = log(access, "--scanner", "native", environment=stale)
-        assert (refused.code, refused.out) == (2, b"")
+        assert [trouble in complaint for complaint in ran.complaints] == ([True] if trouble else [])
+        assert log(access, "--scanner", "python", environment=here).complaints == []
+        refused = log(access, "--scanner", "native", environment=here)
+        assert (refused.code, refused.out, len(refused.complaints)) == (2, b"", 1)
+        assert (trouble or "the native scanner is not installed") in refused.complaints[0]
         assert refused.complaints[0].endswith("the wheel ldapdiag-native that belongs to this ldapdiag")
 
 

@@ -83,7 +83,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         Scanner | None,
         typer.Option(
             "--scanner",
-            help="Who reads: native (of 389-ds and slapd, much faster) where it is installed, else python.",
+            help="Who reads: native (of 389-ds and slapd, much faster) where it is installed, else python; "
+            "LDAPDIAG_SCANNER says so for every command.",
             show_default=False,
         ),
     ] = None,

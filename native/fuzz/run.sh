@@ -20,7 +20,7 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 
 mkdir -p "$found" "$seeds"
 number=0
-for name in 389-text 389-json openldap-stderr openldap-container openldap-syslog openldap-syslog-iso openldap-syslog-rfc5424; do
+for name in $(grep -o 'name: "[^"]*"' ../src/dialects.rs | cut -d'"' -f2); do # in DIALECTS' order: a seed tells its place
   for log in ../../tests/vectors/"$name"/*.log; do
     { printf "\\$(printf %03o $number)\\177"; cat "$log"; } > "$seeds/$name-$(basename "$log")"
   done

@@ -12,7 +12,7 @@
 //!
 //! The class is a function of what [`bare`] leaves of it, and of the scope.
 
-use crate::filters::is_blank;
+use crate::fields::{is_space, trimmed};
 
 const LONGEST_BASE: usize = 512;
 const PLACES: [&[u8]; 7] = [b"dc", b"ou", b"o", b"c", b"l", b"st", b"cn"];
@@ -22,7 +22,7 @@ const BASE_SCOPE: i64 = 0;
 
 /// The DN without the values that name entries; at most 512 bytes.
 pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
-    let Some((kind, parent)) = first(base) else { return shortened(class(base, scope == BASE_SCOPE)) };
+    let Some((kind, parent)) = first(base) else { return within_longest(class(base, scope == BASE_SCOPE)) };
     let mut told = if is_entry_kind(kind, parent, scope) {
         [kind, b"=?"].concat()
     } else {
@@ -30,7 +30,7 @@ pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
     };
     told.push(b',');
     told.extend(class(&parent[1..], false));
-    shortened(told)
+    within_longest(told)
 }
 
 /// Appends the DN, with `?` for the value of a plain first RDN that names an entry.
@@ -47,7 +47,7 @@ pub fn bare(base: &[u8], scope: i64, out: &mut Vec<u8>) {
 
 /// The type of a leading RDN of one plain value, and the DN of what it lies in, with the comma: most of all DNs.
 fn first(base: &[u8]) -> Option<(&[u8], &[u8])> {
-    let equals = base.iter().position(|&byte| is_special(byte) || byte == b'=' || is_blank(&byte))?;
+    let equals = base.iter().position(|&byte| is_special(byte) || byte == b'=' || is_space(byte))?;
     if equals == 0 || base[equals] != b'=' {
         return None;
     }
@@ -73,14 +73,14 @@ fn class(base: &[u8], entry: bool) -> Vec<u8> {
             return if told.is_empty() { b"?".to_vec() } else { told };
         }
         at += part.length;
-        let kind = strip_end(part.kind);
+        let kind = trimmed(part.kind);
         match part.value {
             None => told.push(b'?'),
             Some(value) => {
                 let is_one = leading && entry && is_cn(kind) && at < base.len() && !is_of_server(base);
                 told.extend_from_slice(kind);
                 told.push(b'=');
-                told.extend_from_slice(if is_one || !is_place(kind) { b"?" } else { strip_end(value) });
+                told.extend_from_slice(if is_one || !is_place(kind) { b"?" } else { trimmed(value) });
             }
         }
         told.extend(part.separator);
@@ -99,7 +99,7 @@ struct Part<'a> {
 }
 
 fn part(text: &[u8]) -> Part<'_> {
-    let begin = text.iter().take_while(|byte| is_blank(byte)).count();
+    let begin = text.iter().take_while(|byte| is_space(**byte)).count();
     let end_of_kind = begin + up_to(&text[begin..], |byte| byte == b'=' || is_special(byte));
     let mut end = end_of_kind;
     let mut value = None;
@@ -154,18 +154,15 @@ fn is_cn(kind: &[u8]) -> bool {
 }
 
 fn is_of_server(base: &[u8]) -> bool {
-    let end = strip_end(&base[base.len().saturating_sub(LONGEST_BASE)..]);
+    let end = trimmed(&base[base.len().saturating_sub(LONGEST_BASE)..]);
     SERVER_ENTRIES.iter().any(|entry| {
         let begin = end.len().saturating_sub(entry.len());
         end[begin..].eq_ignore_ascii_case(entry)
     })
 }
 
-fn strip_end(text: &[u8]) -> &[u8] {
-    &text[..text.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1)]
-}
-
-fn shortened(mut told: Vec<u8>) -> Vec<u8> {
+/// At most 512 bytes, the last of them an ellipsis where there were more.
+fn within_longest(mut told: Vec<u8>) -> Vec<u8> {
     if told.len() > LONGEST_BASE {
         told.truncate(LONGEST_BASE - 3);
         told.extend_from_slice(b"...");

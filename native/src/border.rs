@@ -60,7 +60,7 @@ impl Scan {
         self.over = self.over || self.period.until.is_some_and(|until| time > until);
         let (zones, resolution) = (self.segment.zones.clone(), self.segment.resolution);
         if self.clock_before.line == self.segment.lines {
-            self.segment.zones = mem::take(&mut self.clock_before.zones);
+            self.clock_before.zone.take().map(|zone| self.segment.zones.remove(&zone));
             self.segment.resolution = self.clock_before.resolution;
         }
         if self.period.since.is_some_and(|since| time >= since) {

@@ -103,6 +103,15 @@ pub struct Cell {
     pub noted: u64,
 }
 
+impl Cell {
+    /// Counts what another one counts, too.
+    pub fn add(&mut self, other: Cell) {
+        self.count += other.count;
+        self.etime += other.etime;
+        self.noted += other.noted;
+    }
+}
+
 /// What few connections have.
 #[derive(Default)]
 pub struct Aside {

@@ -4,7 +4,7 @@ use crate::connection::{Account, Answer, Cell, Connection, Pending};
 use crate::kinds::{ABANDON, BIND, SEARCH};
 use crate::rests::Rests;
 use crate::segment::Segment;
-use crate::tables::ShapeKey;
+use crate::tables::{ClientRow, ShapeKey, ShapeRow};
 use crate::texts::{ANONYMOUS, OTHER, Text, UNKNOWN};
 
 /// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
@@ -29,11 +29,24 @@ pub fn answer(
     segment.took += i128::from(etime);
     let Some(place) = pending.row else {
         if pending.kind == BIND && held.err != 0 && held.err != IN_PROGRESS {
-            fail(segment, connection, pending.dn, held.err);
+            fail(segment, connection, pending.dn, held.err, 1);
         }
         return;
     };
     let row = segment.shapes.at(place as usize);
+    count_in(row, held, etime);
+    if etime >= row.worst.order.0 {
+        let order = (etime, -held.time, -number, -held.op);
+        if (order, &pending.filter) > (row.worst.order, &row.worst.filter) {
+            row.worst.order = order;
+            std::mem::swap(&mut row.worst.filter, &mut pending.filter);
+        }
+    }
+    let (shape, noted) = (row.key.0, u64::from(held.notes != ANONYMOUS));
+    owe(segment, connection, shape, account, Cell { count: 1, etime: i128::from(etime), noted });
+}
+
+fn count_in(row: &mut ShapeRow, held: &Answer, etime: i64) {
     row.answered += 1;
     row.etime += i128::from(etime);
     row.entries += i128::from(held.entries);
@@ -42,19 +55,9 @@ pub fn answer(
     if held.err != 0 {
         row.failed(held.err);
     }
-    let noted = held.notes != ANONYMOUS;
-    if noted {
+    if held.notes != ANONYMOUS {
         *row.noted.entry(held.notes).or_default() += 1;
     }
-    if etime >= row.worst.order.0 {
-        let order = (etime, -held.time, -number, -held.op);
-        if (order, &pending.filter) > (row.worst.order, &row.worst.filter) {
-            row.worst.order = order;
-            std::mem::swap(&mut row.worst.filter, &mut pending.filter);
-        }
-    }
-    let shape = row.key.0;
-    owe(segment, connection, shape, account, Cell { count: 1, etime: i128::from(etime), noted: u64::from(noted) });
 }
 
 /// Counts a result whose request is not in the log: the operation is counted by it, for nobody.
@@ -97,18 +100,11 @@ pub fn owe(segment: &mut Segment, connection: &mut Connection, shape: Text, acco
         }
         owed.entry(key).or_default()
     };
-    cell.count += counts.count;
-    cell.etime += counts.etime;
-    cell.noted += counts.noted;
-}
-
-/// Counts a failed BIND.
-pub fn fail(segment: &mut Segment, connection: &mut Connection, dn: Text, err: i64) {
-    fail_times(segment, connection, dn, err, 1);
+    cell.add(counts);
 }
 
 /// Counts failed BINDs.
-pub fn fail_times(segment: &mut Segment, connection: &mut Connection, dn: Text, err: i64, times: u64) {
+pub fn fail(segment: &mut Segment, connection: &mut Connection, dn: Text, err: i64, times: u64) {
     if let Some(client) = connection.client {
         segment.failures.count((dn, client, err), times);
     } else {
@@ -147,6 +143,10 @@ pub fn end(segment: &mut Segment, number: i64, connection: &mut Connection) {
     for rests in connection.aside.iter().flat_map(|aside| aside.rests.values()) {
         row.rests.take(rests);
     }
+    end_in(row, number, connection);
+}
+
+fn end_in(row: &mut ClientRow, number: i64, connection: &Connection) {
     row.operations += connection.operations;
     *row.codes.entry(connection.code).or_default() += 1;
     if connection.operations == 0 {
@@ -171,17 +171,14 @@ fn count_for_nobody(segment: &mut Segment, connection: &mut Connection) {
     let Some(aside) = connection.aside.as_mut() else { return };
     let client = connection.client.unwrap_or(UNKNOWN);
     let nobody = if connection.opened.is_none() { UNKNOWN } else { ANONYMOUS };
-    for (&(shape, account), counts) in &aside.owed {
+    for (&(shape, account), &counts) in &aside.owed {
         let account = match account {
             Account::Named(account) => account,
             Account::Untold => nobody,
             Account::Of(_) => UNKNOWN,
         };
         let place = segment.attribution.place((shape, client, account), |_| Cell::default());
-        let cell = segment.attribution.at(place);
-        cell.count += counts.count;
-        cell.etime += counts.etime;
-        cell.noted += counts.noted;
+        segment.attribution.at(place).add(counts);
     }
     for (&(dn, err), &count) in &aside.failures {
         segment.failures.count((dn, client, err), count);

@@ -1,9 +1,11 @@
 //! What Python sees: `ldapdiag_native` (see ldapdiag_native.pyi).
 
+use std::cell::RefCell;
 use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -68,8 +70,11 @@ impl From<Option<Reached>> for Read {
 struct Scan {
     dialect: &'static Dialect,
     scan: Scanning,
+    /// What went wrong where a zone was asked for.
+    trouble: Trouble,
 }
 
+type Trouble = Arc<Mutex<Option<PyErr>>>;
 type Pieces<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 #[pymethods]
@@ -85,13 +90,17 @@ impl Scan {
         offset: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let dialect = named(dialect).ok_or_else(|| PyKeyError::new_err(dialect.to_owned()))?;
-        let hints = Hints { latest, offset: offset_of(offset)? };
-        Ok(Scan { dialect, scan: Scanning::new(hints, caps_of(caps)?, Period { since, until }) })
+        let trouble = Trouble::default();
+        let hints = Hints { latest, offset: offset_of(offset, &trouble)? };
+        Ok(Scan { dialect, scan: Scanning::new(hints, caps_of(caps)?, Period { since, until }), trouble })
     }
 
     /// Scan whole records.
-    fn feed(&mut self, py: Python<'_>, data: &[u8]) {
-        py.detach(|| (self.dialect.scan)(data, &mut self.scan));
+    fn feed(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        if !self.scan.is_over() {
+            py.detach(|| placed(|| (self.dialect.scan)(data, &mut self.scan)));
+        }
+        self.untroubled()
     }
 
     /// Scan the records of a file from `start` to `end`, or less: see `Read`.
@@ -110,8 +119,9 @@ impl Scan {
             if inode.is_some_and(|inode| !is_same(&file, inode)) {
                 return Ok(None);
             }
-            Reading::new(&file, self.dialect, start, end).scan(&mut self.scan, &progress).map(Some)
+            placed(|| Reading::new(&file, self.dialect, start, end).scan(&mut self.scan, &progress)).map(Some)
         });
+        self.untroubled()?;
         Ok(reached?.into())
     }
 
@@ -135,17 +145,35 @@ impl Scan {
     }
 }
 
-fn offset_of(offset: Option<Bound<'_, PyAny>>) -> PyResult<Offset> {
+impl Scan {
+    fn untroubled(&self) -> PyResult<()> {
+        self.trouble.lock().ok().and_then(|mut trouble| trouble.take()).map_or(Ok(()), Err)
+    }
+}
+
+thread_local! {
+    /// Where and why this thread panicked.
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Does some work; a panic goes on with its place in its message, for Python hears nothing else of it.
+fn placed<Done>(work: impl FnOnce() -> Done) -> Done {
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panic::resume_unwind(Box::new(PANIC.take())))
+}
+
+fn offset_of(offset: Option<Bound<'_, PyAny>>, trouble: &Trouble) -> PyResult<Offset> {
     let Some(offset) = offset else { return Ok(Offset::Fixed(0)) };
     if !offset.is_callable() {
         return Ok(Offset::Fixed(offset.extract()?));
     }
-    let asked = offset.unbind();
+    let (asked, trouble) = (offset.unbind(), Arc::clone(trouble));
     Ok(Offset::At(Box::new(move |year, month, day, hour, minute| {
         Python::attach(|py| {
             let told = asked.call1(py, (year, month, day, hour, minute)).and_then(|told| told.extract(py));
             told.unwrap_or_else(|error: PyErr| {
-                error.write_unraisable(py, None);
+                if let Ok(mut first) = trouble.lock() {
+                    first.get_or_insert(error);
+                }
                 0
             })
         })
@@ -189,7 +217,7 @@ mod ldapdiag_native {
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
         use pyo3::types::{PyModuleMethods, PyTuple};
 
-        std::panic::set_hook(Box::new(|_| {})); // Python hears of it, and says which log it was
+        std::panic::set_hook(Box::new(|panic| super::PANIC.set(panic.to_string())));
         let names = super::DIALECTS.iter().map(|dialect| dialect.name);
         module.add("DIALECTS", PyTuple::new(module.py(), names)?)?;
         module.add("GRAMMAR_VERSION", crate::GRAMMAR_VERSION)

@@ -13,15 +13,17 @@
 
 mod clock;
 mod cursor;
+mod fields;
 mod json;
 mod texts;
 
 use clock::Clock;
+use fields::Fields;
 use json::Value;
 use memchr::memchr_iter;
 
 use crate::ds389_lines::{address, close_code, duration_of};
-use crate::fields::{self, digits};
+use crate::fields::{digits, number};
 use crate::kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, Kind, MODIFY, MODRDN, of_tag};
 use crate::scan::{Outcome, Scan};
 
@@ -62,55 +64,6 @@ fn first(data: &[u8]) -> (usize, u64) {
     (data.len(), lines + 1)
 }
 
-macro_rules! fields {
-    ($($field:ident $name:literal)*) => {
-        /// The fields that are read.
-        #[derive(Default)]
-        struct Fields<'a> {
-            $($field: Value<'a>,)*
-        }
-
-        impl<'a> Fields<'a> {
-            fn named(&mut self, name: &[u8]) -> Option<&mut Value<'a>> {
-                match name {
-                    $($name => Some(&mut self.$field),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-fields! {
-    base_dn b"base_dn"
-    bind_dn b"bind_dn"
-    client_dn b"client_dn"
-    client_ip b"client_ip"
-    close_error b"close_error"
-    close_reason b"close_reason"
-    conn_id b"conn_id"
-    err b"err"
-    etime b"etime"
-    filter b"filter"
-    haproxy_ip b"haproxy_ip"
-    header b"header"
-    internal_op b"internal_op"
-    local_time b"local_time"
-    nentries b"nentries"
-    notes b"notes"
-    op_id b"op_id"
-    op_internal_id b"op_internal_id"
-    operation b"operation"
-    pr_cookie b"pr_cookie"
-    pr_idx b"pr_idx"
-    scope b"scope"
-    server_ip b"server_ip"
-    tag b"tag"
-    target_op b"target_op"
-    wqtime b"wqtime"
-    wtime b"wtime"
-}
-
 /// Reads one object; None if it is not understood.
 fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
     let mut fields = Fields::default();
@@ -127,7 +80,7 @@ fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
         log.named(&member(header, b"instance").bytes(), &member(header, b"version").bytes());
         return Some(());
     }
-    let (conn, time) = (number(fields.conn_id, -1), clock.time(log, &fields.local_time.bytes())?);
+    let (conn, time) = (whole(fields.conn_id, -1), clock.time(log, &fields.local_time.bytes())?);
     let (Value::Text(_) | Value::Escaped(_)) = fields.operation else { return None };
     let operation = &*fields.operation.bytes();
     if fields.internal_op == Value::True || (conn < 0 && fields.op_internal_id != Value::Missing) {
@@ -142,11 +95,11 @@ fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
 }
 
 fn an_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
-    let op = number(fields.op_id, -1);
+    let op = whole(fields.op_id, -1);
     match operation {
         b"RESULT" => result(log, fields, conn, op, time),
         b"SEARCH" => {
-            let scope = number(fields.scope, -1);
+            let scope = whole(fields.scope, -1);
             log.search(conn, op, time, &fields.base_dn.bytes(), scope, &fields.filter.bytes());
         }
         b"BIND" => log.bind(conn, op, time, &fields.bind_dn.bytes()),
@@ -186,7 +139,7 @@ fn event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64
 
 /// Reads a result; the timings are texts, the cookie of the last page is -1.
 fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
-    let (kind, err) = (of_tag(number(fields.tag, 0)), number(fields.err, 0));
+    let (kind, err) = (of_tag(whole(fields.tag, 0)), whole(fields.err, 0));
     let account = (kind == BIND && err == 0).then(|| fields.bind_dn.bytes());
     let is_paged = fields.pr_cookie != Value::Missing || fields.pr_idx != Value::Missing;
     let outcome = Outcome {
@@ -194,11 +147,11 @@ fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
         err,
         etime: duration(fields.etime),
         wait: duration(fields.wtime).or_else(|| duration(fields.wqtime)),
-        entries: number(fields.nentries, 0).max(0),
+        entries: whole(fields.nentries, 0).max(0),
         notes: &notes(fields.notes),
         account: account.as_deref(),
-        page: is_paged.then(|| number(fields.pr_idx, 0)),
-        pages_end: is_paged && number(fields.pr_cookie, 0) == -1,
+        page: is_paged.then(|| whole(fields.pr_idx, 0)),
+        pages_end: is_paged && whole(fields.pr_cookie, 0) == -1,
     };
     log.result(conn, op, time, &outcome);
 }
@@ -253,7 +206,7 @@ fn duration(value: Value) -> Option<i64> {
 
 /// The operation that an ABANDON names; None if there was none.
 fn target(text: &[u8]) -> Option<i64> {
-    fields::number(text, 18).filter(|(_, rest)| rest.is_empty()).map(|(op, _)| op)
+    number(text, 18).filter(|(_, rest)| rest.is_empty()).map(|(op, _)| op)
 }
 
 /// One text of an object.
@@ -267,7 +220,8 @@ fn member<'a>(object: &'a [u8], wanted: &[u8]) -> Value<'a> {
     found
 }
 
-fn number(value: Value, missing: i64) -> i64 {
+/// A whole number; something else where there is none.
+fn whole(value: Value, missing: i64) -> i64 {
     match value {
         Value::Whole(number) => number,
         _ => missing,

@@ -14,21 +14,20 @@
 //!
 //! Source: ldap/servers/slapd/result.c, opshared.c, bind.c, abandon.c, connection.c, auth.c.
 
+mod connections;
 mod results;
 
-pub use results::{Answer, answer, resulted};
+pub use connections::{address, close_code, happened};
+pub use results::{answer, resulted};
 
-use crate::fields::{any, before, digits, is_space, is_word, number, signed, starts_with_word, word};
-use memchr::memmem::{find, rfind};
+use memchr::memmem::find;
 use memchr::{memchr, memrchr, memrchr_iter};
 
+use crate::fields::{is_word, number, signed, starts_with_word};
 use crate::kinds::{ADD, COMPARE, DELETE, EXTENDED, Kind, MODIFY, MODRDN};
 use crate::scan::Scan;
 use crate::stamps;
-
-const LONGEST_CODE: usize = 64;
-/// Our word for a close that names no code because the client reset the connection.
-const RESET: &[u8] = b"reset";
+use connections::close;
 
 const KINDS: [(&[u8], Kind); 6] =
     [(b"ADD", ADD), (b"MOD", MODIFY), (b"DEL", DELETE), (b"MODRDN", MODRDN), (b"CMP", COMPARE), (b"EXT", EXTENDED)];
@@ -119,13 +118,6 @@ fn abandoned(text: &[u8]) -> Option<Option<i64>> {
     is_why.then_some(None)
 }
 
-/// `fd=-?\d{1,10} (closed|Disconnect)\b`, from that word on.
-fn close(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = signed(text.strip_prefix(b"fd=")?, 10)?;
-    let text = text.strip_prefix(b" ")?;
-    (starts_with_word(text, b"closed") || starts_with_word(text, b"Disconnect")).then_some(text)
-}
-
 fn is_passed_over(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 7] = [b"STAT", b"SORT", b"VLV", b"ENTRY", b"REFERRAL", b"SESSION", b"UNPROCESSED OPERATION"];
     let of_the_server = || {
@@ -135,119 +127,10 @@ fn is_passed_over(text: &[u8]) -> bool {
     WORDS.iter().any(|word| starts_with_word(text, word)) || of_the_server().unwrap_or(false)
 }
 
-/// Reads what a connection says of itself; tells whether it is understood.
-pub fn happened(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
-    if let Some((client, server)) = opened(text) {
-        log.opened(conn, time, address(client), if client == b"local" { b"" } else { server });
-    } else if let Some(client) = proxied(text) {
-        log.client_is(conn, time, address(client));
-    } else if let Some(dn) = text.strip_prefix(b"AUTOBIND dn=\"").and_then(|dn| dn.strip_suffix(b"\"")) {
-        log.bound(conn, time, dn);
-    } else if let Some(dn) = certificate(text) {
-        log.bound(conn, time, dn);
-    } else if let Some(request) = internal(text) {
-        if is_request(request) { log.internal() } else { log.passed_over(1) }
-    } else if is_of_tls(text) {
-        log.passed_over(1);
-    } else {
-        return false;
-    }
-    true
-}
-
-/// `fd=\d{1,10} slot=\d{1,10} ([A-Z]{2,8} )?connection from \S{1,255} to \S.*`: the client, the server.
-fn opened(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (_, text) = digits(text.strip_prefix(b"fd=")?, 10)?;
-    let (_, text) = digits(text.strip_prefix(b" slot=")?, 10)?;
-    let mut text = text.strip_prefix(b" ")?;
-    let (protocol, behind) = any(text, 8, |byte| byte.is_ascii_uppercase());
-    if protocol.len() >= 2 {
-        text = behind.strip_prefix(b" ").unwrap_or(text);
-    }
-    let (client, text) = word(text.strip_prefix(b"connection from ")?, 255)?;
-    let server = text.strip_prefix(b" to ")?;
-    (!is_space(*server.first()?)).then_some((client, server))
-}
-
-/// `fd=\d{1,10} HAProxy new_address_from=\S{1,255} to new_address_dest=`: the client behind a proxy.
-fn proxied(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = digits(text.strip_prefix(b"fd=")?, 10)?;
-    let (client, text) = word(text.strip_prefix(b" HAProxy new_address_from=")?, 255)?;
-    text.starts_with(b" to new_address_dest=").then_some(client)
-}
-
-/// `(TLS|SSL)\S{0,20} client bound as `: the account.
-fn certificate(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = any(after_tls(text)?, 20, |byte| !is_space(byte));
-    text.strip_prefix(b" client bound as ")
-}
-
-/// `(TLS|SSL)[\w.]{0,20} `: of a handshake.
-fn is_of_tls(text: &[u8]) -> bool {
-    let behind = after_tls(text).map(|text| any(text, 20, |byte| is_word(byte) || byte == b'.').1);
-    behind.is_some_and(|behind| behind.starts_with(b" "))
-}
-
-fn after_tls(text: &[u8]) -> Option<&[u8]> {
-    text.strip_prefix(b"TLS").or_else(|| text.strip_prefix(b"SSL"))
-}
-
-/// `(Internal) op=\S{1,60} `: what stands behind is done by the server for an operation of this connection.
-fn internal(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = word(text.strip_prefix(b"(Internal) op=")?, 60)?;
-    text.strip_prefix(b" ")
-}
-
 /// Whether a text begins with the name of a request.
 pub fn is_request(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 8] = [b"SRCH", b"ADD", b"MOD", b"DEL", b"MODRDN", b"CMP", b"BIND", b"EXT"];
     NAMES.iter().any(|name| starts_with_word(text, name))
-}
-
-/// U1 of `Disconnect - Cleanly Closed Connection - U1`; of a close without a code what it says instead.
-pub fn close_code(text: &[u8]) -> &[u8] {
-    let code = rfind(text, b" - ").map_or(text, |end| &text[end + 3..]);
-    if let [b'A'..=b'Z', b'0'..=b'9'] | [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9'] = code {
-        return code;
-    }
-    if find(text, b"onnection reset by peer").is_some() {
-        return RESET;
-    }
-    let text = text.strip_prefix(b"Disconnect").unwrap_or(text);
-    let text = text.strip_prefix(b"closed").unwrap_or(text);
-    let begin = text.iter().position(|byte| !b" -".contains(byte)).unwrap_or(text.len());
-    &text[begin..text.len().min(begin + LONGEST_CODE)]
-}
-
-/// A peer without port and brackets; what is no address stays as it is (`local`, `unknown`).
-pub fn address(peer: &[u8]) -> &[u8] {
-    with_port(peer).or_else(|| in_brackets(peer)).unwrap_or(peer)
-}
-
-/// `\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?`.
-fn with_port(peer: &[u8]) -> Option<&[u8]> {
-    let (_, mut rest) = digits(peer, 3)?;
-    for _ in 0..3 {
-        (_, rest) = digits(rest.strip_prefix(b".")?, 3)?;
-    }
-    is_port(rest).then(|| before(peer, rest))
-}
-
-/// `\[[\da-fA-F:.]{2,45}(%\w{1,20})?\](:\d{1,5})?`.
-fn in_brackets(peer: &[u8]) -> Option<&[u8]> {
-    let inner = peer.strip_prefix(b"[")?;
-    let (address, mut rest) = any(inner, 45, |byte| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.');
-    if let Some(zone) = rest.strip_prefix(b"%") {
-        let (name, behind) = any(zone, 20, is_word);
-        rest = if name.is_empty() { return None } else { behind };
-    }
-    let is_whole = address.len() >= 2 && is_port(rest.strip_prefix(b"]")?);
-    is_whole.then(|| before(inner, rest))
-}
-
-/// `(:\d{1,5})?`.
-fn is_port(text: &[u8]) -> bool {
-    text.is_empty() || text.strip_prefix(b":").and_then(|port| digits(port, 5)).is_some_and(|(_, rest)| rest.is_empty())
 }
 
 /// The nanoseconds of a duration; a clock that was set back makes some servers log less than nothing.
@@ -268,22 +151,6 @@ mod tests {
         assert_eq!((base, scope), (&b"dc=x\" scope=1x"[..], 2));
         assert_eq!(filter(text), Some(&b"(a=\" attrs=\"b\" scope=2 filter=\"c)"[..]));
         assert_eq!(refused(b"(cn=a\", Bad \"x\" filter"), Some(&b"(cn=a"[..]));
-    }
-
-    #[test]
-    fn a_close_without_a_code_says_itself() {
-        assert_eq!(close_code(b"Disconnect - Cleanly Closed Connection - U1"), b"U1");
-        assert_eq!(close_code(b"closed error 104 (Connection reset by peer)"), RESET);
-        assert_eq!(close_code(b"closed - - what"), b"what");
-        assert_eq!(close_code(b"closed"), b"");
-    }
-
-    #[test]
-    fn an_address_stands_without_its_port() {
-        assert_eq!(address(b"10.0.0.1:389"), b"10.0.0.1");
-        assert_eq!(address(b"[fe80::1%eth0]:389"), b"fe80::1%eth0");
-        assert_eq!(address(b"[fe80::1%]"), b"[fe80::1%]");
-        assert_eq!(address(b"local"), b"local");
     }
 
     #[test]

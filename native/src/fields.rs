@@ -19,9 +19,15 @@ pub fn blanks(text: &[u8]) -> &[u8] {
     &text[count..]
 }
 
-/// The text without blanks at its end.
+/// The text without white space at its end.
 pub fn trimmed(text: &[u8]) -> &[u8] {
     &text[..text.iter().rposition(|byte| !is_space(*byte)).map_or(0, |last| last + 1)]
+}
+
+/// The text without white space at either end.
+pub fn stripped(text: &[u8]) -> &[u8] {
+    let text = trimmed(text);
+    &text[text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len())..]
 }
 
 /// What of a text stands before its rest.

@@ -14,19 +14,21 @@
 //! A whole filter's shape is a function of what [`bare`] leaves of it: one quick pass over a search, and a look-up.
 
 mod bare;
+mod sets;
 
 use std::borrow::Cow;
 
 pub use bare::bare;
 
+use crate::fields::stripped;
+use sets::{read, unfinished};
+
 /// The shape of what is no filter.
-pub const UNPARSEABLE: &[u8] = b"(unparseable)";
+const UNPARSEABLE: &[u8] = b"(unparseable)";
 const CUT: &[u8] = b"...";
 const LONGEST_SHAPE: usize = 1024;
 /// Of a filter that the server cut: what is left of a long one differs by where it was cut.
 const LONGEST_CUT_SHAPE: usize = 200;
-/// Sets within sets: a line that is nothing but them would fill memory.
-const DEEPEST: usize = 1000;
 const LONGEST_CLASS_NAME: usize = 64;
 const OBJECT_CLASS: &[u8] = b"objectclass";
 
@@ -43,61 +45,16 @@ pub fn is_cut(text: &[u8]) -> bool {
     text.ends_with(CUT)
 }
 
-/// The members of an AND, an OR or a NOT (or, with no operator, of the whole text), as shapes.
-struct Set {
-    operator: Option<u8>,
-    /// The first of them, as far as they can show.
-    members: Vec<u8>,
-    count: usize,
-    /// The last member; of an OR only.
-    last: Vec<u8>,
-}
-
-impl Set {
-    fn new(operator: Option<u8>) -> Self {
-        Set { operator, members: Vec::new(), count: 0, last: Vec::new() }
-    }
-
-    /// Adds a member; in an OR, lists of values are as long as they happen to be: equal neighbours stand once.
-    fn add(&mut self, member: &[u8]) {
-        self.count += 1;
-        if self.operator == Some(b'|') {
-            if self.last == member {
-                return;
-            }
-            self.last.clear();
-            self.last.extend_from_slice(member);
-        }
-        if self.members.len() <= LONGEST_SHAPE {
-            self.members.extend_from_slice(member);
-        }
-    }
-
-    /// Appends the set as far as it can show, still open.
-    fn begun(&self, out: &mut Vec<u8>) {
-        if let Some(operator) = self.operator {
-            out.extend_from_slice(&[b'(', operator]);
-        }
-        out.extend_from_slice(up_to(&self.members, LONGEST_SHAPE));
-    }
-
-    /// Appends the set, closed.
-    fn whole(&self, out: &mut Vec<u8>) {
-        self.begun(out);
-        out.push(b')');
-    }
-}
-
 /// The filter as RFC 4515 writes it: old servers log a single assertion bare, AD begins with a blank.
 fn in_parentheses(text: &[u8]) -> Cow<'_, [u8]> {
-    let text = if text.starts_with(b"(") { text } else { strip(text) };
+    let text = if text.starts_with(b"(") { text } else { stripped(text) };
     if text.starts_with(b"(") { Cow::Borrowed(text) } else { Cow::Owned([b"(", text, b")"].concat()) }
 }
 
 fn whole_shape(bare: &[u8]) -> Vec<u8> {
     match read(bare) {
         Some((open_sets, at)) if at == bare.len() && open_sets.len() == 1 && open_sets[0].count == 1 => {
-            shortened(&open_sets[0].members)
+            elided(&open_sets[0].members)
         }
         _ => UNPARSEABLE.to_vec(),
     }
@@ -125,79 +82,6 @@ fn cut_shape(bare: &[u8]) -> Vec<u8> {
     told.truncate(LONGEST_CUT_SHAPE);
     told.extend_from_slice(CUT);
     told
-}
-
-/// The sets still open, outermost first, and where reading ended; None if what was read makes no sense.
-fn read(bare: &[u8]) -> Option<(Vec<Set>, usize)> {
-    let mut open_sets = vec![Set::new(None)];
-    let (mut at, mut told) = (0, Vec::new());
-    while let Some((token, length)) = token(&bare[at..]) {
-        at += length;
-        match token {
-            Token::Opens(_) if open_sets.len() > DEEPEST => return None,
-            Token::Opens(operator) => open_sets.push(Set::new(Some(operator))),
-            Token::Assertion(attribute, value) => {
-                leaf(attribute, value, &mut told);
-                open_sets.last_mut()?.add(&told);
-            }
-            Token::Closes => {
-                let closed = open_sets.pop()?;
-                if closed.operator == Some(b'!') && closed.count != 1 {
-                    return None;
-                }
-                told.clear();
-                closed.whole(&mut told);
-                open_sets.last_mut()?.add(&told);
-            }
-            Token::Blanks => {}
-        }
-    }
-    Some((open_sets, at))
-}
-
-/// What reading goes by.
-enum Token<'a> {
-    /// A set opens.
-    Opens(u8),
-    /// An attribute and its value.
-    Assertion(&'a [u8], &'a [u8]),
-    /// A set closes.
-    Closes,
-    /// Active Directory writes them.
-    Blanks,
-}
-
-/// The token at the beginning, and where it ends.
-fn token(text: &[u8]) -> Option<(Token<'_>, usize)> {
-    match text.first()? {
-        b'(' => {
-            let at = past_blanks(text, 1);
-            if let operator @ (b'&' | b'|' | b'!') = text.get(at)? {
-                return Some((Token::Opens(*operator), at + 1));
-            }
-            let (attribute, value, end) = assertion(text, at)?;
-            (text.get(end) == Some(&b')')).then_some((Token::Assertion(attribute, value), end + 1))
-        }
-        b')' => Some((Token::Closes, 1)),
-        byte => is_blank(byte).then(|| (Token::Blanks, past_blanks(text, 1))),
-    }
-}
-
-/// The attribute and the value that begin at a place, and where they end.
-fn assertion(text: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
-    let equals = at + text.get(at..)?.iter().position(|byte| matches!(byte, b'(' | b')' | b'=' | b'*'))?;
-    let (attribute, value) = (&text[at..equals], text[equals..].strip_prefix(b"=")?);
-    let length = memchr::memchr2(b'(', b')', value).unwrap_or(value.len());
-    Some((attribute, &value[..length], equals + 1 + length))
-}
-
-/// What a cut may leave of the last assertion: with an equals sign, or without; None if it is something else.
-fn unfinished(text: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
-    let at = past_blanks(text, text.strip_prefix(b"(").map(|_| 1)?);
-    if let Some((attribute, value, end)) = assertion(text, at) {
-        return (end == text.len()).then_some(Some((attribute, value)));
-    }
-    text[at..].iter().all(|byte| !matches!(byte, b'(' | b')' | b'=' | b'*')).then_some(None)
 }
 
 /// An assertion without its value; of an object class there are few, and they tell applications apart.
@@ -239,25 +123,12 @@ fn is_object_class(value: &[u8]) -> bool {
     value.split(|&byte| byte == b'.').all(|arc| !arc.is_empty() && arc.iter().all(u8::is_ascii_digit))
 }
 
-/// What Python's `\s` and `bytes.strip` mean: ASCII's white space, and the vertical tab.
-pub fn is_blank(byte: &u8) -> bool {
-    byte.is_ascii_whitespace() || *byte == 0x0b
-}
-
-fn past_blanks(text: &[u8], at: usize) -> usize {
-    at + text[at..].iter().take_while(|byte| is_blank(byte)).count()
-}
-
-fn strip(text: &[u8]) -> &[u8] {
-    let end = text.iter().rposition(|byte| !is_blank(byte)).map_or(0, |last| last + 1);
-    &text[past_blanks(&text[..end], 0)..end]
-}
-
 fn up_to(text: &[u8], length: usize) -> &[u8] {
     text.get(..length).unwrap_or(text)
 }
 
-fn shortened(whole: &[u8]) -> Vec<u8> {
+/// At most 1024 bytes, and an ellipsis where there were more.
+fn elided(whole: &[u8]) -> Vec<u8> {
     let mut told = up_to(whole, LONGEST_SHAPE).to_vec();
     if told.len() < whole.len() {
         told.extend_from_slice(CUT);
@@ -303,6 +174,7 @@ mod tests {
 
     #[test]
     fn depth_is_bounded() {
+        const DEEPEST: usize = sets::DEEPEST;
         let nested = |depth: usize| [b"(&".repeat(depth), b")".repeat(depth)].concat();
         assert_eq!(shape(&nested(DEEPEST)).len(), LONGEST_SHAPE + CUT.len());
         assert_eq!(shape(&nested(DEEPEST + 1)), UNPARSEABLE);

@@ -1,7 +1,7 @@
 //! What is known of a connection once its late opening is read; joining two pieces is Python's.
 
 use crate::connection::{Account, Connection};
-use crate::counting::{fail_times, owe};
+use crate::counting::{fail, owe};
 use crate::segment::Segment;
 use crate::texts::{ANONYMOUS, Text};
 
@@ -26,7 +26,7 @@ pub fn introduce(segment: &mut Segment, connection: &mut Connection, opened: i64
         owe(segment, connection, shape, known(account), counts);
     }
     for ((dn, err), count) in failures {
-        fail_times(segment, connection, dn, err, count);
+        fail(segment, connection, dn, err, count);
     }
     for rests in rests.values() {
         segment.clients.at(row as usize).rests.take(rests);

@@ -13,6 +13,8 @@ use crate::texts::Text;
 
 /// Bytes, about, of a connection.
 const CONNECTION: usize = 400;
+/// Bytes, about, of a hole among the numbers of connections.
+const HOLE: usize = 128;
 /// Bytes, about, of a run of openings.
 const RUN: usize = 2048;
 
@@ -33,20 +35,13 @@ impl Scan {
         if let Some(slot) = there
             && is_late(self.run.connections.at(slot), time, late)
         {
-            self.run.opened(number, time);
-            let connection = self.run.connections.at(slot);
-            introduce(&mut self.segment, connection, time, client);
-            if let Some(row) = connection.row {
-                self.segment.clients.at(row as usize).opened += 1;
-            }
-            self.end_if_complete(number, slot);
-            return;
+            return self.opened_late(number, slot, time, client);
         }
         let ascends = number > self.run.last && (self.run.first.is_some() || self.run.connections.is_empty());
         if !ascends && (there.is_some() || !late) {
             self.next_run(false);
         }
-        self.run.opened(number, time);
+        self.counts_opening(number, time);
         let mut connection = Connection::new(time, Some(time), Some(client));
         connection.line = self.segment.lines;
         let row = self.segment.client(client);
@@ -54,6 +49,23 @@ impl Scan {
         self.segment.clients.at(row as usize).opened += 1;
         self.run.connections.put(number, connection);
         self.segment.weight += CONNECTION;
+    }
+
+    /// Reads the opening of a connection that has asked before it was written.
+    fn opened_late(&mut self, number: i64, slot: u32, time: i64, client: Text) {
+        self.counts_opening(number, time);
+        let connection = self.run.connections.at(slot);
+        introduce(&mut self.segment, connection, time, client);
+        if let Some(row) = connection.row {
+            self.segment.clients.at(row as usize).opened += 1;
+        }
+        self.end_if_complete(number, slot);
+    }
+
+    fn counts_opening(&mut self, number: i64, time: i64) {
+        if self.run.opened(number, time) {
+            self.segment.weight += HOLE;
+        }
     }
 
     /// Takes the client that a PROXY header names for the one of the connection.
@@ -131,6 +143,15 @@ impl Scan {
             end(&mut self.segment, number, &mut connection);
             self.segment.weight = self.segment.weight.saturating_sub(CONNECTION);
         }
+    }
+
+    /// Nobody's connection, for a request that was written after the close of the one of this number.
+    pub(crate) fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
+        if !self.run.gone.contains_key(&number) {
+            let let_go = self.run.let_go();
+            self.segment.weight = (self.segment.weight + CONNECTION).saturating_sub(let_go * CONNECTION);
+        }
+        self.run.after_close(number, time)
     }
 
     fn next_run(&mut self, certain: bool) {

@@ -18,13 +18,18 @@ impl Numbers {
         place > 0 && number < self.ends[place - 1]
     }
 
-    /// Takes in a number; the one after the highest most often.
-    pub fn add(&mut self, number: i64) {
+    /// Takes in a number, the one after the highest most often; tells whether it stands alone.
+    pub fn add(&mut self, number: i64) -> bool {
         if let Some(end) = self.ends.last_mut().filter(|end| **end == number) {
             *end += 1;
-        } else if !self.contains(number) {
-            self.span(number, number + 1);
+            return false;
         }
+        if !self.contains(number) {
+            let before = self.starts.len();
+            self.span(number, number + 1);
+            return self.starts.len() > before;
+        }
+        false
     }
 
     /// The intervals, as (first, one past the last).

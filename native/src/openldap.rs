@@ -20,13 +20,20 @@
 //! What stands before the message is told in syslog.rs. Sources: servers/slapd/{connection,bind,search,result,extended}.c
 //! (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 
+mod connections;
+mod remarks;
+mod results;
+
 use memchr::{memchr, memchr2};
 
-use crate::fields::{is_space, is_word, like, number, run};
+use crate::fields::{self, number};
 use crate::kinds::{self, Kind};
-use crate::scan::{Outcome, Scan};
+use crate::scan::Scan;
 use crate::syslog::{self, Split, Tag};
 use crate::syslog_clocks::{Clock, HexadecimalClock, IsoClock, Stamp, TraditionalClock};
+use connections::{accept, close};
+use remarks::{banner, lost, not_indexed};
+use results::result;
 
 const CONN_DIGITS: usize = 18;
 
@@ -72,7 +79,7 @@ fn scan<C: Clock>(data: &[u8], log: &mut Scan, mut split: impl FnMut(&[u8]) -> S
         match told {
             Some(Told::Taken) => {}
             Some(Told::PassedOver) => log.passed_over(1),
-            None if end.is_some() && is_unstamped(line) => log.passed_over(1),
+            None if is_unstamped(line) => log.passed_over(1),
             Some(Told::Timeless) | None => log.misread(trimmed(line, b"\r")),
         }
         if log.is_over() {
@@ -165,44 +172,6 @@ fn search(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> 
     record.tell(|log, time| log.search(conn, op, time, base, i64::from(scope - b'0'), filter))
 }
 
-/// `SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=`.
-fn result(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
-    let text = text.strip_prefix(b"SEARCH ").unwrap_or(text).strip_prefix(b"RESULT ")?;
-    let (kind, text) = match text.strip_prefix(b"tag=") {
-        Some(text) => number(text, 9).map(|(tag, rest)| (kinds::of_tag(tag), rest))?,
-        None => (kinds::EXTENDED, word(text.strip_prefix(b"oid=")?)),
-    };
-    let text = text.strip_prefix(b" err=")?;
-    let positive = text.strip_prefix(b"-");
-    let (err, text) = number(positive.unwrap_or(text), 9)?;
-    let err = if positive.is_some() { -err } else { err };
-    let ((wait, etime), text) = times(text).unwrap_or(((None, None), text));
-    let entries = text.strip_prefix(b" nentries=").and_then(|text| number(text, CONN_DIGITS));
-    let (entries, text) = entries.unwrap_or((0, text));
-    text.strip_prefix(b" text=")?;
-    let outcome = Outcome { kind, err, etime, wait, entries, ..Outcome::default() };
-    record.tell(|log, time| log.result(conn, op, time, &outcome))
-}
-
-type Times = (Option<i64>, Option<i64>);
-
-/// ` qtime=0.000011 etime=0.005531`.
-fn times(text: &[u8]) -> Option<(Times, &[u8])> {
-    let (qtime, text) = elapsed(text.strip_prefix(b" qtime=")?)?;
-    let (etime, text) = elapsed(text.strip_prefix(b" etime=")?)?;
-    Some(((qtime, etime), text))
-}
-
-/// Nanoseconds of `0.005531`; None where the clock was set back meanwhile.
-fn elapsed(text: &[u8]) -> Option<(Option<i64>, &[u8])> {
-    let positive = text.strip_prefix(b"-");
-    let (seconds, text) = number(positive.unwrap_or(text), 9)?;
-    let rest = like(b".000000", text)?;
-    let (microseconds, _) = number(&text[1..], 6)?;
-    let nanoseconds = (seconds * 1_000_000 + microseconds) * 1000;
-    Some((positive.is_none().then_some(nanoseconds), rest))
-}
-
 /// `BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128`, or `mech=SIMPLE bind_ssf=0 ssf=0`.
 fn bind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
     let (dn, text) = escaped(text.strip_prefix(b"BIND dn=\"")?)?;
@@ -256,46 +225,6 @@ fn is_detail(text: &[u8]) -> bool {
         || text.starts_with(b"DISCONNECT ")
 }
 
-/// `ACCEPT from IP=127.0.0.11:32917 (IP=0.0.0.0:13390)`.
-fn accept(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
-    let text = text.strip_prefix(b"ACCEPT from ")?;
-    if text.starts_with(b"PATH=") {
-        return record.tell(|log, time| log.opened(conn, time, b"local", b""));
-    }
-    let text = text.strip_prefix(b"IP=")?;
-    let v6 = || {
-        let (client, rest) = run(text.strip_prefix(b"[")?, 99, |byte| !is_space(byte) && byte != b']')?;
-        Some((client, server(rest.strip_prefix(b"]")?)?))
-    };
-    let v4 = || {
-        let (client, rest) = run(text, 99, |byte| !is_space(byte) && byte != b':')?;
-        Some((client, server(rest)?))
-    };
-    let (client, server) = v6().or_else(v4)?;
-    record.tell(|log, time| log.opened(conn, time, client, server))
-}
-
-/// `:32917 (IP=0.0.0.0:13390)`.
-fn server(text: &[u8]) -> Option<&[u8]> {
-    let text = digits(text.strip_prefix(b":")?)?.strip_prefix(b" (IP=")?;
-    let (server, rest) = run(text, 99, |byte| !is_space(byte) && byte != b')').unwrap_or((b"", text));
-    ends(rest.strip_prefix(b")")?)?;
-    Some(server)
-}
-
-/// `closed (idletimeout)`.
-fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
-    let text = text.strip_prefix(b"closed")?;
-    let told = || {
-        let text = text.strip_prefix(b" (")?;
-        let (reason, rest) = run(text, 99, |byte| byte != b')').unwrap_or((b"", text));
-        Some((reason, rest.strip_prefix(b")")?))
-    };
-    let (reason, rest) = told().unwrap_or((b"", text));
-    ends(rest)?;
-    record.tell(|log, time| log.closed(conn, time, reason))
-}
-
 const SERVERS_OWN: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];
 
 /// `conn=-1 op=0 SRCH base="" scope=0 deref=0 filter="(cn=x)"`: what the server asks itself.
@@ -305,36 +234,6 @@ fn of_the_server(text: &[u8], record: &mut Record) -> Option<Told> {
     let asks = text.starts_with(b"SRCH base=") || text.starts_with(b"BIND dn=");
     let asks = asks || REQUESTS.iter().any(|(name, _)| text.starts_with(name));
     if asks { record.tell(|log, _| log.internal()) } else { Some(Told::PassedOver) }
-}
-
-/// `<= mdb_substring_candidates: (displayName) not indexed`.
-fn not_indexed(text: &[u8], record: &mut Record) -> Option<Told> {
-    let text = text.strip_prefix(b"<= ")?;
-    let (database, _) = run(text, 9 + 1, is_word)?;
-    // The name of a database holds no underscore today; if one does, the last that fits divides.
-    let divided = (1..database.len()).rev().filter(|&at| database[at] == b'_');
-    let (attribute, kind) = divided.into_iter().find_map(|at| {
-        let (_, rest) = run(&text[at + 1..], 30, is_word)?;
-        let index = text[..text.len() - rest.len()].strip_suffix(b"_candidates")?;
-        let (attribute, rest) = run(rest.strip_prefix(b": (")?, 256, |byte| byte != b')')?;
-        let rest = rest.strip_prefix(b") ")?;
-        let rest = rest.strip_prefix(b"not indexed").or_else(|| rest.strip_prefix(b"index_param failed (18)"))?;
-        let kind = index.get(at + 1..).unwrap_or(b"candidates");
-        ends(rest)?;
-        Some((attribute, kind))
-    })?;
-    record.tell(|log, _| log.not_indexed(attribute, kind))
-}
-
-/// `@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $`.
-fn banner(text: &[u8], record: &mut Record) -> Option<Told> {
-    let (version, _) = run(text.strip_prefix(b"@(#) $OpenLDAP: slapd ")?, 64, |byte| !is_space(byte))?;
-    record.tell(|log, time| log.banner(time, version))
-}
-
-fn lost(text: &[u8], record: &mut Record) -> Option<Told> {
-    let lines = syslog::lost(text)?;
-    record.tell(|log, _| log.lost(lines))
 }
 
 /// The inside of a quoted DN, and the quote and what follows it; a backslash takes the next byte along.
@@ -351,12 +250,7 @@ fn escaped(text: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// What follows a number of any length.
 fn digits(text: &[u8]) -> Option<&[u8]> {
-    run(text, usize::MAX, |byte| byte.is_ascii_digit()).map(|(_, rest)| rest)
-}
-
-/// What follows a word, or nothing.
-fn word(text: &[u8]) -> &[u8] {
-    run(text, usize::MAX, |byte| !is_space(byte)).map_or(text, |(_, rest)| rest)
+    fields::digits(text, usize::MAX).map(|(_, rest)| rest)
 }
 
 /// Nothing, if the line ends here; some have a blank or a carriage return there.
@@ -379,12 +273,5 @@ mod tests {
         assert_eq!(escaped(br#"ou=a\"b" scope"#), Some((&br#"ou=a\"b"#[..], &b"\" scope"[..])));
         assert_eq!(escaped(br"ou=a\"), None);
         assert_eq!(trimmed(b"x\" \r", b" \r"), b"x\"");
-    }
-
-    #[test]
-    fn a_clock_set_back_tells_no_duration() {
-        assert_eq!(elapsed(b"12.005531 x"), Some((Some(12_005_531_000), &b" x"[..])));
-        assert_eq!(elapsed(b"-1.999990"), Some((None, &b""[..])));
-        assert_eq!(elapsed(b"0.00001"), None);
     }
 }

@@ -56,8 +56,7 @@ impl<'a> Reading<'a> {
     /// Scans to the end, or until the scan is heavy, or over, or nobody waits for the rest.
     pub fn scan(mut self, scan: &mut Scan, progress: &Progress) -> io::Result<Reached> {
         while self.at < self.end && !scan.is_over() && !scan.is_heavy() && !progress.stopped.load(Ordering::Relaxed) {
-            let came = self.fill()?;
-            progress.read.fetch_add(came as u64, Ordering::Relaxed);
+            self.read_on(progress)?;
             let last = self.at + self.filled as u64 >= self.end;
             let whole = if last { self.filled } else { self.dialect.cut(&self.buffer[..self.filled]) };
             if whole > 0 {
@@ -66,11 +65,17 @@ impl<'a> Reading<'a> {
             } else if self.filled < LONGEST_RECORD {
                 self.buffer.resize(self.buffer.len().saturating_mul(2).min(LONGEST_RECORD), 0);
             } else {
-                self.pass_over(scan)?;
+                self.pass_over(scan, progress)?;
             }
         }
         self.reached.to = self.at;
         Ok(self.reached)
+    }
+
+    fn read_on(&mut self, progress: &Progress) -> io::Result<()> {
+        let came = self.fill()?;
+        progress.read.fetch_add(came as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Fills the buffer, and returns how many bytes came; where the file has shrunk, the stretch ends.
@@ -106,7 +111,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Scans the beginning of a record that is too long, and passes over the rest of it.
-    fn pass_over(&mut self, scan: &mut Scan) -> io::Result<()> {
+    fn pass_over(&mut self, scan: &mut Scan, progress: &Progress) -> io::Result<()> {
         self.reached.too_long.push(self.at);
         let mut kept = self.buffer[..KEPT_OF_RECORD].to_vec();
         kept.push(b'\n');
@@ -119,10 +124,10 @@ impl<'a> Reading<'a> {
             let last = self.at + self.filled as u64 >= self.end;
             let unfinished = if last { 0 } else { self.dialect.border.len() - 1 };
             self.pass(self.filled.saturating_sub(unfinished));
-            if last {
+            if last || progress.stopped.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            self.fill()?;
+            self.read_on(progress)?;
         }
     }
 }

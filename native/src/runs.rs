@@ -131,21 +131,28 @@ impl Run {
         }
     }
 
-    /// Counts an opening.
-    pub fn opened(&mut self, number: i64, time: i64) {
+    /// Counts an opening; tells whether it leaves a hole among the numbers.
+    pub fn opened(&mut self, number: i64, time: i64) -> bool {
         self.first.get_or_insert((number, time));
         self.last = self.last.max(number);
         self.latest = self.latest.max(Some(time));
-        self.numbers.add(number);
         self.delta += 1;
         self.top = self.top.max(self.delta);
+        self.numbers.add(number)
+    }
+
+    /// Lets go of nobody's connections where one more would be too many; returns how many there were.
+    pub fn let_go(&mut self) -> usize {
+        let gone = self.gone.len();
+        if gone < MOST_GONE {
+            return 0;
+        }
+        self.gone.clear();
+        gone
     }
 
     /// Nobody's connection, for a request that was written after the close of the one of this number.
     pub fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
-        if self.gone.len() >= MOST_GONE && !self.gone.contains_key(&number) {
-            self.gone.clear();
-        }
         self.gone.entry(number).or_insert_with(|| {
             let mut nobodys = Connection::new(time, Some(time), Some(UNKNOWN));
             nobodys.closed = Some(time);

@@ -2,7 +2,9 @@
 //!
 //! Times and durations in nanoseconds; text as logged, in bytes.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 
 use crate::border::Period;
 use crate::connection::{Account, Answer, Asked, Connection, Pending};
@@ -66,7 +68,7 @@ pub struct Scan {
     pub(crate) over: bool,
     pub(crate) clock_before: Clock,
     /// Rows by filter without values, base and scope.
-    pub(crate) rows: FxHashMap<Box<[u8]>, u32>,
+    pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
     /// The base and the scope of the last search, and what is left of the base.
     pub(crate) base: (Vec<u8>, i64, Vec<u8>),
@@ -86,7 +88,7 @@ impl Scan {
             border: period.next_border(),
             over: false,
             clock_before: Clock::default(),
-            rows: FxHashMap::default(),
+            rows: HashMap::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),
             kept: Vec::new(),
@@ -200,7 +202,7 @@ impl Scan {
     /// Returns the connection of a request, with the rest counted that the request ends.
     fn asks(&mut self, number: i64, op: i64, time: i64) -> Place {
         let Some(slot) = self.unless_closed(number, time) else {
-            asked(self.run.after_close(number, time), op, time);
+            asked(self.after_close(number, time), op, time);
             return Place::Gone;
         };
         let connection = self.run.connections.at(slot);
@@ -220,7 +222,7 @@ impl Scan {
     fn connection(&mut self, number: i64, place: &Place) -> &mut Connection {
         match *place {
             Place::Open(slot) => self.run.connections.at(slot),
-            Place::Gone => self.run.after_close(number, 0),
+            Place::Gone => self.after_close(number, 0),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::texts::{OTHER, Text, Texts};
 /// Lines that no rule fits are kept as samples.
 pub const SAMPLES: usize = 5;
 /// Bytes of a sample, and of a server's own words.
-pub const SAMPLE_BYTES: usize = 200;
+const SAMPLE_BYTES: usize = 200;
 
 /// A text of the server, as far as it is kept.
 pub fn beginning(text: &[u8]) -> &[u8] {
@@ -58,7 +58,7 @@ pub struct Segment {
     pub misread: u64,
     pub samples: Vec<Vec<u8>>,
     pub passed_over: u64,
-    pub lost: i64,
+    pub lost: i128,
     pub first_time: i64,
     pub last_time: i64,
     pub zones: BTreeSet<Vec<u8>>,

@@ -19,11 +19,12 @@ pub const NANOSECONDS: usize = 9;
 const FIRST_YEAR: i64 = 1970;
 const PAST_YEAR: i64 = 2200;
 
-const MONTHS: [&[u8; 3]; 12] =
-    [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
+/// As syslog writes them.
+pub const MONTHS: [&[u8; 3]; 12] =
+    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
 /// A date (year, month, day), or a time of day (hour, minute, second).
-pub type Triple = (i64, i64, i64);
+type Triple = (i64, i64, i64);
 
 /// The nanoseconds of a decimal fraction of a second: `752174` is 752174000.
 pub fn nanoseconds(fraction: &[u8]) -> i64 {
@@ -94,8 +95,8 @@ fn netscape_stamp(text: &[u8]) -> Option<(Triple, Triple, &[u8])> {
 
 /// The number of a month by its name's first three letters, in any case.
 pub fn month_of(name: &[u8]) -> Option<i64> {
-    let abbreviated = name.get(..3)?.to_ascii_lowercase();
-    (1..).zip(MONTHS).find(|(_, month)| abbreviated == **month).map(|(number, _)| number)
+    let abbreviated = name.get(..3)?;
+    (1..).zip(MONTHS).find(|(_, month)| abbreviated.eq_ignore_ascii_case(*month)).map(|(number, _)| number)
 }
 
 /// Days from 1970-01-01 to the first of a month, of the Gregorian calendar; the year begins in March, so that its leap

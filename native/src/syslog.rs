@@ -17,7 +17,12 @@
 //!
 //! Every repetition here takes as much as there is and gives nothing back, as the possessive ones of the reference do.
 
+mod lost;
+
+pub use lost::lost;
+
 use crate::fields::{blanks, is_space, is_word, like, number, run};
+use crate::stamps::MONTHS;
 use crate::syslog_clocks::{Stamp, hexadecimal};
 
 /// A stamp, and slapd's own message.
@@ -80,15 +85,12 @@ fn colour(text: &[u8]) -> Option<&[u8]> {
     text[code..].strip_prefix(b"m")
 }
 
-const MONTHS: [[u8; 3]; 12] =
-    [*b"Jan", *b"Feb", *b"Mar", *b"Apr", *b"May", *b"Jun", *b"Jul", *b"Aug", *b"Sep", *b"Oct", *b"Nov", *b"Dec"];
-
 /// `<167>Nov 20 08:54:04.460651 vm slapd[3989]: `.
 #[inline]
 pub fn traditional<'a>(line: &'a [u8], tag: &mut Tag) -> Split<'a> {
     let line = priority(line).unwrap_or(line);
     let (name, rest) = line.split_first_chunk::<3>()?;
-    let rest = rest.strip_prefix(b" ").filter(|_| MONTHS.contains(name))?;
+    let rest = rest.strip_prefix(b" ").filter(|_| MONTHS.contains(&name))?;
     let (_, rest) = number(rest.strip_prefix(b" ").unwrap_or(rest), 2)?;
     let rest = like(b" 00:00:00", rest)?;
     let second = &line[..line.len() - rest.len()];
@@ -212,37 +214,6 @@ fn program(text: &[u8]) -> Option<&[u8]> {
     Some(message_id().unwrap_or(rest))
 }
 
-/// How many messages a syslog daemon says it did not keep: rsyslog's imuxsock and imjournal, and journald of a unit.
-///
-/// rsyslog may speak of another program: it tells a pid at best. journald names the unit.
-pub fn lost(message: &[u8]) -> Option<i64> {
-    lost_by_pid(message).or_else(|| lost_by_rate(message)).or_else(|| suppressed(message))
-}
-
-/// `imuxsock lost 103 messages from pid 5122 due to rate-limiting`.
-fn lost_by_pid(message: &[u8]) -> Option<i64> {
-    let (count, rest) = number(message.strip_prefix(b"imuxsock lost ")?, 12)?;
-    rest.starts_with(b" messages from pid ").then_some(count)
-}
-
-/// `imuxsock[pid: 57, name: slapd]: 1024 messages lost due to rate-limiting`.
-fn lost_by_rate(message: &[u8]) -> Option<i64> {
-    let (_, rest) = run(message.strip_prefix(b"im")?, 30, is_word)?;
-    (0..=300).map_while(|from| rest.get(from..)).find_map(|text| {
-        let (count, rest) = number(text.strip_prefix(b": ")?, 12)?;
-        rest.starts_with(b" messages lost due to rate-limiting").then_some(count)
-    })
-}
-
-/// `Suppressed 917 messages from slapd.service`.
-fn suppressed(message: &[u8]) -> Option<i64> {
-    let (count, rest) = number(message.strip_prefix(b"Suppressed ")?, 12)?;
-    let unit = rest.strip_prefix(b" messages from ")?;
-    let ours =
-        |from: usize| unit.get(from..).is_some_and(|text| text.starts_with(b"slapd") || text.starts_with(b"ldap"));
-    (0..=200).any(ours).then_some(count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,13 +247,5 @@ mod tests {
             assert_eq!(tag.skip(text), Some(message));
             assert_eq!(tag.skip(text), Some(message));
         }
-    }
-
-    #[test]
-    fn lost_lines_are_told_by_three_daemons() {
-        assert_eq!(lost(b"imuxsock lost 103 messages from pid 5122 due to rate-limiting"), Some(103));
-        assert_eq!(lost(b"imuxsock[pid: 57, name: x]: 1024 messages lost due to rate-limiting (9)"), Some(1024));
-        assert_eq!(lost(b"Suppressed 917 messages from slapd.service"), Some(917));
-        assert_eq!(lost(b"Suppressed 917 messages from nginx.service"), None);
     }
 }

@@ -96,7 +96,7 @@ const MOST_ERRORS: usize = 100;
 pub type ShapeKey = (Text, Text, i64);
 
 /// How many numbers have a bit length: 0 to 64.
-pub const BIT_LENGTHS: usize = 65;
+const BIT_LENGTHS: usize = 65;
 
 /// Numbers by their bit length: bucket b holds those below 2**b.
 #[derive(Clone)]

@@ -1,20 +1,19 @@
 //! How well a log could be read, and what it says besides its operations.
 
-use std::collections::BTreeSet;
-
 use crate::scan::Scan;
 use crate::segment::{SAMPLES, beginning};
 
 /// What was known of the log's clock before a line.
 pub(crate) struct Clock {
     pub(crate) line: u64,
-    pub(crate) zones: BTreeSet<Vec<u8>>,
+    /// The zone that the line was the first to tell.
+    pub(crate) zone: Option<Vec<u8>>,
     pub(crate) resolution: i64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Clock { line: u64::MAX, zones: BTreeSet::new(), resolution: 1 }
+        Clock { line: u64::MAX, zone: None, resolution: 1 }
     }
 }
 
@@ -33,7 +32,7 @@ impl Scan {
 
     /// Counts lines that the log itself says are missing.
     pub fn lost(&mut self, lines: i64) {
-        self.segment.lost = self.segment.lost.saturating_add(lines);
+        self.segment.lost += i128::from(lines);
     }
 
     /// Counts slapd's word that a candidate lookup had no index.
@@ -61,6 +60,7 @@ impl Scan {
         let zone = zone.unwrap_or_default();
         if !self.segment.zones.contains(zone) {
             self.remember_clock();
+            self.clock_before.zone = Some(zone.to_vec());
             self.segment.zones.insert(zone.to_vec());
         }
     }
@@ -76,8 +76,7 @@ impl Scan {
     /// Keeps what was known of the clock before this line, should it lie past a border.
     fn remember_clock(&mut self) {
         if self.clock_before.line != self.segment.lines {
-            let (zones, resolution) = (self.segment.zones.clone(), self.segment.resolution);
-            self.clock_before = Clock { line: self.segment.lines, zones, resolution };
+            self.clock_before = Clock { line: self.segment.lines, zone: None, resolution: self.segment.resolution };
         }
     }
 

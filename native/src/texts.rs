@@ -1,7 +1,7 @@
 //! Texts of a log by small numbers: millions of records name the same few clients, accounts, shapes and bases.
 
+use foldhash::fast::RandomState;
 use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
 
 /// A text of a piece of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -26,7 +26,8 @@ const EACH: usize = 64;
 
 /// The texts of one piece.
 pub struct Texts {
-    all: IndexSet<Box<[u8]>, FxBuildHasher>,
+    /// Hashed by a secret of this process, for clients choose these texts.
+    all: IndexSet<Box<[u8]>, RandomState>,
     bytes: usize,
 }
 
@@ -48,11 +49,6 @@ impl Texts {
         }
         self.bytes += text.len() + EACH;
         Text(self.all.insert_full(text.into()).0 as u32)
-    }
-
-    /// What a number stands for.
-    pub fn told(&self, text: Text) -> &[u8] {
-        self.all.get_index(text.0 as usize).map_or(b"", |told| told)
     }
 
     /// All of them, by number.

@@ -45,11 +45,6 @@ impl Waiting {
         taken
     }
 
-    /// Tells whether a request of this number waits.
-    pub fn contains(&self, op: i64) -> bool {
-        self.few.iter().any(|there| there.op == op) || self.many.as_ref().is_some_and(|many| many.contains_key(&op))
-    }
-
     /// Tells whether none waits.
     pub fn is_empty(&self) -> bool {
         self.few.is_empty() && self.many.is_none()

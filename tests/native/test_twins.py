@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ldapdiag.sources.logs import records
+
 HOUSE = Path(__file__).parent.parent.parent
 SOURCE = importlib.util.spec_from_file_location("twins", HOUSE / "native" / "twins.py")
 assert SOURCE
@@ -40,6 +42,13 @@ def test_each_module_has_its_twin_or_a_reason_to_have_none() -> None:
 def test_both_sides_are_of_one_grammar_version() -> None:
     versions = {int(found[1]) for path in twins.RUST.glob("*.rs") if (found := twins.VERSION.search(path.read_text()))}
     assert versions == {twins.version()} == {twins.recorded()["grammar_version"]}
+
+
+@pytest.mark.parametrize("name", ["LONGEST_RECORD", "KEPT_OF_RECORD"])
+def test_both_sides_pass_over_the_same_of_a_record_that_is_too_long(name: str) -> None:
+    reading = (twins.RUST / "reading.rs").read_text()
+    ((number, shift),) = re.findall(rf"^const {name}: usize = (\d+) << (\d+);", reading, re.MULTILINE)
+    assert int(number) << int(shift) == getattr(records, name)
 
 
 @pytest.mark.parametrize("name", DIALECTS)

@@ -205,10 +205,31 @@ def test_whoever_reads_little_by_little_gets_long_lines_too(tmp_path: Path, leng
     (tmp_path / "access").write_bytes(TEXT + long + TEXT)
     with Held(3) as held:
         found = [part.stretch for part in parts_of(log(tmp_path / "access"), held, pytest.fail, Sizes(stretch=20_000))]
-        data = [stretch.read() for stretch in found if stretch]
+        data = [stretch.read() for stretch in found if stretch and stretch.length]
 
     assert b"".join(one or b"" for one in data) == TEXT + long + TEXT
     assert all(one and one.endswith(b"\n") for one in data)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_comes_before_a_long_line_comes_first_and_its_end_is_looked_for_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, packed: bool
+) -> None:
+    monkeypatch.setattr(parts, "WINDOWS", 8)
+    data = TEXT[: TEXT.index(b"\n", 9_000) + 1] + bytes(1 << 20)
+    (tmp_path / "access").write_bytes(gzip.compress(data) if packed else data)
+    with Held(3) as held:
+        going = parts_of(log(tmp_path / "access"), held, lambda _: None, Sizes(stretch=50_000))
+        came = bytearray()
+        for part in going:
+            came += part.data if part.stretch is None else part.stretch.read() or b""
+            if len(came) >= 9_000:
+                break
+        empty = [next(going) for _ in range(20)]
+
+    assert bytes(came) == data[: len(came)]
+    assert sum(1 for part in empty if not (part.stretch.length if part.stretch else part.data)) >= 18
 
 
 @pytest.mark.usefixtures("small")

@@ -6,6 +6,7 @@ import fcntl
 import gzip
 import os
 import tarfile
+import time
 from pathlib import Path
 from threading import Event, Timer
 from typing import Any
@@ -124,6 +125,29 @@ def test_stopping_ends_soon_and_keeps_what_was_read(
 
     assert reading.stopped
     assert 0 < figures(reading)["lines"] < EXPECTED["lines"] / 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stopping_ends_the_search_in_a_hole_and_keeps_what_came_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    (tmp_path / "access").write_bytes(TEXT)
+    os.truncate(tmp_path / "access", 8 << 30)
+    stop = Event()
+    look = parts.first_border
+
+    def looking(*arguments: Any) -> int:
+        stop.set()
+        return look(*arguments)
+
+    monkeypatch.setattr(parts, "first_border", looking)
+    began = time.monotonic()
+
+    reading = read([str(tmp_path)], workers=workers, stop=stop)
+
+    assert time.monotonic() - began < 5
+    assert reading.stopped
+    assert figures(reading)["lines"] == EXPECTED["lines"]
 
 
 @pytest.mark.usefixtures("small")

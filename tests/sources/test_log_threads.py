@@ -1,12 +1,11 @@
 """The native scanner's threads: the same figures however parts are told off, and trouble is told with its place.
 
-Here the scanner is one that stands in for it, in Python; what the true one says is the matter of tests/log.
+Here the scanner is one that stands in for it, in Python; what the true one says is the matter of tests/native.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
 import time
 from pathlib import Path
 from threading import Event, active_count
@@ -160,7 +159,7 @@ def test_a_panic_is_told_with_the_place_and_what_came_before_is_kept(
     (tmp_path / "access").write_bytes(TEXT)
 
     def panicking(self: Any, data: bytes) -> None:  # noqa: ARG001  as `feed` has it
-        raise PanicException("index out of bounds")
+        raise PanicException("index out of bounds at src/runs.rs:12")
 
     from_middle_on(monkeypatch, panicking)
 
@@ -168,7 +167,7 @@ def test_a_panic_is_told_with_the_place_and_what_came_before_is_kept(
 
     (gap,) = stream.gaps
     assert gap.reason.startswith(f"the scanner crashed on {tmp_path}/access after byte ")
-    assert "index out of bounds" in gap.reason
+    assert gap.reason.endswith(" (PanicError: index out of bounds at src/runs.rs:12); please report it")
     assert "--scanner python" in gap.how
     assert 0 < finish(stream.segment).lines < LINES
 
@@ -323,22 +322,3 @@ class TestWhetherItCanBeUsed:
         from ldapdiag.evidence.log.syslog import TRADITIONAL  # noqa: PLC0415  it alone needs it
 
         assert TRADITIONAL.name == native.YEARLESS
-
-
-def test_a_file_that_shrinks_ends_there_and_that_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "access"
-    path.write_bytes(TEXT)
-    merge = access_log.merge
-
-    def merging(left: Any, right: Any) -> Any:
-        os.truncate(path, 30_000)
-        return merge(left, right)
-
-    monkeypatch.setattr(access_log, "merge", merging)
-    slowly(monkeypatch, 0.005)
-
-    (stream,) = read([str(path)], workers=1).streams
-
-    (note,) = stream.notes
-    assert "access became shorter while it was read" in note
-    assert 0 < finish(stream.segment).lines < LINES

@@ -183,7 +183,7 @@ class Slapd:
     def behind(cls, prefix: Prefix) -> Slapd:
         """Compile the grammar of a record."""
         # The version's second line, and what a container prints of its own, begin with a blank.
-        unstamped = rb"(?:[\t\ ][^\n]*+)?+\r?+\n(?P<unstamped>)|(?P<misread>[^\n]++\n?+|\n)"
+        unstamped = rb"(?!\Z)(?:[\t\ ][^\n]*+)?+\r?+(?:\n|\Z)(?P<unstamped>)|(?P<misread>[^\n]++\n?+)"
         return cls(
             prefix=prefix,
             telling=pattern(rb"^" + prefix.pattern + TELLING, re.VERBOSE | re.MULTILINE),

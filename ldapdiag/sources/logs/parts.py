@@ -2,6 +2,8 @@
 
 Where the log's bytes lie plainly in a file, a part only says where they are, and whoever scans it reads them; what is
 decompressed, comes through a pipe or has borders that only all before them tells is carried along.
+
+Some parts are empty: where the end of a long record is looked for, whoever takes parts can stop in between.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ldapdiag.sources.logs import records
 from ldapdiag.sources.logs.records import Records, first_border, too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.tally import Hints
@@ -31,6 +33,9 @@ CARRIED_BYTES = 4 << 20
 """Of a part that is carried: it is in memory four times on its way to a worker."""
 
 WINDOW = 1 << 16
+
+WINDOWS = 1 << 10
+"""So many are looked into before the next chance to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +150,9 @@ def _stretches(region: Region, part: Part, held: Held, note: Callable[[str], Non
     stretch = Stretch(_location(region.location, stream), (status.st_dev, status.st_ino), region.start, 0)
     at = region.start
     while at < end:
+        nothing = replace(part, at=at - region.start, cost=0, stretch=replace(stretch, start=at))
         try:
-            length = _records_from(stream, at, end, most or PART_BYTES, part.dialect)
+            length = yield from _records_from(stream, at, end, most or PART_BYTES, nothing)
         except ShrunkError:
             length, end = min(end - at, most or PART_BYTES), at
             stretch = replace(stretch, shrunk=True)
@@ -165,19 +171,30 @@ def _location(location: str, stream: FileIO) -> str:
     return held if Path(held).exists() else location
 
 
-def _records_from(stream: FileIO, at: int, end: int, most: int, dialect: Dialect) -> int:
-    """Return how many bytes of whole records come next: at most so many, or one record that is longer."""
+def _records_from(stream: FileIO, at: int, end: int, most: int, nothing: Part) -> Generator[Part, None, int]:
+    """Return how many bytes of whole records come next: at most so many, or one record that is longer.
+
+    Two bytes tell a border, so windows overlap by one.
+    """
     if end - at <= most:
         return end - at
-    for size in (WINDOW, min(most, PART_BYTES)):
-        window = _held(stream, at + most - size, size)
-        if border := dialect.cut(window, size):
-            return most - size + border
-    before, offset = window[-1:], at + most
-    while offset < end and (window := read_at(stream, offset, WINDOW)):
-        if border := first_border(dialect, before + window):
-            return min(offset - len(before) + border, end) - at
-        before, offset = window[-1:], offset + len(window)
+    low, size = at + most, WINDOW
+    while low > at:
+        high, low = min(low + 1, at + most), max(low - size, at)
+        window = _held(stream, low, high - low)
+        if border := nothing.dialect.cut(window, len(window)):
+            return low + border - at
+        if size == PART_BYTES:
+            yield nothing
+        size = PART_BYTES
+    for number, offset in enumerate(range(at + most - 1, end, WINDOW - 1), 1):
+        window = read_at(stream, offset, WINDOW)
+        if border := first_border(nothing.dialect, window):
+            return min(offset + border, end) - at
+        if not window:
+            break
+        if number % WINDOWS == 0:
+            yield nothing
     return end - at
 
 
@@ -193,11 +210,11 @@ def carried(opened: Opened, part: Part, note: Callable[[str], None], size: int) 
     coming = Records(part.dialect)
     cost = 0
     while chunk := opened.start(max(size - coming.waiting, size // 2)):
-        if data := coming.whole(chunk):
-            if coming.too_long:
-                note(too_long(part.told, coming.at))
-            yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
-            cost = opened.cost
+        data = coming.whole(chunk)
+        if data and coming.too_long:
+            note(too_long(part.told, coming.at))
+        yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
+        cost = opened.cost
     if data := coming.rest():
         yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
 

@@ -67,6 +67,8 @@ class _Native:
         self._within: Segment | None = None
 
     def add(self, data: bytes) -> None:
+        if self._scan.is_over:
+            return
         with native.guarded():
             self._scan.feed(data)
             if self._scan.is_heavy:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
+from ldapdiag.sources.logs.lanes import MOST_FILES, Lane
 from ldapdiag.sources.logs.parts import Sizes
 from ldapdiag.sources.logs.records import whole_lines
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, PartError, Scanned, explained
@@ -40,13 +41,8 @@ PARTS = 4
 SLACK = 1 << 20
 """Bytes by which parts may be larger than they should be."""
 
-MOST_FILES = 8
-"""In one lane; all are kept open, for a rotation may rename them."""
-
 CARRIED_BYTES = 1 << 19
 """Of a part that is carried: it is still in the processor's cache when it is scanned."""
-CARRIED = 4
-"""Parts that were decompressed and are not scanned yet."""
 
 
 class Threads:
@@ -86,35 +82,6 @@ class Threads:
                 thread.join(PATIENCE * MOMENT)
 
 
-class _Lane:
-    """Parts that one scan takes in, one after the other, and what it says of them."""
-
-    def __init__(self, first: Part) -> None:
-        self.first = first
-        self.parts: Queue[Part | None] = Queue(0 if first.stretch else CARRIED)
-        """None: there are no more."""
-        self.said: Queue[Scanned | BaseException | None] = Queue(1)
-        """None: that was all."""
-        self.bytes = 0
-        self._files: set[str] = set()
-
-    def takes(self, part: Part, most: int) -> bool:
-        """Tell whether a part is to go on where the one before it ended."""
-        if (part.stretch is None) is not (self.first.stretch is None) or part.dialect is not self.first.dialect:
-            return False
-        if part.dialect.name == native.YEARLESS and part.hints != self.first.hints:
-            return False  # the year is told by the file
-        if part.stretch is None:
-            return True
-        return self.bytes + part.stretch.length <= most and len(self._files | {part.told}) <= MOST_FILES
-
-    def count(self, part: Part) -> None:
-        """Count a part that is given to it."""
-        if part.stretch is not None:
-            self._files.add(part.told)
-            self.bytes += part.stretch.length
-
-
 class _Run:
     """The parts of one stream, being scanned."""
 
@@ -126,9 +93,9 @@ class _Run:
         self._over = Event()
         """Nobody listens any more."""
         self._watch = native.watch()
-        self._lanes: Queue[_Lane | BaseException | None] = Queue(count)
+        self._lanes: Queue[Lane | BaseException | None] = Queue(count)
         """In order; None: there are no more."""
-        self._waiting: Queue[_Lane | None] = Queue()
+        self._waiting: Queue[Lane | None] = Queue()
         """Those that no thread has taken yet; None: a thread is to end."""
         self._given = self._carried = self._done = self._told = 0
         """Bytes of files: of all in lanes; of what was carried; of all we have heard of; of what we have told."""
@@ -145,7 +112,7 @@ class _Run:
     def feed(self, parts: Generator[Part]) -> None:
         """Put the parts into lanes."""
         last: BaseException | None = None
-        lane: _Lane | None = None
+        lane: Lane | None = None
         try:
             with closing(parts):
                 for part in parts:
@@ -162,10 +129,10 @@ class _Run:
             self._put(lane.parts, None)
         self._put(self._lanes, last)
 
-    def _opened(self, first: Part, before: _Lane | None) -> _Lane:
+    def _opened(self, first: Part, before: Lane | None) -> Lane:
         if before is not None:
             self._put(before.parts, None)
-        lane = _Lane(first.bare)
+        lane = Lane(first.bare)
         self._put(self._lanes, lane)
         self._waiting.put(lane)
         return lane
@@ -183,7 +150,7 @@ class _Run:
             except BaseException as error:  # noqa: BLE001  it is raised where the parts are used
                 self._put(lane.said, error)
 
-    def _scanned(self, lane: _Lane) -> Iterator[Scanned]:
+    def _scanned(self, lane: Lane) -> Iterator[Scanned]:
         scan = native.scan(lane.first.dialect, lane.first.hints, self._period)
         part = lane.first
         untold = 0  # of stretches that ended well: their lane is not to wait until it is its turn to tell of them
@@ -246,7 +213,7 @@ class _Run:
                 raise lane
             yield from self._lane_told(lane)
 
-    def _lane_told(self, lane: _Lane) -> Generator[Scanned]:
+    def _lane_told(self, lane: Lane) -> Generator[Scanned]:
         while True:
             try:
                 scanned = lane.said.get(timeout=MOMENT)

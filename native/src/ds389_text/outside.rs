@@ -3,7 +3,7 @@
 use memchr::memrchr;
 
 use crate::ds389_lines::is_request;
-use crate::fields::{any, digits, is_space, is_word, trimmed, word};
+use crate::fields::{any, blanks, digits, is_space, is_word, stripped, word};
 use crate::scan::Scan;
 
 /// Reads a line that is no client's: what the server does for nobody's operation, or what no rule fits.
@@ -23,25 +23,18 @@ pub fn outside(log: &mut Scan, line: &[u8], text: &[u8]) {
 fn internal(text: &[u8]) -> Option<&[u8]> {
     let number =
         text.strip_prefix(b"(").and_then(|text| digits(text, 18)).and_then(|(_, text)| text.strip_prefix(b")"));
-    let text = blanks(number.unwrap_or(text))?;
-    let operation = text.strip_prefix(b"op=").and_then(|op| word(op, 60)).and_then(|(_, text)| blanks(text));
-    Some(operation.unwrap_or(text))
-}
-
-/// What stands behind one blank or more.
-fn blanks(text: &[u8]) -> Option<&[u8]> {
-    let behind = &text[text.iter().position(|&byte| byte != b' ').unwrap_or(text.len())..];
-    (behind.len() < text.len()).then_some(behind)
+    let text = blanks(number.unwrap_or(text).strip_prefix(b" ")?);
+    let operation = text.strip_prefix(b"op=").and_then(|op| word(op, 60)).and_then(|(_, text)| text.strip_prefix(b" "));
+    Some(operation.map_or(text, blanks))
 }
 
 /// Reads a line of the header that each file begins with, rotated ones too (it is no sign of a restart), or none.
 pub fn outside_of_records(log: &mut Scan, line: &[u8]) {
-    let text = trimmed(line);
-    let begin = text.iter().position(|&byte| !is_space(byte)).unwrap_or(text.len());
-    let said = &text[begin..];
-    if begin > 0 && is_version(said) {
+    let said = stripped(line);
+    let is_indented = line.first().is_some_and(|&byte| is_space(byte));
+    if is_indented && is_version(said) {
         log.named(b"", said);
-    } else if begin > 0 && is_instance(said) {
+    } else if is_indented && is_instance(said) {
         log.named(said, b"");
     } else if !said.is_empty() {
         return log.misread(line);

@@ -1,0 +1,53 @@
+//! The fields of objects, by the names the server gives them.
+
+use super::json::Value;
+
+macro_rules! fields {
+    ($($field:ident $name:literal)*) => {
+        /// The fields that are read.
+        #[derive(Default)]
+        pub struct Fields<'a> {
+            $(pub $field: Value<'a>,)*
+        }
+
+        impl<'a> Fields<'a> {
+            /// The field of this name.
+            pub fn named(&mut self, name: &[u8]) -> Option<&mut Value<'a>> {
+                match name {
+                    $($name => Some(&mut self.$field),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+fields! {
+    base_dn b"base_dn"
+    bind_dn b"bind_dn"
+    client_dn b"client_dn"
+    client_ip b"client_ip"
+    close_error b"close_error"
+    close_reason b"close_reason"
+    conn_id b"conn_id"
+    err b"err"
+    etime b"etime"
+    filter b"filter"
+    haproxy_ip b"haproxy_ip"
+    header b"header"
+    internal_op b"internal_op"
+    local_time b"local_time"
+    nentries b"nentries"
+    notes b"notes"
+    op_id b"op_id"
+    op_internal_id b"op_internal_id"
+    operation b"operation"
+    pr_cookie b"pr_cookie"
+    pr_idx b"pr_idx"
+    scope b"scope"
+    server_ip b"server_ip"
+    tag b"tag"
+    target_op b"target_op"
+    wqtime b"wqtime"
+    wtime b"wtime"
+}

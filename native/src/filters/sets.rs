@@ -1,0 +1,131 @@
+//! Reading a filter: the sets that it is made of, within one another.
+
+use super::{LONGEST_SHAPE, leaf, up_to};
+use crate::fields::is_space;
+
+/// Sets within sets: a line that is nothing but them would fill memory.
+pub const DEEPEST: usize = 1000;
+
+/// The members of an AND, an OR or a NOT (or, with no operator, of the whole text), as shapes.
+pub struct Set {
+    /// `&`, `|`, `!`.
+    pub operator: Option<u8>,
+    /// The first of them, as far as they can show.
+    pub members: Vec<u8>,
+    /// How many there are.
+    pub count: usize,
+    /// The last member; of an OR only.
+    pub last: Vec<u8>,
+}
+
+impl Set {
+    fn new(operator: Option<u8>) -> Self {
+        Set { operator, members: Vec::new(), count: 0, last: Vec::new() }
+    }
+
+    /// Adds a member; in an OR, lists of values are as long as they happen to be: equal neighbours stand once.
+    pub fn add(&mut self, member: &[u8]) {
+        self.count += 1;
+        if self.operator == Some(b'|') {
+            if self.last == member {
+                return;
+            }
+            self.last.clear();
+            self.last.extend_from_slice(member);
+        }
+        if self.members.len() <= LONGEST_SHAPE {
+            self.members.extend_from_slice(member);
+        }
+    }
+
+    /// Appends the set as far as it can show, still open.
+    pub fn begun(&self, out: &mut Vec<u8>) {
+        if let Some(operator) = self.operator {
+            out.extend_from_slice(&[b'(', operator]);
+        }
+        out.extend_from_slice(up_to(&self.members, LONGEST_SHAPE));
+    }
+
+    /// Appends the set, closed.
+    fn whole(&self, out: &mut Vec<u8>) {
+        self.begun(out);
+        out.push(b')');
+    }
+}
+
+/// The sets still open, outermost first, and where reading ended; None if what was read makes no sense.
+pub fn read(bare: &[u8]) -> Option<(Vec<Set>, usize)> {
+    let mut open_sets = vec![Set::new(None)];
+    let (mut at, mut told) = (0, Vec::new());
+    while let Some((token, length)) = token(&bare[at..]) {
+        at += length;
+        match token {
+            Token::Opens(_) if open_sets.len() > DEEPEST => return None,
+            Token::Opens(operator) => open_sets.push(Set::new(Some(operator))),
+            Token::Assertion(attribute, value) => {
+                leaf(attribute, value, &mut told);
+                open_sets.last_mut()?.add(&told);
+            }
+            Token::Closes => {
+                let closed = open_sets.pop()?;
+                if closed.operator == Some(b'!') && closed.count != 1 {
+                    return None;
+                }
+                told.clear();
+                closed.whole(&mut told);
+                open_sets.last_mut()?.add(&told);
+            }
+            Token::Blanks => {}
+        }
+    }
+    Some((open_sets, at))
+}
+
+/// What reading goes by.
+enum Token<'a> {
+    /// A set opens.
+    Opens(u8),
+    /// An attribute and its value.
+    Assertion(&'a [u8], &'a [u8]),
+    /// A set closes.
+    Closes,
+    /// Active Directory writes them.
+    Blanks,
+}
+
+/// The token at the beginning, and where it ends.
+fn token(text: &[u8]) -> Option<(Token<'_>, usize)> {
+    match text.first()? {
+        b'(' => {
+            let at = past_blanks(text, 1);
+            if let operator @ (b'&' | b'|' | b'!') = text.get(at)? {
+                return Some((Token::Opens(*operator), at + 1));
+            }
+            let (attribute, value, end) = assertion(text, at)?;
+            (text.get(end) == Some(&b')')).then_some((Token::Assertion(attribute, value), end + 1))
+        }
+        b')' => Some((Token::Closes, 1)),
+        byte => is_space(*byte).then(|| (Token::Blanks, past_blanks(text, 1))),
+    }
+}
+
+/// The attribute and the value that begin at a place, and where they end.
+fn assertion(text: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
+    let equals = at + text.get(at..)?.iter().position(|byte| matches!(byte, b'(' | b')' | b'=' | b'*'))?;
+    let (attribute, value) = (&text[at..equals], text[equals..].strip_prefix(b"=")?);
+    let length = memchr::memchr2(b'(', b')', value).unwrap_or(value.len());
+    Some((attribute, &value[..length], equals + 1 + length))
+}
+
+/// What a cut may leave of the last assertion: with an equals sign, or without; None if it is something else.
+pub fn unfinished(text: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
+    let at = past_blanks(text, text.strip_prefix(b"(").map(|_| 1)?);
+    if let Some((attribute, value, end)) = assertion(text, at) {
+        return (end == text.len()).then_some(Some((attribute, value)));
+    }
+    text[at..].iter().all(|byte| !matches!(byte, b'(' | b')' | b'=' | b'*')).then_some(None)
+}
+
+fn past_blanks(text: &[u8], at: usize) -> usize {
+    at + text[at..].iter().take_while(|byte| is_space(**byte)).count()
+}

@@ -1,0 +1,44 @@
+//! How a connection begins and ends.
+
+use super::{Record, Told, digits, ends};
+use crate::fields::{is_space, run};
+
+/// `ACCEPT from IP=127.0.0.11:32917 (IP=0.0.0.0:13390)`.
+pub fn accept(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+    let text = text.strip_prefix(b"ACCEPT from ")?;
+    if text.starts_with(b"PATH=") {
+        return record.tell(|log, time| log.opened(conn, time, b"local", b""));
+    }
+    let text = text.strip_prefix(b"IP=")?;
+    let v6 = || {
+        let (client, rest) = run(text.strip_prefix(b"[")?, 99, |byte| !is_space(byte) && byte != b']')?;
+        Some((client, server(rest.strip_prefix(b"]")?)?))
+    };
+    let v4 = || {
+        let (client, rest) = run(text, 99, |byte| !is_space(byte) && byte != b':')?;
+        Some((client, server(rest)?))
+    };
+    let (client, server) = v6().or_else(v4)?;
+    record.tell(|log, time| log.opened(conn, time, client, server))
+}
+
+/// `:32917 (IP=0.0.0.0:13390)`.
+fn server(text: &[u8]) -> Option<&[u8]> {
+    let text = digits(text.strip_prefix(b":")?)?.strip_prefix(b" (IP=")?;
+    let (server, rest) = run(text, 99, |byte| !is_space(byte) && byte != b')').unwrap_or((b"", text));
+    ends(rest.strip_prefix(b")")?)?;
+    Some(server)
+}
+
+/// `closed (idletimeout)`.
+pub fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+    let text = text.strip_prefix(b"closed")?;
+    let told = || {
+        let text = text.strip_prefix(b" (")?;
+        let (reason, rest) = run(text, 99, |byte| byte != b')').unwrap_or((b"", text));
+        Some((reason, rest.strip_prefix(b")")?))
+    };
+    let (reason, rest) = told().unwrap_or((b"", text));
+    ends(rest)?;
+    record.tell(|log, time| log.closed(conn, time, reason))
+}

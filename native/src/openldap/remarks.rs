@@ -1,0 +1,36 @@
+//! What is said of no connection: by the server of its database and itself, by a syslog of lines it lost.
+
+use super::{Record, Told, ends};
+use crate::fields::{is_space, is_word, run};
+use crate::syslog;
+
+/// `<= mdb_substring_candidates: (displayName) not indexed`.
+pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Told> {
+    let text = text.strip_prefix(b"<= ")?;
+    let (database, _) = run(text, 9 + 1, is_word)?;
+    // The name of a database holds no underscore today; if one does, the last that fits divides.
+    let divided = (1..database.len()).rev().filter(|&at| database[at] == b'_');
+    let (attribute, kind) = divided.into_iter().find_map(|at| {
+        let (_, rest) = run(&text[at + 1..], 30, is_word)?;
+        let index = text[..text.len() - rest.len()].strip_suffix(b"_candidates")?;
+        let (attribute, rest) = run(rest.strip_prefix(b": (")?, 256, |byte| byte != b')')?;
+        let rest = rest.strip_prefix(b") ")?;
+        let rest = rest.strip_prefix(b"not indexed").or_else(|| rest.strip_prefix(b"index_param failed (18)"))?;
+        let kind = index.get(at + 1..).unwrap_or(b"candidates");
+        ends(rest)?;
+        Some((attribute, kind))
+    })?;
+    record.tell(|log, _| log.not_indexed(attribute, kind))
+}
+
+/// `@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $`.
+pub fn banner(text: &[u8], record: &mut Record) -> Option<Told> {
+    let (version, _) = run(text.strip_prefix(b"@(#) $OpenLDAP: slapd ")?, 64, |byte| !is_space(byte))?;
+    record.tell(|log, time| log.banner(time, version))
+}
+
+/// `imuxsock lost 103 messages from pid 5122 due to rate-limiting`.
+pub fn lost(text: &[u8], record: &mut Record) -> Option<Told> {
+    let lines = syslog::lost(text)?;
+    record.tell(|log, _| log.lost(lines))
+}

@@ -1,0 +1,58 @@
+//! The answer to a request, and how long it took.
+
+use super::{CONN_DIGITS, Record, Told};
+use crate::fields::{self, like, number, signed};
+use crate::kinds;
+use crate::scan::Outcome;
+
+/// `SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=`.
+pub fn result(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+    let text = text.strip_prefix(b"SEARCH ").unwrap_or(text).strip_prefix(b"RESULT ")?;
+    let (kind, text) = match text.strip_prefix(b"tag=") {
+        Some(text) => number(text, 9).map(|(tag, rest)| (kinds::of_tag(tag), rest))?,
+        None => (kinds::EXTENDED, word(text.strip_prefix(b"oid=")?)),
+    };
+    let (err, text) = signed(text.strip_prefix(b" err=")?, 9)?;
+    let ((wait, etime), text) = times(text).unwrap_or(((None, None), text));
+    let entries = text.strip_prefix(b" nentries=").and_then(|text| number(text, CONN_DIGITS));
+    let (entries, text) = entries.unwrap_or((0, text));
+    text.strip_prefix(b" text=")?;
+    let outcome = Outcome { kind, err, etime, wait, entries, ..Outcome::default() };
+    record.tell(|log, time| log.result(conn, op, time, &outcome))
+}
+
+type Times = (Option<i64>, Option<i64>);
+
+/// ` qtime=0.000011 etime=0.005531`.
+fn times(text: &[u8]) -> Option<(Times, &[u8])> {
+    let (qtime, text) = elapsed(text.strip_prefix(b" qtime=")?)?;
+    let (etime, text) = elapsed(text.strip_prefix(b" etime=")?)?;
+    Some(((qtime, etime), text))
+}
+
+/// Nanoseconds of `0.005531`; None where the clock was set back meanwhile.
+fn elapsed(text: &[u8]) -> Option<(Option<i64>, &[u8])> {
+    let positive = text.strip_prefix(b"-");
+    let (seconds, text) = number(positive.unwrap_or(text), 9)?;
+    let rest = like(b".000000", text)?;
+    let (microseconds, _) = number(&text[1..], 6)?;
+    let nanoseconds = (seconds * 1_000_000 + microseconds) * 1000;
+    Some((positive.is_none().then_some(nanoseconds), rest))
+}
+
+/// What follows a word, or nothing.
+fn word(text: &[u8]) -> &[u8] {
+    fields::word(text, usize::MAX).map_or(text, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_set_back_tells_no_duration() {
+        assert_eq!(elapsed(b"12.005531 x"), Some((Some(12_005_531_000), &b" x"[..])));
+        assert_eq!(elapsed(b"-1.999990"), Some((None, &b""[..])));
+        assert_eq!(elapsed(b"0.00001"), None);
+    }
+}

@@ -1,0 +1,50 @@
+"""A log whose last line lacks its newline, as one that is being written or was cut off: both scanners say the same."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.merge import finish
+from ldapdiag.sources.access_log import read
+from log.laid_open import plain
+from log.scanners import need_native
+from log.vectors import LOGS, text, told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THEMES = {"story", "crlf", "last-line", "pretty", "quotes", "wrappers"}
+LAST_LINES = 3
+ENDS = (b"\r", b"\r\r", b" ", b"\t", b"\n", b"\n\r", b"\n ", b"\n\t\r\n", b"\0", b"\n\n  x", b"\rx", b"\n\rx")
+"""What may come last without a newline, and is a line of its own or goes on with the one before."""
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> None:
+    need_native()
+
+
+def said(path: Path, scanner: Scanner) -> Any:
+    """Return what a scanner says of a file, if that is a log."""
+    reading = read([str(path)], workers=1, scanner=scanner)
+    assert [one.scanner for one in reading.streams] in ([scanner], [])
+    return [(plain(finish(one.segment)), one.gaps, one.notes) for one in reading.streams]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("vector", [path for path in LOGS if path.stem in THEMES], ids=told)
+def test_a_log_cut_anywhere_near_its_end_is_read_alike(vector: Path, tmp_path: Path, *, packed: bool) -> None:
+    lines = text(vector).splitlines(keepends=True)
+    whole = len(b"".join(lines[:-LAST_LINES]))
+    data = text(vector)
+    cuts = [data[:end] for end in range(whole, len(data), 7 if packed else 3)]
+    borders = [end for end in range(whole, len(data)) if b"\n" in data[end - 1 : end + 2]]
+    torn = [*cuts, *(data[:end] for end in borders), *(data.rstrip(b"\r\n") + end for end in ENDS)]
+    for number, one in enumerate(torn):
+        log = tmp_path / f"{number}{'.gz' if packed else ''}"
+        log.write_bytes(gzip.compress(one, 1) if packed else one)
+        assert said(log, Scanner.NATIVE) == said(log, Scanner.PYTHON), one[whole - 200 :]
