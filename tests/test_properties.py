@@ -201,6 +201,15 @@ def test_removing_evidence_never_adds_a_finding(case: str, data: st.DataObject) 
         assert set(found.observed["ghost_client_ports"] or ()) <= set(ghost_ports(case))
 
 
+def test_a_look_of_unknown_time_is_not_taken_for_a_later_one() -> None:
+    look = INCIDENTS / CHURN
+    timed = [look / folder for folder in ("1-server-first-app1", "2-client-first-ldap")]
+    tables = [folder / name for folder in timed for name in ("captured-at.txt", "ss-tan.txt")]
+    diagnosis = diagnosed(*tables, look / "2-client-first-app1" / "ss-tan.txt")
+
+    assert findings(diagnosis, "stranded-connections") == {}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_removing_one_file_never_adds_a_finding(case: str) -> None:
     files = files_of(INCIDENTS / case)

@@ -182,11 +182,11 @@ def stranded_of(ends: Ends, views: Sequence[View], rows: Sorted, living: Mapping
     """Return what the server lacks of the client's connections, after churn is taken off."""
     look, near = ends.look, views[0]
     lasting = [living[port] for port in turn.new if all(view.holds((*ends.way, port)) for view in views[1:])]
-    before = [is_before(view.look, look) for view in views]
+    around = any(is_before(view.look, look) for view in views) and any(is_before(look, view.look) for view in views)
     stranded = survivors(
         lasting,
         near.table.last_received,
-        lasting if any(before) and not all(before) else (),
+        lasting if around else (),
         Turnover(
             reverse=len(rows.absent) + rows.closing,
             time_wait=turn.time_wait,

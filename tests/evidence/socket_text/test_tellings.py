@@ -48,7 +48,7 @@ def columns_of(fact):
 def check_reading(form, data):
     """Read the bytes and hold the reader to its promises."""
     document = Document(path="host/file", source=lines_of([data]))
-    text = data.decode(encoding_of(data), errors="backslashreplace")
+    text = data.decode(encoding_of(data), errors="backslashreplace").removeprefix("\ufeff")
     for fact in form.read(document):
         origin = fact.origin
         assert origin.understood + origin.not_understood == origin.lines == document.seen
