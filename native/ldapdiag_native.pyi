@@ -50,11 +50,12 @@ class Scan:
         until: int | None = None,
         latest: int = 0,
         offset: int | Callable[[int, int, int, int, int], int] = 0,
+        heavy: int | None = None,
     ) -> None:
         """Begin; times in nanoseconds since 1970.
 
         `latest` and `offset` are of stamps without a year or a zone: the last such time before it; the seconds that the
-        zone lies east of UTC, always or at (year, month, day, hour, minute).
+        zone lies east of UTC, always or at (year, month, day, hour, minute). `heavy`: bytes from which on it is heavy.
         """
 
     def feed(self, data: bytes) -> None:

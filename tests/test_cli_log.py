@@ -229,6 +229,7 @@ class TestUsage:
             ("x", "--top", "0"),
             ("x", "--by", "weather"),
             ("x", "--follow", "--since", "2026-11-20"),
+            ("x", "--since", "2026-11-20T09:00", "--until", "2026-11-20T08:59"),
         ],
     )
     def test_that_is_wrong_ends_with_2(self, wrong):

@@ -111,6 +111,8 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         if follow and (since or until):
             raise UsageError("--follow reads what is to come, --since and --until what has been: leave either out")
         period = Period(moments.since("--since", since), moments.until("--until", until))
+        if period.since is not None and period.until is not None and period.until < period.since:
+            raise UsageError(f"--until {until} is before --since {since}: nothing lies between them")
         zone_of_logs = moments.zone("--zone", zone)
         _complain_of_scanner(scanner)
         write = _writer(form, output, top, by, again=follow)

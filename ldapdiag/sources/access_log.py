@@ -241,25 +241,29 @@ class _Merging:
     waits: bool
     """Nothing of the period has come yet."""
     ended: bool = False
-    shrunk: set[str] = field(default_factory=set)
-    """Files that were cut off meanwhile, which is said once."""
+    shrunk: dict[str, int] = field(default_factory=dict)
+    """Files that were cut off meanwhile, and where: what was read beyond is no neighbour of what came before."""
 
     def take(self, scanned: Scanned) -> None:
         reading, part = self.reading, scanned.part
-        if scanned.before is not None:
-            reading.segment = merge(reading.segment, scanned.before)
-        if scanned.within is not None:
-            self.finish()
-            reading.segment = merge(reading.segment, scanned.within)
+        if part.at <= self.shrunk.get(part.told, part.at):
+            self._merge(scanned)
         for place in scanned.too_long:
             reading.notes.append(too_long(part.told, place))
         if scanned.shrunk_at is not None and part.told not in self.shrunk:
             reading.notes.append(shrunk(part.told, scanned.shrunk_at))
-            self.shrunk.add(part.told)
+            self.shrunk[part.told] = scanned.shrunk_at
         if scanned.replaced:
             reason = f"was replaced by another file while it was read, at byte {part.at}"
             reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
         self.ended = scanned.ended or scanned.replaced
+
+    def _merge(self, scanned: Scanned) -> None:
+        if scanned.before is not None:
+            self.reading.segment = merge(self.reading.segment, scanned.before)
+        if scanned.within is not None:
+            self.finish()
+            self.reading.segment = merge(self.reading.segment, scanned.within)
 
     def finish(self) -> None:
         """Forget the counts of the time before the period, once."""

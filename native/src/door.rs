@@ -80,7 +80,7 @@ type Pieces<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 #[pymethods]
 impl Scan {
     #[new]
-    #[pyo3(signature = (dialect, *, caps, since = None, until = None, latest = 0, offset = None))]
+    #[pyo3(signature = (dialect, *, caps, since = None, until = None, latest = 0, offset = None, heavy = None))]
     fn new(
         dialect: &str,
         caps: &Bound<'_, PyDict>,
@@ -88,11 +88,14 @@ impl Scan {
         until: Option<i64>,
         latest: i64,
         offset: Option<Bound<'_, PyAny>>,
+        heavy: Option<usize>,
     ) -> PyResult<Self> {
         let dialect = named(dialect).ok_or_else(|| PyKeyError::new_err(dialect.to_owned()))?;
         let trouble = Trouble::default();
         let hints = Hints { latest, offset: offset_of(offset, &trouble)? };
-        Ok(Scan { dialect, scan: Scanning::new(hints, caps_of(caps)?, Period { since, until }), trouble })
+        let mut scan = Scanning::new(hints, caps_of(caps)?, Period { since, until });
+        scan.heavy = heavy.unwrap_or(scan.heavy);
+        Ok(Scan { dialect, scan, trouble })
     }
 
     /// Scan whole records.

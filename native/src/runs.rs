@@ -4,6 +4,9 @@
 //! does not ascend, the server has restarted, or two lines were written in the wrong order. Which of the two is
 //! decided in Python, when everything before is known.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use rustc_hash::FxHashMap;
 
 use crate::connection::{Account, Connection};
@@ -23,7 +26,8 @@ pub const LATE: i64 = SECOND;
 
 /// The connections that are open, or wait for a result, or were opened earlier.
 pub struct Connections {
-    by_number: FxHashMap<i64, u32>,
+    /// Hashed by a secret of this process: whoever forges lines chooses these numbers.
+    by_number: HashMap<i64, u32, RandomState>,
     slots: Vec<Connection>,
     free: Vec<u32>,
     /// The one asked for last: a result follows its request.
@@ -32,7 +36,7 @@ pub struct Connections {
 
 impl Connections {
     fn new() -> Self {
-        Connections { by_number: FxHashMap::default(), slots: Vec::new(), free: Vec::new(), last: None }
+        Connections { by_number: HashMap::default(), slots: Vec::new(), free: Vec::new(), last: None }
     }
 
     /// Where a connection is.

@@ -27,7 +27,9 @@ const PENDING: usize = 120;
 pub(crate) const HELD: usize = 120;
 /// Bytes, about, of an unusual result code.
 const CODE: usize = 32;
-/// Bytes, about, of what waits at the edges from which on a piece is better handed over.
+
+/// Bytes, about, of what waits at the edges from which on a piece is better handed over, unless somebody says another
+/// number.
 const HEAVY: usize = 24 << 20;
 
 /// What the text of a log does not say, and whoever opened the file knows.
@@ -59,6 +61,8 @@ enum Place {
 pub struct Scan {
     /// What the text does not say.
     pub hints: Hints,
+    /// Bytes, about, of what waits at the edges from which on a piece is better handed over.
+    pub heavy: usize,
     pub(crate) segment: Segment,
     pub(crate) run: Run,
     pub(crate) before: Option<Segment>,
@@ -81,6 +85,7 @@ impl Scan {
     pub fn new(hints: Hints, caps: Caps, period: Period) -> Self {
         Scan {
             hints,
+            heavy: HEAVY,
             segment: Segment::new(caps),
             run: Run::new(false),
             before: None,
@@ -104,7 +109,7 @@ impl Scan {
     /// Tells whether so much waits at the edges that it is better handed over.
     pub fn is_heavy(&self) -> bool {
         let results = self.segment.results.unusual() * CODE;
-        self.segment.weight + self.segment.texts.weight() + results > HEAVY
+        self.segment.weight + self.segment.texts.weight() + results > self.heavy
     }
 
     // -- requests

@@ -26,6 +26,7 @@ from log.laid_open import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
 LINES = TEXT.count(b"\n")
+LATER = log_lines.run(601, 700, every=0.1)
 
 
 @pytest.fixture(autouse=True)
@@ -199,6 +200,30 @@ def test_a_disk_that_fails_is_told_with_the_place_and_what_came_before_is_kept(
     assert gap.reason.startswith(f"cannot read {tmp_path}/access at byte ")
     assert gap.reason.endswith(": Input/output error")
     assert LINES / 4 < finish(stream.segment).lines < LINES
+
+
+def test_nothing_is_counted_beyond_the_place_where_a_file_was_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "access.1").write_bytes(TEXT)
+    (tmp_path / "access").write_bytes(LATER)
+    place = TEXT.index(b"\n", len(TEXT) // 5) + 1
+    true = native_stand_in.Scan.read
+
+    def cut_off(self: Any, location: str, inode: Any, start: int, end: int, watch: Any) -> Any:
+        if start <= place < end and Path(location).read_bytes() == TEXT:
+            return native_stand_in.Read(true(self, location, inode, start, place, watch).to, shrunk=True)
+        return true(self, location, inode, start, end, watch)
+
+    monkeypatch.setattr(native_stand_in, "HEAVY", 1 << 30)
+    monkeypatch.setattr(native_stand_in.Scan, "read", cut_off)
+
+    (stream,) = read([str(tmp_path)], workers=3).streams
+
+    assert stream.notes == [
+        f"{tmp_path}/access.1 became shorter while it was read; what it held up to byte {place} is counted"
+    ]
+    assert finish(stream.segment).lines == TEXT[:place].count(b"\n") + LATER.count(b"\n")
 
 
 def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

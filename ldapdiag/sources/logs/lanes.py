@@ -38,6 +38,8 @@ class Lane:
             return False  # the year is told by the file
         if part.stretch is None:
             return True
+        if part.told != self.first.told and self.first.at > 0:
+            return False  # should its file turn out to be cut off before it, all that it says is dropped
         return self.bytes + part.stretch.length <= most and len(self._files | {part.told}) <= MOST_FILES
 
     def count(self, part: Part) -> None:

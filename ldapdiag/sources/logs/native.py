@@ -39,6 +39,9 @@ YEARLESS = "openldap-syslog"
 VARIABLE = "LDAPDIAG_SCANNER"
 """Of the environment: which scanner to use where no option says so."""
 
+HEAVY_BYTES = 48 << 20
+"""About what all scans keep at their edges before it is taken from them; Python's objects are many times as large."""
+
 HOW = "`make demo` builds it where cargo is, or install the wheel ldapdiag-native that belongs to this ldapdiag"
 
 
@@ -77,15 +80,17 @@ def chosen(scanner: Scanner | None = None) -> Scanner:
     told = scanner or os.environ.get(VARIABLE) or None
     if told not in {None, *Scanner}:
         raise NoNativeError(f"{VARIABLE}={told}: there is no such scanner; set it to {' or '.join(Scanner)}")
+    if told == Scanner.PYTHON:
+        return Scanner.PYTHON  # without a look at the other one, which may be damaged so that looking ends the process
     there = installed().module is not None
     if told == Scanner.NATIVE and not there:
         raise NoNativeError(f"{installed().trouble or 'the native scanner is not installed'}; {HOW}")
-    return Scanner.NATIVE if there and told != Scanner.PYTHON else Scanner.PYTHON
+    return Scanner.NATIVE if there else Scanner.PYTHON
 
 
 def notice() -> str:
     """Return what to say where the native scanner is there and is not used; nothing where all is well."""
-    trouble = installed().trouble
+    trouble = "" if os.environ.get(VARIABLE) == Scanner.PYTHON else installed().trouble
     return f"{trouble}, so logs are read by the slower one in Python; {HOW}" if trouble else ""
 
 
@@ -102,8 +107,8 @@ def watch() -> Watch:
     return ldapdiag_native.Watch()
 
 
-def scan(dialect: Dialect, hints: Hints, period: Period | None) -> Scan:
-    """Begin to scan neighbouring records of one stream."""
+def scan(dialect: Dialect, hints: Hints, period: Period | None, side_by_side: int = 1) -> Scan:
+    """Begin to scan neighbouring records of one stream; so many scans share what may be kept."""
     import ldapdiag_native  # noqa: PLC0415  as above
 
     latest, offset = _hinted(hints) if dialect.name == YEARLESS else (0, 0)
@@ -114,6 +119,7 @@ def scan(dialect: Dialect, hints: Hints, period: Period | None) -> Scan:
         until=_border(period.until if period else None),
         latest=latest,
         offset=offset,
+        heavy=HEAVY_BYTES // max(side_by_side, 2),
     )
 
 

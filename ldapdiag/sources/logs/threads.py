@@ -151,11 +151,15 @@ class _Run:
                 self._put(lane.said, error)
 
     def _scanned(self, lane: Lane) -> Iterator[Scanned]:
-        scan = native.scan(lane.first.dialect, lane.first.hints, self._period)
-        part = lane.first
+        scan = native.scan(lane.first.dialect, lane.first.hints, self._period, self._count)
+        part = begun = lane.first
+        shrunk: set[str] = set()
         untold = 0  # of stretches that ended well: their lane is not to wait until it is its turn to tell of them
         while (following := self._get(lane.parts, or_stop=True)) is not None:
             part = following
+            if part.told in shrunk:
+                untold += part.cost
+                continue
             try:
                 with explained(part), native.guarded():
                     if part.stretch is None:
@@ -168,15 +172,19 @@ class _Run:
                     yield _taken(scan, Scanned(part=part.bare))  # what came before is of use
                 raise
             if said.ended or said.replaced or scan.is_over:
-                yield _taken(scan, replace(said, ended=True))
+                yield _taken(scan, Scanned(part=begun))
+                yield replace(said, ended=True)
                 return
-            if scan.is_heavy:
-                yield _taken(scan, said)
-            elif part.stretch is None or said.shrunk_at is not None or said.too_long:
+            if said.shrunk_at is not None:
+                shrunk.add(part.told)
+            if part.stretch is None or said.shrunk_at is not None or said.too_long:
                 yield said
             else:
                 untold += said.cost
-        yield _taken(scan, Scanned(part=part.bare, cost=untold, ended=self._stop.is_set()))
+            if scan.is_heavy:
+                yield _taken(scan, Scanned(part=begun))
+                begun = part.bare
+        yield _taken(scan, Scanned(part=begun, cost=untold, ended=self._stop.is_set()))
 
     def _stretch(self, scan: Scan, part: Part, stretch: Stretch) -> Generator[Scanned, None, Scanned]:
         """Scan a stretch of a file, and return how that ended."""
