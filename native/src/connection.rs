@@ -43,6 +43,13 @@ pub struct Pending {
     pub filter: Vec<u8>,
 }
 
+impl Pending {
+    /// A request that is neither a BIND nor a search.
+    pub fn new(op: i64, time: i64, kind: Kind) -> Self {
+        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new() }
+    }
+}
+
 /// A result whose request is not in this piece.
 #[derive(Clone, Copy)]
 pub struct Answer {

@@ -74,7 +74,7 @@ pub fn unrequested(segment: &mut Segment, number: i64, held: &Answer) {
         row = Some(place);
     }
     let dn = if kind == BIND { UNKNOWN } else { ANONYMOUS };
-    let mut pending = Pending { op: held.op, line: 0, time: held.time, kind, row, dn, filter: Vec::new() };
+    let mut pending = Pending { row, dn, ..Pending::new(held.op, held.time, kind) };
     let mut nobody = Connection::new(0, Some(0), Some(UNKNOWN));
     answer(segment, number, &mut nobody, &mut pending, held, Account::Named(UNKNOWN));
 }
@@ -84,7 +84,7 @@ pub fn owe(segment: &mut Segment, connection: &mut Connection, shape: Text, acco
     let cell = if let (Some(client), Account::Named(account)) = (connection.client, account) {
         let place = match connection.cell {
             Some((counted, asker, place)) if (counted, asker) == (shape, account) => place,
-            _ => segment.attribution.place((shape, client, account), |_| Cell::default()),
+            _ => segment.asker((shape, client, account)),
         };
         connection.cell = Some((shape, account, place));
         segment.attribution.at(place)
@@ -177,7 +177,7 @@ fn count_for_nobody(segment: &mut Segment, connection: &mut Connection) {
             Account::Untold => nobody,
             Account::Of(_) => UNKNOWN,
         };
-        let place = segment.attribution.place((shape, client, account), |_| Cell::default());
+        let place = segment.asker((shape, client, account));
         segment.attribution.at(place).add(counts);
     }
     for (&(dn, err), &count) in &aside.failures {

@@ -207,22 +207,25 @@ fn request(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told>
     record.tell(|log, time| log.request(conn, op, time, kind))
 }
 
+const DETAILS: [&[u8]; 13] = [
+    b"SRCH attr=",
+    b"MOD attr=",
+    b"BIND authcid=",
+    b"BIND anonymous ",
+    b"STARTTLS",
+    b"PASSMOD",
+    b"WHOAMI",
+    b"CANCEL ",
+    b"PROXYAUTHZ ",
+    b"ENTRY ",
+    b"REF ",
+    b"INTERMEDIATE ",
+    b"DISCONNECT ",
+];
+
 /// The lines that slapd adds to a request, and its word on what is wrong with one.
 fn is_detail(text: &[u8]) -> bool {
-    text.first().is_some_and(u8::is_ascii_lowercase)
-        || text.starts_with(b"SRCH attr=")
-        || text.starts_with(b"MOD attr=")
-        || text.starts_with(b"BIND authcid=")
-        || text.starts_with(b"BIND anonymous ")
-        || text.starts_with(b"STARTTLS")
-        || text.starts_with(b"PASSMOD")
-        || text.starts_with(b"WHOAMI")
-        || text.starts_with(b"CANCEL ")
-        || text.starts_with(b"PROXYAUTHZ ")
-        || text.starts_with(b"ENTRY ")
-        || text.starts_with(b"REF ")
-        || text.starts_with(b"INTERMEDIATE ")
-        || text.starts_with(b"DISCONNECT ")
+    text.first().is_some_and(u8::is_ascii_lowercase) || DETAILS.iter().any(|detail| text.starts_with(detail))
 }
 
 const SERVERS_OWN: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];

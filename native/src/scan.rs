@@ -120,8 +120,7 @@ impl Scan {
             return;
         }
         let place = self.asks(number, op, time);
-        let line = self.segment.lines;
-        self.waits(number, place, Pending { op, line, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new() });
+        self.waits(number, place, Pending::new(op, time, kind));
         self.segment.operations[kind as usize] += 1;
     }
 
@@ -133,8 +132,7 @@ impl Scan {
         let place = self.asks(number, op, time);
         let dn = self.short(dn);
         self.connection(number, &place).binding = Some(dn);
-        let line = self.segment.lines;
-        self.waits(number, place, Pending { op, line, time, kind: BIND, row: None, dn, filter: Vec::new() });
+        self.waits(number, place, Pending { dn, ..Pending::new(op, time, BIND) });
         self.segment.operations[BIND as usize] += 1;
     }
 
@@ -149,12 +147,7 @@ impl Scan {
         let mut kept = self.spare.pop().unwrap_or_default();
         shortened(filter, &mut kept);
         let place = self.asks(number, op, time);
-        let line = self.segment.lines;
-        self.waits(
-            number,
-            place,
-            Pending { op, line, time, kind: SEARCH, row: Some(row), dn: ANONYMOUS, filter: kept },
-        );
+        self.waits(number, place, Pending { row: Some(row), filter: kept, ..Pending::new(op, time, SEARCH) });
     }
 
     /// Counts an UNBIND; it ends no rest, for the connection would not have been missed.
@@ -231,7 +224,8 @@ impl Scan {
         }
     }
 
-    fn waits(&mut self, number: i64, place: Place, pending: Pending) {
+    fn waits(&mut self, number: i64, place: Place, mut pending: Pending) {
+        pending.line = self.segment.lines;
         self.segment.weight += PENDING + pending.filter.len();
         if let Some(before) = self.connection(number, &place).pending.insert(pending) {
             self.spare(before);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use crate::connection::Cell;
 use crate::kinds;
 use crate::runs::Run;
 use crate::tables::{Caps, ClientRow, Histogram, OTHER_SHAPE, ShapeKey, ShapeRow, Table};
@@ -80,7 +81,7 @@ pub struct Segment {
     pub noted: Table<Text, u64>,
     pub not_indexed: Table<(Text, Text), u64>,
     pub shapes: Table<ShapeKey, ShapeRow>,
-    pub attribution: Table<(Text, Text, Text), crate::connection::Cell>,
+    pub attribution: Table<(Text, Text, Text), Cell>,
     pub clients: Table<Text, ClientRow>,
     pub accounts: Table<Text, u64>,
     pub failures: Table<(Text, Text, i64), u64>,
@@ -137,5 +138,10 @@ impl Segment {
     /// Where the connections of a client are counted, or those of all others.
     pub fn client(&mut self, address: Text) -> u32 {
         self.clients.place(address, |_| ClientRow::default()) as u32
+    }
+
+    /// Where searches of a shape by a client and an account are counted, or those of all others.
+    pub fn asker(&mut self, key: (Text, Text, Text)) -> usize {
+        self.attribution.place(key, |_| Cell::default())
     }
 }

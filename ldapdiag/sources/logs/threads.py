@@ -152,7 +152,7 @@ class _Run:
 
     def _scanned(self, lane: Lane) -> Iterator[Scanned]:
         scan = native.scan(lane.first.dialect, lane.first.hints, self._period, self._count)
-        part = begun = lane.first
+        part = lane.first
         shrunk: set[str] = set()
         untold = 0  # of stretches that ended well: their lane is not to wait until it is its turn to tell of them
         while (following := self._get(lane.parts, or_stop=True)) is not None:
@@ -169,10 +169,10 @@ class _Run:
                         said = yield from self._stretch(scan, part, part.stretch)
             except PartError as error:
                 if isinstance(error.__cause__, OSError):
-                    yield _taken(scan, Scanned(part=part.bare))  # what came before is of use
+                    yield _taken(scan, Scanned(part=lane.first))  # what came before is of use
                 raise
             if said.ended or said.replaced or scan.is_over:
-                yield _taken(scan, Scanned(part=begun))
+                yield _taken(scan, Scanned(part=lane.first))
                 yield replace(said, ended=True)
                 return
             if said.shrunk_at is not None:
@@ -182,9 +182,8 @@ class _Run:
             else:
                 untold += said.cost
             if scan.is_heavy:
-                yield _taken(scan, Scanned(part=begun))
-                begun = part.bare
-        yield _taken(scan, Scanned(part=begun, cost=untold, ended=self._stop.is_set()))
+                yield _taken(scan, Scanned(part=lane.first))
+        yield _taken(scan, Scanned(part=lane.first, cost=untold, ended=self._stop.is_set()))
 
     def _stretch(self, scan: Scan, part: Part, stretch: Stretch) -> Generator[Scanned, None, Scanned]:
         """Scan a stretch of a file, and return how that ended."""
