@@ -1,0 +1,233 @@
+"""The tree of a search filter (RFC 4511 4.5.1.7, RFC 4515): what a server looks up, part by part.
+
+    (&(objectClass=person)(cn=*jo*))     And((EQUALITY objectclass "person", SUBSTRING cn middle=(2,)))
+    (&(objectClass=person)(cn=*?*))      the same of a shape: values are not known, nor how long they are
+    (cn;lang-fr:caseExactMatch:=x)       EXTENSIBLE cn, options ("lang-fr",), rule "caseexactmatch"
+    (?employeeNumber>=10)                slapd could not evaluate it: undefined
+
+Names are folded to lower case for comparing; `text` is what was logged. A filter is hostile text: whoever puts a name
+of it into a command validates it first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEEPEST = 40
+"""Sets within sets; 389-ds' nsslapd-max-filter-nest-level. Deeper ones are told as not understood."""
+
+ASSERTION = re.compile(
+    r"(?P<undefined>\??)(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)?(?P<options>(?:;[A-Za-z0-9_=-]+)*)"
+    r"(?:(?P<dn>:dn)?(?::(?P<rule>[A-Za-z0-9][A-Za-z0-9._-]*))?(?P<extended>:))?(?P<operator>[~<>]?)=(?P<value>.*)",
+    re.DOTALL | re.IGNORECASE,
+)
+HIDDEN = "?"
+"""Stands in a shape for a value."""
+ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+SHORT_PIECE = 9
+"""Octets: pieces of this length or more are all alike (no server wants longer ones for its keys by default)."""
+
+
+class Kind(StrEnum):
+    """What an assertion asks of an attribute."""
+
+    EQUALITY = "equality"
+    SUBSTRING = "substring"
+    GREATER = "greater-or-equal"
+    LESS = "less-or-equal"
+    PRESENCE = "presence"
+    APPROXIMATE = "approximate"
+    EXTENSIBLE = "extensible"
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A leaf of a filter."""
+
+    kind: Kind
+    attribute: str
+    """Lower case, without options; empty in an extensible match that names none."""
+    text: str
+    """As logged, in parentheses."""
+    options: tuple[str, ...] = ()
+    value: str | None = None
+    """None: a shape does not tell it; always None of a substring."""
+    initial: int | None = 0
+    """Octets of a substring's first piece; 0: it has none; None: it has one, of unknown length."""
+    middle: tuple[int | None, ...] = ()
+    final: int | None = 0
+    rule: str = ""
+    dn: bool = False
+    undefined: bool = False
+    """slapd logs so what it cannot evaluate: it matches nothing."""
+
+    @property
+    def pieces(self) -> tuple[int | None, ...]:
+        """Return the lengths of all pieces of a substring, in their order."""
+        return tuple(length for length in (self.initial, *self.middle, self.final) if length != 0)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of them; with no members, true (RFC 4526)."""
+
+    members: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """One of them; with no members, false."""
+
+    members: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Not this one."""
+
+    member: Node
+
+
+Node = And | Or | Not | Assertion
+
+
+def parse(text: str) -> Node | None:
+    """Return the tree of a filter as logged, values and all; None when it is cut, too deep, or none at all."""
+    return _Parser(text, shape=False).read()
+
+
+def parse_shape(text: str, lengths: str = "") -> Node | None:
+    """Return the tree of a shape; `lengths` has one digit (9: or more) per piece of its substrings, in their order.
+
+    In a shape equal neighbours of an OR stand once: where there are more digits than pieces, the smallest is of all.
+    """
+    tree = _Parser(text, shape=True).read()
+    if tree is None or not lengths:
+        return tree
+    pieces = sum(len(one.pieces) for one in assertions(tree))
+    told = lengths if len(lengths) == pieces else min(lengths) * pieces
+    return _measured(tree, iter(map(int, told)))
+
+
+def assertions(node: Node) -> Iterator[Assertion]:
+    """Yield the leaves in the order they are written."""
+    match node:
+        case And(members) | Or(members):
+            yield from chain.from_iterable(map(assertions, members))
+        case Not(member):
+            yield from assertions(member)
+        case Assertion():
+            yield node
+
+
+def _measured(node: Node, lengths: Iterator[int]) -> Node:
+    match node:
+        case And(members):
+            return And(tuple(_measured(member, lengths) for member in members))
+        case Or(members):
+            return Or(tuple(_measured(member, lengths) for member in members))
+        case Not(member):
+            return Not(_measured(member, lengths))
+        case Assertion(kind=Kind.SUBSTRING):
+            initial = next(lengths) if node.initial != 0 else 0
+            middle = tuple(next(lengths) for _ in node.middle)
+            return replace(node, initial=initial, middle=middle, final=next(lengths) if node.final != 0 else 0)
+        case _:
+            return node
+
+
+class _Parser:
+    """One filter while it is read; no recursion, for a filter is as deep as its sender likes."""
+
+    def __init__(self, text: str, *, shape: bool) -> None:
+        self.text = text.strip()
+        self.shape = shape
+
+    def read(self) -> Node | None:
+        """Return the tree, or None."""
+        text = self.text if self.text.startswith("(") else f"({self.text})"
+        open_sets: list[tuple[str, list[Node]]] = [("", [])]
+        at = 0
+        while at < len(text):
+            if text[at].isspace():
+                at += 1
+            elif text[at] == ")":
+                operator, members = open_sets.pop()
+                node = _set_of(operator, members)
+                if not open_sets or node is None:
+                    return None
+                open_sets[-1][1].append(node)
+                at += 1
+            elif text[at] != "(":
+                return None
+            elif text[at + 1 : at + 2] in {"&", "|", "!"}:
+                if len(open_sets) > DEEPEST:
+                    return None
+                open_sets.append((text[at + 1], []))
+                at += 2
+            else:
+                end = text.find(")", at)
+                leaf = self._leaf(text[at : end + 1]) if end > 0 else None
+                if leaf is None:
+                    return None
+                open_sets[-1][1].append(leaf)
+                at = end + 1
+        return open_sets[0][1][0] if len(open_sets) == 1 and len(open_sets[0][1]) == 1 else None
+
+    def _leaf(self, written: str) -> Assertion | None:
+        """Return the assertion between two parentheses."""
+        found = ASSERTION.fullmatch(written[1:-1].strip())
+        if found is None or not (found["name"] or found["rule"] or found["dn"]):
+            return None
+        value = found["value"]
+        leaf = Assertion(
+            kind=_kind(found["operator"], value, extended=bool(found["extended"])),
+            attribute=(found["name"] or "").lower(),
+            text=written,
+            options=tuple(option for option in found["options"].lower().split(";") if option),
+            rule=(found["rule"] or "").lower(),
+            dn=bool(found["dn"]),
+            undefined=bool(found["undefined"]),
+        )
+        if leaf.kind is not Kind.SUBSTRING:
+            return replace(
+                leaf, value=None if self.shape and value == HIDDEN else _octets(value).decode(errors="replace")
+            )
+        initial, *middle, final = map(self._length, value.split("*"))
+        return replace(leaf, initial=initial, middle=tuple(one for one in middle if one != 0), final=final)
+
+    def _length(self, piece: str) -> int | None:
+        return None if self.shape and piece == HIDDEN else len(_octets(piece))
+
+
+def _kind(operator: str, value: str, *, extended: bool) -> Kind:
+    if extended:
+        return Kind.EXTENSIBLE
+    if operator:
+        return {"~": Kind.APPROXIMATE, ">": Kind.GREATER, "<": Kind.LESS}[operator]
+    if value == "*":
+        return Kind.PRESENCE
+    return Kind.SUBSTRING if "*" in value else Kind.EQUALITY
+
+
+def _set_of(operator: str, members: list[Node]) -> Node | None:
+    match operator:
+        case "&":
+            return And(tuple(members))
+        case "|":
+            return Or(tuple(members))
+        case "!" if len(members) == 1:
+            return Not(members[0])
+    return None
+
+
+def _octets(value: str) -> bytes:
+    """Return the octets of an assertion value, escapes resolved."""
+    return ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value.encode())
