@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def configuration_of(path: Path) -> Configuration:
-    (configuration,) = facts_of(path.read_bytes(), path=f"ldap/{path.name}")
-    assert isinstance(configuration, Configuration)
+    facts = facts_of(path.read_bytes(), path=f"ldap/{path.name}")
+    (configuration,) = [fact for fact in facts if isinstance(fact, Configuration)]
     return configuration
 
 

@@ -1,0 +1,73 @@
+"""OpenLDAP's schema as text: .schema files, and the attributetype directives of slapd.conf.
+
+    objectidentifier MSADat2 1.2.840.113556.1.2
+    attributetype ( MSADat2:102
+        NAME 'memberOf' SYNTAX '1.3.6.1.4.1.1466.115.121.1.12' )
+
+Source: slapd.conf(5), attributetype and objectidentifier.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration.slapd_directives import CHARACTERISTIC, DIRECTIVE, directives
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.schema.descriptions import attribute_type
+from ldapdiag.evidence.schema.merging import MOST_TYPES, schema_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.schema import AttributeType, Schema
+
+NOT_UNDERSTOOD = "attributetype (…)"
+
+
+class SchemaDirectives:
+    """Gathers what attributetype and objectidentifier directives define."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.types: list[AttributeType] = []
+        self.macros: dict[str, str] = {}
+
+    def take(self, word: str, rest: str) -> None:
+        """Read a directive, if it is one of the two."""
+        if word == "objectidentifier":
+            words = rest.split()
+            if len(words) == 2 and len(self.macros) < MOST_TYPES:
+                self.macros[words[0].lower()] = words[1]
+        elif word == "attributetype":
+            if len(self.types) >= MOST_TYPES:
+                self.document.note(f"Only the first {MOST_TYPES} attribute types were kept.")
+            elif one := attribute_type(rest, self.macros):
+                self.types.append(one)
+            else:
+                self.document.misread(NOT_UNDERSTOOD)
+
+    def schema(self) -> Schema | None:
+        """Return what was defined, never the whole schema; None where nothing was."""
+        return schema_of(self.types, self.document.origin(), whole=False) if self.types else None
+
+
+def recognises(head: Head) -> bool:
+    """Tell a schema file: a description is begun, and no directive is one of slapd.conf itself."""
+    found = [(word[0].lower(), line[word.end() :]) for line in head.lines if (word := DIRECTIVE.match(line))]
+    defined = any(word in {"attributetype", "objectclass"} and rest.lstrip().startswith("(") for word, rest in found)
+    return defined and CHARACTERISTIC.isdisjoint(word for word, _ in found)
+
+
+def read(document: Document) -> Iterator[Schema]:
+    """Read all attribute types."""
+    gathered = SchemaDirectives(document)
+    for word, rest in directives(document):
+        gathered.take(word, rest)
+    if schema := gathered.schema():
+        yield schema
+    else:
+        document.note("It defines no attribute type.")
+
+
+FORMAT = Format(name="slapd-schema", title="a schema file of OpenLDAP", recognises=recognises, read=read)
