@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.configuration import ds389 as ds389_configuration
@@ -16,6 +16,16 @@ from ldapdiag.evidence.configuration import opendj as opendj_configuration
 from ldapdiag.evidence.configuration import openldap as openldap_configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.indexes import (
+    IndexConfiguration,
+    entry_count,
+    explanations,
+    index_status,
+    opends,
+    opends_entry_count,
+)
+from ldapdiag.evidence.indexes import ds389 as ds389_indexes
+from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.ldif import Collector, entries
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.monitor import ds389 as ds389_monitor
@@ -24,9 +34,10 @@ from ldapdiag.evidence.monitor import ibm as ibm_monitor
 from ldapdiag.evidence.monitor import opendj as opendj_monitor
 from ldapdiag.evidence.monitor import openldap as openldap_monitor
 from ldapdiag.evidence.monitor import ping as ping_monitor
+from ldapdiag.evidence.schema import ldif as schema_ldif
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.family import ServerIdentity
@@ -43,7 +54,17 @@ COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
     openldap_configuration.OpenldapConfiguration,
     opendj_configuration.OpendjConfiguration,
     active_directory.ActiveDirectoryConfiguration,
+    ds389_indexes.Ds389Indexes,
+    openldap_indexes.OpenldapIndexes,
+    entry_count.OpenldapEntryCount,
+    opends.OpendsIndexes,
+    opends_entry_count.OpendsEntryCount,
+    index_status.OpendjIndexStatus,
+    explanations.OpendjExplanations,
+    schema_ldif.LdifSchema,
 )
+
+Told = TypeVar("Told", Configuration, IndexConfiguration)
 
 ALIKE = {Family.DS389: Family.DSEE, Family.OPENDJ: Family.PING}
 """Families whose configuration may be taken for another's, when it names neither product nor version."""
@@ -68,19 +89,23 @@ def read(document: Document) -> Iterator[Fact]:
     facts = [fact for collector in collectors for fact in collector.facts()]
     if not facts:
         document.note("No entry here is cn=monitor or cn=config of a directory server we read.")
-    known = {
-        fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor) and fact.identity.version
-    }
+    monitors = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor)}
+    servers = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Configuration)}
+    told = {family: identity for family, identity in monitors.items() if identity.version}
     for fact in facts:
-        yield _identified(fact, known)
+        if isinstance(fact, Configuration):
+            yield _identified(fact, told)
+        elif isinstance(fact, IndexConfiguration):
+            yield _identified(fact, servers | told)
+        else:
+            yield fact
 
 
-def _identified(fact: Fact, known: dict[Family, ServerIdentity]) -> Fact:
-    """Give a configuration that names no version the one its server's monitor entry told in the same file."""
-    if isinstance(fact, Configuration) and not fact.identity.version:
-        told = known.get(fact.identity.family) or known.get(ALIKE.get(fact.identity.family, fact.identity.family))
-        return replace(fact, identity=told or fact.identity)
-    return fact
+def _identified(fact: Told, known: Mapping[Family, ServerIdentity]) -> Told:
+    """Give a configuration that names no version the identity that another entry of the same file told."""
+    family = fact.identity.family
+    identity = known.get(family) or known.get(ALIKE.get(family, family))
+    return fact if fact.identity.version or identity is None else replace(fact, identity=identity)
 
 
 FORMAT = Format(name="ldif", title="entries of a directory in LDIF", recognises=recognises, read=read)

@@ -19,6 +19,8 @@ from ldapdiag.evidence.host_text import (
     proc_netstat,
     sysctl,
 )
+from ldapdiag.evidence.indexes import dsconf_list, dsconfig_list, index_status
+from ldapdiag.evidence.schema import slapd_schema
 from ldapdiag.evidence.server_log_text import access, ds389_errors, slapd
 from ldapdiag.evidence.socket_text import (
     conntrack,
@@ -61,11 +63,16 @@ FORMATS: tuple[Format, ...] = (
     *unused.FORMATS,
     ldif_facts.FORMAT,
     slapd_conf.FORMAT,
+    slapd_schema.FORMAT,
     haproxy_cfg.FORMAT,
     f5_profiles.FORMAT,
     active_directory.FORMAT,
     dsconf.FORMAT,
     dsconfig.FORMAT,
+    dsconf_list.FORMAT,
+    dsconfig_list.FORMAT,
+    index_status.FORMAT,
+    index_status.LIST,
     ds389_errors.FORMAT,
     slapd.FORMAT,
     *access.FORMATS,

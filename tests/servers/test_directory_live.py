@@ -8,12 +8,16 @@ from functools import partial
 
 import pytest
 
+from lab.directory_servers import DSE
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.ldap_tools import modify
 from ldapdiag.sources.directory import ask
 from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.ldap.questions import SCHEMA
 from ldapdiag.sources.targets import target_of
 from reading import facts_of
 
@@ -41,8 +45,43 @@ def the(kind, answers):
     return fact
 
 
+def of_file(kind, text):
+    (fact,) = [fact for fact in facts_of(text) if isinstance(fact, kind)]
+    return fact
+
+
+def defined(definitions):
+    return {one.attribute.lower(): one for one in definitions}
+
+
 def local(path):
     return f"ldapi://{str(path).replace('/', '%2F')}"
+
+
+INDEX = (
+    "dn: cn=displayName,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config",
+    "changetype: add",
+    "objectClass: nsIndex",
+    "nsSystemIndex: false",
+    "nsIndexType: eq",
+    "nsIndexType: sub",
+    "nsMatchingRule: nsSubStrBegin=2",
+    "nsIndexIDListScanLimit: limit=0 type=eq flags=AND values=nobody",
+)
+UNIQUENESS = (
+    "dn: cn=attribute uniqueness,cn=plugins,cn=config",
+    "changetype: modify",
+    "replace: nsslapd-pluginEnabled",
+    "nsslapd-pluginEnabled: on",
+)
+CLASS_OF_SERVICE = (
+    "dn: cn=codes,dc=example,dc=com",
+    "changetype: add",
+    "objectClass: cosSuperDefinition",
+    "objectClass: cosPointerDefinition",
+    "cosTemplateDn: cn=template,dc=example,dc=com",
+    "cosAttribute: postalCode",
+)
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +122,41 @@ class TestOn389:
         )
         (secret,) = [line.split(": ", 1)[1] for line in shown.splitlines() if line.startswith("nsslapd-rootpw:")]
         answers = asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD)
-        assert len(answers.pieces) == 4
-        for text in texts(answers).values():
-            assert not any(word in text.lower() for word in (b"rootpw", b"userpassword", secret.lower().encode()))
+        assert len(answers.pieces) == 5
+        for path, text in texts(answers).items():
+            words = () if path.endswith(SCHEMA) else (b"rootpw", b"userpassword")  # the schema defines them
+            assert not any(word in text.lower() for word in (*words, secret.lower().encode())), path
         assert PASSWORD not in repr(answers)
 
-    def test_the_index_configuration_is_read_and_nothing_complains_of_it(self, ds):
-        indexes = texts(asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD))["ds1/indexes.ldif"]
-        assert b",cn=index,cn=userroot,cn=ldbm database," in indexes.lower()
-        assert b"nsIndexType: eq" in indexes
-        assert facts_of(indexes, path="ds1/indexes.ldif") == []
+    def test_the_index_configuration_is_what_its_own_file_says(self, ds):
+        for change in (INDEX, UNIQUENESS, CLASS_OF_SERVICE):
+            ds.paste(modify("localhost", *change))
+        answers = asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD)
+        found, expected = the(IndexConfiguration, answers), of_file(IndexConfiguration, ds.run(f"cat {DSE}"))
+        assert (found.identity, found.whole) == (expected.identity, True)
+        assert found.identity.version
+        for name in ("scan_limit", "lookthrough_limit", "range_lookthrough_limit", "relied_upon"):
+            assert getattr(found, name) == getattr(expected, name) is not None, name
+        assert defined(found.templates) == defined(expected.templates)
+        ((one,), (other,)) = found.backends, expected.backends
+        assert (one.name.lower(), one.suffixes, one.kind) == (other.name.lower(), ("dc=example,dc=com",), other.kind)
+        assert (defined(one.definitions), one.entry.lower()) == (defined(other.definitions), other.entry.lower())
+        assert found.origin.not_understood == 0
+
+    def test_what_was_set_of_indexes_is_in_the_answers(self, ds):
+        answers = asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD)
+        found = the(IndexConfiguration, answers)
+        added = defined(found.backends[0].definitions)["displayname"]
+        (limit,) = added.scan_limits
+        assert (added.types, added.initial, added.system) == ({"eq", "sub"}, 2, False)
+        assert (limit.limit, limit.types, limit.flags, limit.values) == (0, {"eq"}, {"AND"}, ("nobody",))
+        assert "attribute uniqueness" in found.relied_upon["uid"]
+        assert found.virtual_attributes == {"nsrole": "roles", "postalcode": "class of service"}
+
+    def test_the_schema_is_read(self, ds):
+        schema = the(Schema, asked(ds, "ldap://127.0.0.1", dn=MANAGER, password=PASSWORD))
+        assert schema.whole
+        assert schema.primary("commonName") == "cn"
 
     def test_an_anonymous_bind_gets_the_counters_and_is_told_what_it_lacks(self, ds):
         ds.connect(MANAGER)
@@ -155,7 +219,11 @@ class TestOnOpenldap:
         assert answers.gaps == ()
         assert the(Configuration, answers).complete
         assert the(Monitor, answers).current_connections == 1
-        assert not any(b"rootpw" in text.lower() or PASSWORD.encode() in text for text in texts(answers).values())
+        (backend,) = the(IndexConfiguration, answers).backends
+        assert (backend.name, backend.suffixes, backend.definitions) == ("{1}mdb", ("dc=example,dc=com",), ())
+        assert the(Schema, answers).primary("commonName") == "cn"
+        for name, text in texts(answers).items():
+            assert name.endswith(SCHEMA) or not (b"rootpw" in text.lower() or PASSWORD.encode() in text), name
 
     @pytest.fixture
     def consumer(self, slapd):

@@ -26,7 +26,7 @@ class IndexDefinition:
     """The indexes of one attribute, as configured. Types are in the family's own words, in lower case."""
 
     attribute: str
-    """As written, without options."""
+    """As written; with options where it is for these alone, which only slapd knows (cn;lang-fr)."""
     types: frozenset[str]
     """389-ds, DSEE: pres eq approx sub; slapd: pres eq approx sub subinitial subany subfinal; OpenDJ, Ping: presence
     equality ordering substring approximate extensible."""
@@ -47,6 +47,8 @@ class IndexDefinition:
     """False (slapd nosubtypes): it holds no values of subordinate attribute types."""
     options: bool = True
     """False (slapd nolang, notags): it is not for attributes with options."""
+    written: str = field(default="", compare=False)
+    """The line of slapd that says so, as written: an olcDbIndex value, which may be that of more attributes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

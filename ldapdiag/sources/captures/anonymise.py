@@ -55,6 +55,9 @@ HOST_TYPES = frozenset(
     {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
 )
 LDIF_LINE = re.compile(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
+DESCRIPTIONS = frozenset({"attributetypes", "objectclasses", "olcattributetypes", "olcobjectclasses"})
+OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
+"""Where RFC 4512 has a number in a description; 2.5.4.3 would pass for an address."""
 HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
 
 DIAG_FIRST = b"inet_diag dump "
@@ -279,6 +282,9 @@ class _Ldif:
         if kind in HOST_TYPES:
             self.disguise.know_host(value)
             return self.disguise.host(value)
+        if kind in DESCRIPTIONS:
+            parts = OID.split(value)
+            return "".join(part if at % 2 else self.disguise.text(part) for at, part in enumerate(parts))
         internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
         if kind in NAMING_TYPES and not internal and "@" not in value:
             return self.disguise.value(kind, value)

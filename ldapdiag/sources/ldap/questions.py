@@ -1,7 +1,8 @@
 """What each directory product is asked: a table, with the names that the readers of the answers read.
 
 Never a whole cn=config, which holds passwords: attribute lists only. cn=Monitor of OpenLDAP alone is asked for all it
-has. What costs the same for ten connections and for ten thousand comes first, the list of connections after it.
+has. What costs the same for ten connections and for ten thousand comes first, the list of connections after it, and
+last what an incident can do without: the indexes and the schema.
 """
 
 from __future__ import annotations
@@ -11,15 +12,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ldapdiag.evidence.configuration import active_directory, ds389, opendj, openldap
+from ldapdiag.evidence.configuration.settings import PERSONAL_LIMIT
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.indexes import ds389 as ds389_indexes
+from ldapdiag.evidence.indexes import ds389_searchers, explanations, index_status, opends, opends_entry_count
+from ldapdiag.evidence.indexes import opends_searchers as searchers
+from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
+from ldapdiag.evidence.schema import ldif as schema
 
 RootDse = Mapping[str, tuple[str, ...]]
 """Attribute names in lower case, and their values."""
 
-ROOT_DSE, MONITOR, CONFIG, INDEXES = "root-dse.ldif", "cn-monitor.ldif", "cn-config.ldif", "indexes.ldif"
+ROOT_DSE, MONITOR, CONFIG = "root-dse.ldif", "cn-monitor.ldif", "cn-config.ldif"
+INDEXES, SCHEMA = "indexes.ldif", "schema.ldif"
 
-BACKENDS = "cn=ldbm database,cn=plugins,cn=config"
 POLICY = "CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,CN=Windows NT,CN=Services"
 
 
@@ -58,6 +65,7 @@ THE_ROOT_DSE = Question(
         "namingContexts",
         "monitorContext",
         "configContext",
+        "subschemaSubentry",
         "supportedExtension",
         "supportedSASLMechanisms",
         "dnsHostName",
@@ -88,6 +96,8 @@ JAVA_CONFIG = (
     "or name a file with what dsconfig get-global-configuration-prop prints"
 )
 
+SUBSCHEMA = ("objectClass", *schema.ATTRIBUTES)
+
 OF_389 = (
     Question(file=MONITOR, base="cn=monitor", attributes=connection_table.ATTRIBUTES, how=AS_MANAGER),
     Question(file=CONFIG, base="cn=config", attributes=ds389.ATTRIBUTES, how=MANAGER_CONFIG),
@@ -102,10 +112,27 @@ OF_389 = (
     Question(file=MONITOR, base="cn=monitor", attributes=(connection_table.LIST,), lists=True, how=MANAGER_LISTS),
     Question(
         file=INDEXES,
-        base=BACKENDS,
-        attributes=("objectClass", "cn", "nsIndexType", "nsMatchingRule", "nsIndexIDListScanLimit", "nsSystemIndex"),
+        base=ds389_indexes.DATABASES,
+        attributes=ds389_indexes.ATTRIBUTES,
         scope=Scope.SUBTREE,
-        filter="(objectClass=nsIndex)",
+        filter=ds389_indexes.FILTER,
+        needed=False,
+    ),
+    Question(
+        file=INDEXES,
+        base="cn=config",
+        attributes=ds389_searchers.PLUGIN_ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=ds389_searchers.PLUGIN_FILTER,
+        needed=False,
+    ),
+    Question(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, needed=False),
+    Question(
+        file=INDEXES,
+        base="",  # every suffix at once: the index of objectClass answers it
+        attributes=ds389_searchers.COS_ATTRIBUTES,
+        scope=Scope.SUBTREE,
+        filter=ds389_searchers.COS_FILTER,
         needed=False,
     ),
 )
@@ -120,13 +147,18 @@ OF_OPENLDAP = (
         filter="(!(objectClass=monitorConnection))",
         how=SLAPD_MONITOR,
     ),
-    Question(file=CONFIG, base="{configContext}", attributes=openldap.ATTRIBUTES, how=SLAPD_CONFIG),
     Question(
         file=CONFIG,
         base="{configContext}",
-        attributes=("objectClass", openldap.UPDATE_DN, openldap.SYNCREPL),
+        attributes=(*openldap.ATTRIBUTES, *openldap_indexes.SUBSTRING_KEYS),
+        how=SLAPD_CONFIG,
+    ),
+    Question(
+        file=CONFIG,  # the lengths of substring keys stand in the entry above, and only together do they tell
+        base="{configContext}",
+        attributes=(*openldap_indexes.ATTRIBUTES, openldap.UPDATE_DN, openldap.SYNCREPL),
         scope=Scope.SUBTREE,
-        filter="(|(olcUpdateDN=*)(olcSyncrepl=*))",
+        filter=openldap_indexes.FILTER,
         needed=False,
     ),
     Question(
@@ -138,21 +170,41 @@ OF_OPENLDAP = (
         lists=True,
         how=SLAPD_MONITOR,
     ),
-    Question(
-        file=INDEXES,
-        base="{configContext}",
-        attributes=("objectClass", "olcDatabase", "olcSuffix", "olcDbIndex"),
-        scope=Scope.SUBTREE,
-        filter="(olcDatabase=*)",
-        needed=False,
-    ),
+    Question(file=SCHEMA, base="{subschemaSubentry}", attributes=SUBSCHEMA, needed=False),
 )
+
+JAVA_SETTINGS = (
+    "objectClass",
+    "cn",
+    "ds-cfg-enabled",
+    "ds-cfg-java-class",
+    opends.ATTRIBUTE,
+    opends.TYPE,
+    opends.LIMIT,
+    opends.LENGTH,
+    opends.RULES,
+    opends.PATTERN,
+    opends.SUFFIX,
+    *opends.NAMES,
+    *opends.PING_SETTINGS,
+    *(setting for setting, _ in searchers.SEARCHERS.values()),
+    searchers.VIRTUAL_TYPE,
+)
+JAVA_CLASSES = (*opends.INDEX_CLASSES, opends.COMPOSITE, *searchers.SEARCHERS)
+JAVA_INDEXES = (
+    f"(|{''.join(f'(objectClass={name})' for name in JAVA_CLASSES)}(cn=Index)({opends.SUFFIX}=*)"
+    f"(&(objectClass=ds-cfg-virtual-attribute)(!({searchers.VIRTUAL_TYPE}={PERSONAL_LIMIT}))))"
+)
+"""Indexes, their backends, what searches by itself and what is computed, but for the idle limit, which is asked for
+with the configuration: a second word on it would be a second configuration."""
+OF_BACKENDS = (opends_entry_count.COUNT, opends_entry_count.PRIVATE, explanations.USE, index_status.NEED_REINDEX)
+"""What the monitor entries of backends tell of entries and indexes."""
 
 OF_OPENDS = (
     Question(
         file=MONITOR,
         base="cn=monitor",
-        attributes=opends_subtree.ATTRIBUTES,
+        attributes=(*opends_subtree.ATTRIBUTES, *OF_BACKENDS),
         scope=Scope.SUBTREE,
         filter="(!(cn=Client Connections))",  # without its values such an entry would read as an empty list
         how=JAVA_MONITOR,
@@ -178,11 +230,12 @@ OF_OPENDS = (
     Question(
         file=INDEXES,
         base="cn=config",
-        attributes=("objectClass", "ds-cfg-attribute", "ds-cfg-index-type", "ds-cfg-index-entry-limit"),
+        attributes=JAVA_SETTINGS,
         scope=Scope.SUBTREE,
-        filter="(|(objectClass=ds-cfg-backend-index)(objectClass=ds-cfg-local-db-index))",
+        filter=JAVA_INDEXES,
         needed=False,
     ),
+    Question(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, needed=False),
 )
 """OpenDJ, its relatives and PingDirectory."""
 
@@ -224,7 +277,7 @@ QUESTIONS: dict[Family, tuple[Question, ...]] = {
     Family.IBM: OF_IBM,
 }
 
-CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config"}
+CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config", "subschemaSubentry": "cn=Subschema"}
 """Where they are when the root DSE does not say."""
 
 

@@ -135,7 +135,7 @@ def assert_nothing_left(other: Anonymised) -> None:
 
 
 class TestCaptures:
-    @pytest.mark.parametrize("folder", OURS, ids=lambda path: path.name)
+    @pytest.mark.parametrize("folder", OURS, ids=lambda path: f"{path.parent.name}-{path.name}")
     def test_of_ours(self, folder: Path) -> None:
         assert_nothing_left(assert_the_same_in_other_names(pieces_of(folder)))
 
@@ -181,11 +181,18 @@ class TestTexts:
             "supportedControl: 1.3.6.1.4.1.42.2.27.8.5.1", "ESTAB 0 0 127.0.0.1:389 [::1]:636", "netmask 255.255.255.0",
             'fd=64 BIND dn="cn=Directory Manager" method=128', ":cn=directory manager:0:0", "0.0.0.0:* 172.17.0.2:80",
             "cwnd:10 rto:204 uid:105 ino:585353 timer:(keepalive,3min47sec,0)", "20:30:40 2026-11-20T13:00:01Z",
+            "dn: cn=schema\nattributeTypes: ( 2.5.4.41 NAME 'name' EQUALITY 2.5.13.2 X-ORIGIN 'RFC 4519' )",
+            "dn: cn=schema,cn=config\nolcAttributeTypes: {12}( 2.5.4.3 NAME ( 'cn' 'commonName' ) SUP 2.5.4.41 )",
             "net.ipv4.tcp_keepalive_time = 7200", "IP=127.0.0.31:45751", "uid=0 gid=0", "aa:bb:cc:dd:ee:ff",
         ],
     )  # fmt: skip
     def test_what_tells_nothing_stays(self, kept: str) -> None:
         assert anonymised(f"{kept}\n") == f"{kept}\n"
+
+    def test_an_address_in_the_schema_is_one_all_the_same(self) -> None:
+        text = anonymised("dn: cn=schema\nattributeTypes: ( 2.5.4.41 NAME 'name' DESC 'ask 10.1.2.3' )\n")
+        assert "( 2.5.4.41 NAME 'name' DESC 'ask " in text
+        assert "10.1.2.3" not in text
 
     @pytest.mark.parametrize(
         "original",

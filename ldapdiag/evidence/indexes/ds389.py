@@ -1,0 +1,221 @@
+"""Indexes of 389-ds and of DSEE, from dse.ldif, a search below cn=ldbm database, or an excerpt of either.
+
+    dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+    nsslapd-suffix: dc=example,dc=com
+    nsslapd-require-index: off
+
+    dn: cn=config,cn=ldbm database,cn=plugins,cn=config
+    nsslapd-idlistscanlimit: 4000
+
+    dn: cn=uid,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+    cn: uid
+    nsIndexType: eq                                                               (ds389_definition.py)
+
+That an index was added and is not built yet the server keeps in memory alone: no entry tells it.
+DSEE has the same entries; it keeps no list longer than nsslapd-allidsthreshold.
+Source: ldap/servers/slapd/back-ldbm/ldbm_attr.c, ldbm_index_config.c, ldbm_config.c, ldbm_instance_config.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes.ds389_definition import ALL_IDS, INDEX_ATTRIBUTES, definition_of, rounded, threshold_of
+from ldapdiag.evidence.indexes.ds389_searchers import Ds389Searchers
+from ldapdiag.evidence.ldif import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+DATABASES = "cn=ldbm database,cn=plugins,cn=config"
+BELOW = f",{DATABASES}"
+NO_BACKENDS = frozenset({"cn=config", "cn=monitor"})
+
+SCAN_LIMIT, KIND = "nsslapd-idlistscanlimit", "nsslapd-backend-implement"
+SETTING_NAMES = (
+    SCAN_LIMIT,
+    ALL_IDS,
+    "nsslapd-pagedidlistscanlimit",
+    "nsslapd-lookthroughlimit",
+    "nsslapd-rangelookthroughlimit",
+    "nsslapd-pagedlookthroughlimit",
+    KIND,
+)
+ATTRIBUTES = (
+    "objectClass",
+    *INDEX_ATTRIBUTES,
+    "nsslapd-suffix",
+    "nsslapd-require-index",
+    "nsslapd-pluginVersion",
+    "nsslapd-pluginVendor",
+    *SETTING_NAMES,
+)
+"""What is read of the entries at and below DATABASES."""
+FILTER = "(|(objectClass=nsIndex)(nsslapd-suffix=*)(cn=index)(cn=config)(cn=bdb)(cn=mdb)(cn=ldbm database))"
+"""Picks the entries that are read."""
+
+IN_EVERY_LIST = frozenset({"aci", "nsuniqueid", "objectclass"})
+"""System indexes of every backend, of no one type: a list that has these and others is no excerpt by type."""
+MOST_INDEXES = 10_000
+MOST_BACKENDS = 1000
+LONGEST_VERSION = 100
+VENDORS_OF_DSEE = ("sun ", "oracle")
+
+
+@dataclass(slots=True)
+class _Backend:
+    """A backend while its entries are met, in any order."""
+
+    dn: str
+    entry: Entry | None = None
+    listed: bool = False
+    """The container of its indexes was met."""
+    definitions: dict[str, IndexDefinition] = field(default_factory=dict)
+    """By attribute in lower case."""
+
+    @property
+    def whole(self) -> bool:
+        users = any(not one.system for one in self.definitions.values())
+        return self.listed or (users and self.definitions.keys() >= IN_EVERY_LIST)
+
+    def finished(self, kind: str) -> Backend:
+        """Return the fact; without an entry of its own its name and place are those its indexes tell."""
+        own = self.entry
+        return Backend(
+            name=(own.first("cn") if own else "") or _value(self.dn),
+            suffixes=tuple(filter(None, own.values("nsslapd-suffix"))) if own else (),
+            definitions=tuple(self.definitions.values()),
+            entry=self.dn,
+            kind=kind,
+            refuses_unindexed=own is not None and own.first("nsslapd-require-index").lower() == "on",
+            entry_limit=threshold_of(own) if own else None,
+        )
+
+
+class Ds389Indexes:
+    """Makes one IndexConfiguration of all entries that say something on indexes."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.searchers = Ds389Searchers(document)
+        self.backends: dict[str, _Backend] = {}
+        """By their RDN, comparable."""
+        self.templates: dict[str, IndexDefinition] = {}
+        self.settings: dict[str, str] = {}
+        self.version: Version = ()
+        self.of_dsee = False
+        self.read = 0
+        self.closed = True
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry at or below cn=ldbm database, and what makes the server search by itself."""
+        self.closed = entry.closed
+        self.searchers.take(entry)
+        if entry.key == DATABASES:
+            self._learn_version(entry)
+        elif entry.key.endswith(BELOW):
+            self._place(tuple(rdns(entry.key.removesuffix(BELOW))), entry)
+
+    def facts(self) -> Iterator[IndexConfiguration]:
+        """Return the configuration, if an index, a backend or a limit was met."""
+        if not (self.backends or self.templates or self.settings):
+            return
+        if not self.closed:
+            self.document.note(
+                "The text ends without the blank line after an entry: it may be cut, and there may be more indexes."
+            )
+        kind = self.settings.get(KIND, "").lower()
+        own = self._limit(SCAN_LIMIT)
+        yield IndexConfiguration(
+            origin=self.document.origin(),
+            identity=ServerIdentity(family=Family.DSEE if self.of_dsee else Family.DS389, version=self.version),
+            backends=tuple(one.finished(kind) for one in self.backends.values()),
+            whole=self.closed and bool(self.backends) and all(one.whole for one in self.backends.values()),
+            scan_limit=rounded(self._limit(ALL_IDS)) if own is None else own,
+            paged_scan_limit=self._limit("nsslapd-pagedidlistscanlimit"),
+            lookthrough_limit=self._limit("nsslapd-lookthroughlimit"),
+            range_lookthrough_limit=self._limit("nsslapd-rangelookthroughlimit"),
+            paged_lookthrough_limit=self._limit("nsslapd-pagedlookthroughlimit"),
+            templates=tuple(self.templates.values()),
+            virtual_attributes=dict(self.searchers.virtual_attributes),
+            relied_upon=self.searchers.relied_upon(),
+        )
+
+    def _learn_version(self, entry: Entry) -> None:
+        """Learn the server's version from the plug-in that is its database: it carries the same."""
+        vendor = entry.first("nsslapd-pluginVendor").lower()
+        found = VERSION.match(entry.first("nsslapd-pluginVersion")[:LONGEST_VERSION])
+        self.of_dsee = self.of_dsee or vendor.startswith(VENDORS_OF_DSEE)
+        if found:
+            self.version = tuple(int(number) for number in found.groups(default="0"))
+
+    def _place(self, place: tuple[str, ...], entry: Entry) -> None:
+        """Keep an entry by where it lies below cn=ldbm database."""
+        self.of_dsee = self.of_dsee or (ALL_IDS in entry and SCAN_LIMIT not in entry)
+        match place:
+            case ("cn=config",):
+                self.settings |= _settings(entry)
+            case ("cn=bdb" | "cn=mdb", "cn=config"):  # a part lies here since 1.4; what the upper entry says goes first
+                self.settings = _settings(entry) | self.settings
+            case (_, "cn=default indexes", "cn=config"):
+                self._keep(self.templates, entry)
+            case (name,) if name not in NO_BACKENDS and "nsslapd-suffix" in entry:
+                if backend := self._backend(name, entry.dn):
+                    backend.entry, backend.dn = entry, entry.dn
+            case ("cn=index", name):
+                if backend := self._backend(name, _above(entry.dn, 1)):
+                    backend.listed = True
+            case (_, "cn=index", name):
+                if backend := self._backend(name, _above(entry.dn, 2)):
+                    self._keep(backend.definitions, entry)
+            case _:
+                pass  # VLV indexes, encryption, and what the database counts
+
+    def _backend(self, name: str, dn: str) -> _Backend | None:
+        """Return the backend of this name, a new one if it was not met before; None when there are too many."""
+        if name not in self.backends and len(self.backends) >= MOST_BACKENDS:
+            self.document.note(f"Only the first {MOST_BACKENDS} backends were kept.")
+            return None
+        return self.backends.setdefault(name, _Backend(dn=dn))
+
+    def _keep(self, definitions: dict[str, IndexDefinition], entry: Entry) -> None:
+        """Keep the indexes of one attribute; told again they replace what was told before."""
+        self.read += 1
+        if self.read > MOST_INDEXES:
+            self.document.note(f"Only the first {MOST_INDEXES} indexes were kept.")
+            return
+        definition = definition_of(entry, entry.first("cn") or _value(entry.dn), self.document)
+        if definition:
+            definitions[definition.attribute.lower()] = definition
+
+    def _limit(self, name: str) -> int | None:
+        return whole_number(self.settings.get(name, ""))
+
+
+def rdns(dn: str) -> list[str]:
+    """Return the parts of a DN between its commas, but for those behind a backslash."""
+    parts: list[str] = []
+    for part in dn.split(","):
+        if parts and parts[-1].endswith("\\"):
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part.strip())
+    return parts
+
+
+def _above(dn: str, levels: int) -> str:
+    return ",".join(rdns(dn)[levels:])
+
+
+def _value(dn: str) -> str:
+    return rdns(dn)[0].partition("=")[2].strip()
+
+
+def _settings(entry: Entry) -> dict[str, str]:
+    return {name: entry.first(name) for name in SETTING_NAMES if name in entry}

@@ -1,0 +1,159 @@
+r"""What 389-ds and DSEE look for by themselves, and which attributes they compute: their plug-ins and definitions.
+
+    dn: cn=attribute uniqueness,cn=plugins,cn=config
+    nsslapd-pluginInitfunc: NSUniqueAttr_Init
+    nsslapd-pluginEnabled: on
+    uniqueness-attribute-name: uid                              (1.3.2 and before: nsslapd-pluginarg0: uid)
+
+    dn: cn=Kerberos uid mapping,cn=mapping,cn=sasl,cn=config
+    nsSaslMapFilterTemplate: (uid=\1)
+
+    dn: cn=PostalCodes,ou=people,dc=example,dc=com
+    objectClass: cosSuperDefinition
+    cosAttribute: postalCode override
+
+Internal searches are in no access log of the default level, so an index may be needed that no log shows in use.
+Source: ldap/servers/plugins (referint, uiduniq, memberof, dna, linkedattrs, automember, retrocl, replication, usn, cos,
+roles), ldap/servers/slapd/sasl_map.c, ldapi.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.filter_tree import assertions, parse
+from ldapdiag.evidence.indexes.ds389_definition import ATTRIBUTE_TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+CONFIG = "cn=config"
+INITFUNC, ENABLED = "nsslapd-pluginInitfunc", "nsslapd-pluginEnabled"
+
+NAMING = {
+    "referint-membership-attr": "referential integrity",
+    "uniqueness-attribute-name": "attribute uniqueness",
+    "memberOfGroupAttr": "MemberOf",
+    "memberOfAttr": "MemberOf",
+    "dnaType": "distributed numeric assignment",
+    "linkType": "linked attributes",
+    "managedType": "linked attributes",
+    "autoMemberGroupingAttr": "automatic membership",
+}
+"""Settings whose values name the attributes that are searched for, and by what."""
+FILTERING = {
+    "nsSaslMapFilterTemplate": "SASL mapping",
+    "autoMemberFilter": "automatic membership",
+    "dnaFilter": "distributed numeric assignment",
+}
+"""Settings that are filters."""
+ARGUMENTS = {
+    "nsuniqueattr_init": (range(1), "attribute uniqueness"),
+    "referint_postop_init": (range(3, 20), "referential integrity"),
+}
+"""Plug-ins that old versions set by numbered arguments, and which of these name attributes."""
+ALWAYS = {
+    "replication_multimaster_plugin_init": ("replication", ("nsUniqueId", "nscpEntryDN", "nsds5ReplConflict")),
+    "replication_multisupplier_plugin_init": ("replication", ("nsUniqueId", "nscpEntryDN", "nsds5ReplConflict")),
+    "retrocl_plugin_init": ("retro changelog", ("changeNumber", "targetUniqueId")),
+    "sync_init": ("content synchronization", ("changeNumber", "targetUniqueId")),
+    "usn_init": ("USN", ("entryUSN",)),
+}
+"""Plug-ins that search for what no setting names."""
+WINDOWS, WINDOWS_ATTRIBUTES = "nsdswindowsreplicationagreement", ("ntUniqueId", "ntUserDomainId")
+AUTOBIND = ("nsslapd-ldapiuidnumbertype", "nsslapd-ldapigidnumbertype")
+
+ROLES = {"nsrole": "roles"}
+COS_CLASS, COS_ATTRIBUTE = "cosSuperDefinition", "cosAttribute"
+COS_FILTER = f"(objectClass={COS_CLASS})"
+
+ARGUMENT = "nsslapd-pluginarg"
+PLUGIN_ATTRIBUTES = (
+    "objectClass",
+    INITFUNC,
+    ENABLED,
+    *NAMING,
+    *FILTERING,
+    *(f"{ARGUMENT}{number}" for number in range(20)),
+)
+"""What is read of plug-ins and their definitions."""
+COS_ATTRIBUTES = ("objectClass", COS_ATTRIBUTE)
+TELLING = frozenset(map(str.lower, (INITFUNC, *NAMING, *FILTERING, *AUTOBIND, COS_ATTRIBUTE)))
+"""An entry that has none of these tells nothing here, but for replication with Windows."""
+PLUGIN_FILTER = (
+    "(|"
+    + "".join(f"({INITFUNC}={name})" for name in (*ARGUMENTS, *ALWAYS, "memberof_postop_init", "dna_init"))
+    + f"({INITFUNC}=linked_attrs_init)({INITFUNC}=automember_init)"
+    + "".join(f"({name}=*)" for name in (*NAMING, *FILTERING))
+    + f"(objectClass={WINDOWS}))"
+)
+"""Picks the plug-ins that search, and no other: the arguments of another may be secret."""
+
+MOST_FOUND = 1000
+
+
+class Ds389Searchers:
+    """Gathers the attributes that the server searches for, or computes, by itself."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.virtual_attributes: dict[str, str] = dict(ROLES)
+        self.found: dict[tuple[str, str, str], None] = {}
+        """(DN, comparable; attribute; by what): the settings of a plug-in count unless that turns out to be off."""
+        self.off: set[str] = set()
+        """The DNs of plug-ins that are off."""
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry that is a plug-in, or a definition for one."""
+        if TELLING.isdisjoint(entry.attributes) and not entry.key.endswith(CONFIG):
+            return
+        if COS_ATTRIBUTE in entry:
+            for value in entry.values(COS_ATTRIBUTE):
+                self._compute(value.partition(" ")[0])
+        if INITFUNC in entry and entry.first(ENABLED).lower() != "on":
+            if len(self.off) < MOST_FOUND:
+                self.off.add(entry.key)
+            return
+        for attribute, by in _searched(entry):
+            if ATTRIBUTE_TYPE.fullmatch(attribute) is None:
+                continue
+            if len(self.found) >= MOST_FOUND:
+                self.document.note(f"Only the first {MOST_FOUND} attributes that plug-ins search for were kept.")
+                return
+            self.found[entry.key, attribute.lower(), by] = None
+
+    def relied_upon(self) -> Mapping[str, str]:
+        """Return the attributes, in lower case, and by what they are searched for."""
+        told: dict[str, dict[str, None]] = {}
+        for dn, attribute, by in self.found:
+            if not any(dn.endswith(f",{plugin}") for plugin in self.off):
+                told.setdefault(attribute, {})[by] = None
+        return {attribute: ", ".join(by) for attribute, by in told.items()}
+
+    def _compute(self, attribute: str) -> None:
+        if ATTRIBUTE_TYPE.fullmatch(attribute) and len(self.virtual_attributes) < MOST_FOUND:
+            self.virtual_attributes.setdefault(attribute.lower(), "class of service")
+
+
+def _searched(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that an entry makes the server search for, and by what."""
+    for name, by in NAMING.items():
+        for value in entry.values(name):
+            yield value.partition(":")[0].strip(), by  # autoMemberGroupingAttr: member:dn
+    for name, by in FILTERING.items():
+        for value in entry.values(name):
+            tree = parse(value)
+            yield from ((leaf.attribute, by) for leaf in (assertions(tree) if tree else ()))
+    init = entry.first(INITFUNC).lower()
+    numbers, by = ARGUMENTS.get(init, (range(0), ""))
+    for number in numbers:
+        yield entry.first(f"{ARGUMENT}{number}").rpartition("=")[2].strip(), by  # also attribute=uid
+    by, attributes = ALWAYS.get(init, ("", ()))
+    yield from ((attribute, by) for attribute in attributes)
+    if WINDOWS in map(str.lower, entry.values("objectClass")):
+        yield from ((attribute, "Windows synchronization") for attribute in WINDOWS_ATTRIBUTES)
+    if entry.key == CONFIG and entry.first("nsslapd-ldapimaptoentries").lower() == "on":
+        yield from ((entry.first(name), "autobind") for name in AUTOBIND)

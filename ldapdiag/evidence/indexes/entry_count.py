@@ -1,0 +1,62 @@
+"""EntryCount: how many entries one suffix of a server holds, as its monitor tells it.
+
+    dn: cn=Database 2,cn=Databases,cn=Monitor
+    monitoredInfo: mdb
+    namingContexts: dc=example,dc=com
+    olmMDBEntries: 20005
+
+Source: servers/slapd/back-mdb/monitor.c (slapd 2.5 and later), servers/slapd/back-monitor/database.c. All of it is
+operational: only a search that asks for '+' shows it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.evidence.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+MOST_SUFFIXES = 1 << 12
+"""No server has as many; what is beyond is not kept."""
+BELOW_DATABASES = ",cn=databases,cn=monitor"
+MDB_ENTRIES = "olmMDBEntries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryCount:
+    """The entries of one database, glue and tombstones included where its server counts them."""
+
+    kind: ClassVar[str] = "entry-count"
+    how: ClassVar[str] = "OpenLDAP: ldapsearch … -b cn=Databases,cn=Monitor '*' '+' > databases.ldif"
+
+    origin: Origin
+    suffix: str
+    """As written; the first one of a database that has several."""
+    entries: int
+
+
+class OpenldapEntryCount:
+    """Makes an EntryCount of each database of which cn=Monitor tells the entries; the last look holds."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.counts: dict[str, int] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry below cn=Databases,cn=Monitor."""
+        if not entry.key.endswith(BELOW_DATABASES):
+            return
+        entries, suffix = entry.number(MDB_ENTRIES), entry.first("namingContexts")
+        if entries is not None and entries >= 0 and len(self.counts) < MOST_SUFFIXES:
+            self.counts[suffix] = entries
+
+    def facts(self) -> Iterator[EntryCount]:
+        """Return the counts."""
+        for suffix, entries in self.counts.items():
+            yield EntryCount(origin=self.document.origin(), suffix=suffix, entries=entries)

@@ -1,0 +1,198 @@
+"""IndexStatus: which indexes of a suffix are valid and how many keys are over their entry limit, as OpenDJ says.
+
+    Index Name          Raw DB Name                            Valid  Confidential  Record Count  Over Entry Limit  95%
+    ------------------------------------------------------------------------------------------------------------------
+    cn.caseIgnoreMatch  /dc=com,dc=example/cn.caseIgnoreMatch  true   false         20601         0                 0
+
+    Index: /dc=com,dc=example/givenName.caseIgnoreSubstringsMatch:6
+    Over index-entry-limit keys: [a] [na]
+
+So prints backendstat show-index-status, with the server stopped; an index that is not valid has `-` for numbers. The
+running server tells which are not valid, too: need-reindex of cn=… Storage,cn=monitor, while its index filter analyzer
+is on. Captured from OpenDJ 4.10.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.indexes.opends_words import type_of_key
+from ldapdiag.evidence.ldif import whole_number
+from ldapdiag.evidence.origin import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+HEADING = re.compile(r"Index Name\s{2,}Raw DB Name\s{2,}Valid\b.*")
+LIST_HEADING = re.compile(r"Index Name\s{2,}Raw DB Name\s{2,}Type\b.*")
+RAW_NAME = re.compile(r"(?P<suffix>/.*)/(?P<attribute>[A-Za-z0-9][A-Za-z0-9._-]*)\.(?P<index>[^./\s][^/\s]*)")
+COMMA = re.compile(r"(?<!\\),")
+INDEX, KEYS = "Index: ", "Over index-entry-limit keys: "
+KEY = re.compile(r"\[(.*?)\](?=$| \[)")
+TOTAL = re.compile(r"Total: \d+")
+RULE = re.compile(r"-+")
+NONE = "-"
+NEED_REINDEX = "need-reindex"
+MOST_INDEXES = 10_000
+MOST_KEYS, LONGEST_KEY = 1000, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexState:
+    """One index."""
+
+    attribute: str
+    index: str
+    """As the server names it: `caseIgnoreMatch`, `caseIgnoreSubstringsMatch:6`, `presence`."""
+    valid: bool
+    """False: it must be built before it is used."""
+    keys: int | None = None
+    over_limit: int | None = None
+    """Keys with more entries than the entry limit; None: not told."""
+    over: tuple[str, ...] = ()
+    """Some of those keys, normalised as the server keeps them."""
+
+    @property
+    def type(self) -> str:
+        """Return the type of index."""
+        return type_of_key(self.index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexStatus:
+    """The indexes of one suffix."""
+
+    kind: ClassVar[str] = "index-status"
+    how: ClassVar[str] = (
+        "OpenDJ, with the server stopped: backendstat show-index-status -n userRoot -b dc=example,dc=com > status.txt"
+    )
+
+    origin: Origin
+    suffix: str
+    """The DN."""
+    states: tuple[IndexState, ...]
+
+    def state(self, attribute: str, type_: str) -> IndexState | None:
+        """Return what is told of an index of an attribute."""
+        wanted = (attribute.lower(), type_)
+        return next((one for one in self.states if (one.attribute.lower(), one.type) == wanted), None)
+
+    @property
+    def over_limit(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the values, by attribute, that more entries have than an equality index lists."""
+        return {one.attribute: one.over for one in self.states if one.type == "equality" and one.over}
+
+
+def recognises(head: Head) -> bool:
+    """Tell it by the heading of its table."""
+    return any(HEADING.fullmatch(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[IndexStatus]:
+    """Read the table and the keys over the limit below it, and yield one fact per suffix."""
+    states: dict[str, IndexState] = {}
+    over: dict[str, tuple[str, ...]] = {}
+    columns: list[str] = []
+    named = ""
+    for line in document.lines:
+        cells = line.split()
+        if HEADING.fullmatch(line):
+            columns = re.split(r"\s{2,}", line.strip())
+        elif line.startswith(INDEX):
+            named = line.removeprefix(INDEX).strip()
+        elif line.startswith(KEYS):
+            found = KEY.findall(line, len(KEYS))
+            over[named] = tuple(key[:LONGEST_KEY] for key in found[:MOST_KEYS])
+        elif not cells or RULE.fullmatch(line.strip()) or TOTAL.match(line):
+            continue
+        elif len(cells) == len(columns) and len(states) < MOST_INDEXES and (state := _state(columns, cells)):
+            states[cells[1]] = state
+        else:
+            document.misread(line)
+    yield from _by_suffix(document, states, over)
+
+
+def _state(columns: list[str], cells: list[str]) -> IndexState | None:
+    """Return what a row says; None when its name or its validity are none."""
+    row = dict(zip(columns, cells, strict=True))
+    found = RAW_NAME.fullmatch(cells[1])
+    if found is None or row.get("Valid") not in {"true", "false"}:
+        return None
+    return IndexState(
+        attribute=found["attribute"],
+        index=found["index"],
+        valid=row["Valid"] == "true",
+        keys=whole_number(row.get("Record Count", NONE)),
+        over_limit=whole_number(row.get("Over Entry Limit", NONE)),
+    )
+
+
+def _by_suffix(
+    document: Document, states: Mapping[str, IndexState], over: Mapping[str, tuple[str, ...]]
+) -> Iterator[IndexStatus]:
+    suffixes: dict[str, list[IndexState]] = {}
+    for raw, state in states.items():
+        told = IndexState(
+            attribute=state.attribute,
+            index=state.index,
+            valid=state.valid,
+            keys=state.keys,
+            over_limit=state.over_limit,
+            over=over.get(raw, ()),
+        )
+        suffixes.setdefault(_suffix(raw), []).append(told)
+    if not suffixes:
+        document.note("No index is listed here.")
+    for suffix, its in suffixes.items():
+        yield IndexStatus(origin=document.origin(), suffix=suffix, states=tuple(its))
+
+
+def _suffix(raw: str) -> str:
+    """Return the DN in the name of a tree: `/dc=com,dc=example/cn.presence` is dc=example,dc=com."""
+    return ",".join(reversed(COMMA.split(raw.rpartition("/")[0].removeprefix("/"))))
+
+
+class OpendjIndexStatus:
+    """Makes an IndexStatus of the indexes that the monitor says must be rebuilt; the last look holds."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.invalid: dict[str, dict[str, IndexState]] = {}
+        """By the monitor entry, then by the name of the tree."""
+
+    def take(self, entry: Entry) -> None:
+        """Read need-reindex of a backend's monitor entry."""
+        told: dict[str, IndexState] = {}
+        for raw in entry.values(NEED_REINDEX)[:MOST_INDEXES]:
+            found = RAW_NAME.fullmatch(raw.strip())
+            if found is not None:
+                told[raw.strip()] = IndexState(attribute=found["attribute"], index=found["index"], valid=False)
+        if told:
+            self.invalid[entry.key] = told
+
+    def facts(self) -> Iterator[IndexStatus]:
+        """Return one status per suffix; of what is not in it nothing is told."""
+        merged = {raw: state for told in self.invalid.values() for raw, state in told.items()}
+        if merged:
+            yield from _by_suffix(self.document, merged, {})
+
+
+FORMAT = Format(
+    name="backendstat-index-status",
+    title="the state of indexes as backendstat shows it",
+    recognises=recognises,
+    read=read,
+)
+LIST = Format(
+    name="backendstat-list-indexes",
+    title="the names of indexes as backendstat lists them: show-index-status says more of each",
+    recognises=lambda head: any(LIST_HEADING.fullmatch(line) for line in head.lines),
+    read=None,
+)

@@ -1,0 +1,48 @@
+"""How many entries the suffixes of OpenDJ, its relatives and PingDirectory hold, as cn=monitor tells.
+
+    dn: cn=userRoot Backend,cn=monitor
+    objectClass: ds-backend-monitor-entry
+    ds-backend-is-private: false
+    ds-base-dn-entry-count: 20211 dc=example,dc=com
+
+Source: opendj-server-legacy, monitors/BackendMonitor.java; captured from 4.10.1. ForgeRock DS 6 and later, and PingDS,
+have entries of other names, which are not read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.indexes.entry_count import MOST_SUFFIXES, EntryCount
+from ldapdiag.evidence.ldif import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+COUNT, PRIVATE = "ds-base-dn-entry-count", "ds-backend-is-private"
+
+
+class OpendsEntryCount:
+    """Makes an EntryCount of each suffix that holds clients' entries; the last look holds."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.counts: dict[str, int] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Read the monitor entry of a backend that is not the server's own."""
+        if entry.first(PRIVATE).lower() == "true":
+            return
+        for value in entry.values(COUNT):
+            number, _, suffix = value.partition(" ")
+            entries = whole_number(number)
+            if entries is not None and entries >= 0 and suffix and len(self.counts) < MOST_SUFFIXES:
+                self.counts[suffix.strip()] = entries
+
+    def facts(self) -> Iterator[EntryCount]:
+        """Return the counts."""
+        for suffix, entries in self.counts.items():
+            yield EntryCount(origin=self.document.origin(), suffix=suffix, entries=entries)

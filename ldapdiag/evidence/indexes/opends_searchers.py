@@ -1,0 +1,50 @@
+"""What OpenDJ, its relatives and PingDirectory search for by themselves, and which attributes they compute.
+
+    dn: cn=UID Unique Attribute,cn=Plugins,cn=config
+    objectClass: ds-cfg-unique-attribute-plugin
+    ds-cfg-enabled: true
+    ds-cfg-type: uid
+
+Such searches are internal: an access log shows none of them. Source: the template config.ldif and the configuration
+references of OpenDJ and PingDirectory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.ldif import Entry
+
+SEARCHERS = {
+    "ds-cfg-unique-attribute-plugin": ("ds-cfg-type", "uniqueness"),
+    "ds-cfg-referential-integrity-plugin": ("ds-cfg-attribute-type", "referential integrity"),
+    "ds-cfg-exact-match-identity-mapper": ("ds-cfg-match-attribute", "the identity mapper"),
+    "ds-cfg-regular-expression-identity-mapper": ("ds-cfg-match-attribute", "the identity mapper"),
+    "ds-cfg-subject-dn-to-user-attribute-certificate-mapper": ("ds-cfg-subject-attribute", "certificate mapping"),
+    "ds-cfg-fingerprint-certificate-mapper": ("ds-cfg-fingerprint-attribute", "certificate mapping"),
+}
+"""Classes of entries that make the server search, the setting that names the attributes, and what for."""
+GROUPS = {"member": "static groups", "uniquemember": "static groups"}
+"""Looked up wherever an entry is renamed or removed and when groups are read."""
+VIRTUAL, VIRTUAL_TYPE = "virtual-attribute", "ds-cfg-attribute-type"
+MOST = 1000
+
+
+class OpendsSearchers:
+    """Keeps what the entries of cn=config say of it."""
+
+    def __init__(self) -> None:
+        self.relied_upon: dict[str, str] = dict(GROUPS)
+        self.virtual_attributes: dict[str, str] = {}
+
+    def take(self, entry: Entry) -> None:
+        """Read a plug-in, a mapper or a virtual attribute that is enabled."""
+        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.relied_upon) >= MOST:
+            return
+        for name in map(str.lower, entry.values("objectClass")):
+            if name in SEARCHERS:
+                setting, what_for = SEARCHERS[name]
+                self.relied_upon |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
+            elif name.endswith(VIRTUAL) and VIRTUAL_TYPE in entry and len(self.virtual_attributes) < MOST:
+                self.virtual_attributes[entry.first(VIRTUAL_TYPE).lower()] = "a virtual attribute"

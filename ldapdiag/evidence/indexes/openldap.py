@@ -1,0 +1,122 @@
+"""The indexes that OpenLDAP's cn=config sets: slapcat -n0, a search, or an excerpt.
+
+    dn: olcDatabase={1}mdb,cn=config
+    olcSuffix: dc=example,dc=com
+    olcDbIndex: objectClass eq
+    olcDbIndex: cn,sn pres,eq,sub
+
+The files of slapd.d name their entries without `,cn=config`. What slapd searches for by itself: slapd_overlays.
+Sources: slapd-config(5), slapd-mdb(5).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration import CONFIG
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
+from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
+from ldapdiag.evidence.indexes.slapd_overlays import OwnSearches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.ldif import Entry
+
+BELOW_CONFIG = ",cn=config"
+DATABASE = re.compile(r"olcdatabase=(?P<name>\{-?\d{1,6}\}(?P<kind>[a-z]+))(?P<whole>,cn=config)?", re.ASCII)
+OF_SLAPD_D = ("olcdatabase=", "olcoverlay=")
+MOST_DATABASES = 1000
+REFUSED = "Lines that slapd would refuse are passed over among its indexes."
+
+SUBSTRING_KEYS = ("olcIndexSubstrIfMinLen", "olcIndexSubstrIfMaxLen", "olcIndexSubstrAnyLen", "olcIndexSubstrAnyStep")
+OVERLAY = "olcOverlay"
+OWN_SEARCHES = (
+    "olcRefintAttribute",
+    "olcUniqueAttribute",
+    "olcUniqueURI",
+    "olcConstraintAttribute",
+    "olcAccessLogPurge",
+    "olcDynListAttrSet",
+    "olcDlAttrSet",
+    "olcCollectInfo",
+)
+AUTHZ_REGEXP, SYNCREPL = "olcAuthzRegexp", "olcSyncrepl"
+"""The second holds a password, the first may hold account names: neither is asked for only to know what slapd needs."""
+REQUIRED = "olcDbDirectory"
+"""What every database that can have indexes has: with it and no index line, it has no index."""
+ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
+"""What is read of databases and overlays; of cn=config, SUBSTRING_KEYS. One document must hold both."""
+FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
+
+
+class OpenldapIndexes:
+    """Makes one IndexConfiguration of the databases in cn=config that can have indexes."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.backends: dict[str, Backend] = {}
+        self.substring_keys = SubstringKeys()
+        self.own = OwnSearches()
+        self.partial: set[str] = set()
+        """Databases of which not all lines were shown."""
+
+    def take(self, entry: Entry) -> None:
+        """Read cn=config, a database or an overlay of one."""
+        if entry.key == CONFIG:
+            self._globals(entry)
+        elif entry.key.endswith(BELOW_CONFIG) or entry.key.startswith(OF_SLAPD_D):
+            self._settings(entry)
+            database = DATABASE.fullmatch(entry.key)
+            if database and database["kind"] in DATABASES and len(self.backends) < MOST_DATABASES:
+                self._database(entry, database)
+
+    def facts(self) -> Iterator[IndexConfiguration]:
+        """Return the configuration, if there is a database with indexes, or one that has none."""
+        if self.backends:
+            yield IndexConfiguration(
+                origin=self.document.origin(),
+                identity=ServerIdentity(family=Family.OPENLDAP),
+                backends=tuple(self.backends.values()),
+                whole=not self.partial,
+                substring_keys=self.substring_keys,
+                virtual_attributes=self.own.computed,
+                relied_upon=self.own.relied_upon,
+            )
+
+    def _globals(self, entry: Entry) -> None:
+        self._settings(entry)
+        lengths = map(entry.number, SUBSTRING_KEYS)
+        self.substring_keys = SubstringKeys(**dict(zip(SubstringKeys.__dataclass_fields__, lengths, strict=True)))
+
+    def _settings(self, entry: Entry) -> None:
+        for overlay in entry.values(OVERLAY):
+            self.own.overlay(overlay)
+        for name in (*OWN_SEARCHES, AUTHZ_REGEXP, SYNCREPL):
+            for value in entry.values(name):
+                self.own.setting(name, value)
+
+    def _database(self, entry: Entry, found: re.Match[str]) -> None:
+        if "olcDbIndex" not in entry and (entry.key in self.backends or REQUIRED not in entry):
+            return  # an answer to another question, or an excerpt: it does not say that there are no indexes
+        lines = IndexLines()
+        for line in entry.values("olcDbIndex"):
+            lines.take(line)
+        if lines.passed_over:
+            self.document.note(REFUSED)
+        (self.partial.discard if _shows_all_lines(entry) else self.partial.add)(entry.key)
+        self.backends[entry.key] = Backend(
+            name=found["name"],
+            suffixes=entry.values("olcSuffix"),
+            definitions=tuple(lines.definitions.values()),
+            entry=entry.dn if found["whole"] else entry.dn + BELOW_CONFIG,
+            kind=found["kind"],
+        )
+
+
+def _shows_all_lines(entry: Entry) -> bool:
+    """Tell whether the entry was cut nowhere among its index lines; a file of slapd.d ends with no blank line."""
+    return entry.closed or ("olcDbIndex" in entry and next(reversed(list(entry.attributes))) != "olcdbindex")

@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.configuration.slapd_conf import FORMAT
+from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
+from ldapdiag.evidence.indexes.entry_count import EntryCount
+from ldapdiag.evidence.indexes.slapd_lines import IndexLines
+from ldapdiag.evidence.indexes.slapd_overlays import OwnSearches
+from reading import facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DATABASE = "dn: olcDatabase={1}mdb,cn=config\nolcDatabase: {1}mdb\nolcDbDirectory: /srv/db\nolcSuffix: dc=x\n"
+
+
+def indexes_of(content: bytes | str) -> IndexConfiguration:
+    (found,) = [fact for fact in facts_of(content) if isinstance(fact, IndexConfiguration)]
+    return found
+
+
+def definitions(*lines: str) -> dict[str, IndexDefinition]:
+    read = IndexLines()
+    for line in lines:
+        read.take(line)
+    return read.definitions
+
+
+def types(*lines: str) -> dict[str, list[str]]:
+    return {name: sorted(one.types) for name, one in definitions(*lines).items()}
+
+
+def own(*settings: tuple[str, str]) -> OwnSearches:
+    found = OwnSearches()
+    for name, value in settings:
+        found.setting(name, value)
+    return found
+
+
+class TestCaptures:
+    def test_slapd_conf_and_cn_config_say_the_same(self, captures: Path) -> None:
+        folder = captures / "openldap" / "held-42"
+        text, entry = (indexes_of((folder / name).read_bytes()) for name in ("slapd.conf", "cn-config.ldif"))
+        (a,), (b,) = text.backends, entry.backends
+        assert (a.name, a.suffixes, a.kind) == (b.name, b.suffixes, b.kind) == ("{1}mdb", ("dc=example,dc=com",), "mdb")
+        assert set(a.definitions) == set(b.definitions)
+        assert (text.file, a.entry) == ("slapd.conf", "")
+        assert (entry.file, b.entry) == ("", "olcDatabase={1}mdb,cn=config")
+        assert text.substring_keys == SubstringKeys()
+        assert entry.substring_keys == SubstringKeys(if_minlen=2, if_maxlen=4, any_len=4, any_step=2)
+        assert text.whole
+        assert entry.whole
+        assert "password" not in repr((text, entry))
+
+    def test_an_excerpt_of_whole_entries_tells_all_their_lines(self, captures: Path) -> None:
+        found = indexes_of((captures / "openldap" / "indexes" / "olcDbIndex.wrapped.ldif").read_bytes())
+        (backend,) = found.backends
+        assert len(backend.definitions) == 10
+        assert (found.whole, found.substring_keys) == (True, SubstringKeys())
+
+    def test_reads_a_file_of_slapd_d(self, corpus: Path) -> None:
+        found = indexes_of((corpus / "public" / "config" / "zimbra-olcDatabase2mdb.ldif").read_bytes())
+        (backend,) = found.backends
+        assert (backend.name, backend.entry) == ("{2}mdb", "olcDatabase={2}mdb,cn=config")
+        assert backend.suffixes == ("",)
+        assert found.whole
+
+    def test_reads_the_counts_of_the_monitor(self, captures: Path) -> None:
+        counts = facts_of((captures / "openldap" / "indexes" / "cn-databases.ldif").read_bytes())
+        assert {one.suffix: one.entries for one in counts if isinstance(one, EntryCount)} == {
+            "dc=example,dc=com": 1,
+            "dc=two": 0,
+        }
+
+
+class TestLines:
+    def test_a_line_is_of_each_of_its_attributes(self) -> None:
+        found = definitions("cn,sn EQ,pres")
+        assert found["cn"] == IndexDefinition(attribute="cn", types=frozenset({"eq", "pres"}))
+        assert {one.written for one in found.values()} == {"cn,sn EQ,pres"}
+
+    def test_a_default_adds_up_and_holds_below(self) -> None:
+        assert types("cn", "default pres,eq", "cn,sn", "DEFAULT sub", "mail", "l pres") == {
+            "cn": ["eq", "pres"],
+            "sn": ["eq", "pres"],
+            "mail": ["eq", "pres", "sub"],
+            "l": ["pres"],
+        }
+
+    @pytest.mark.parametrize(
+        ("told", "kept"),
+        [
+            ("substr", ["sub"]),
+            ("sub,subinitial", ["sub"]),
+            ("subfinal,subany,subinitial,eq", ["eq", "sub"]),
+            ("subinitial,subany", ["subany", "subinitial"]),
+            ("eq,approx,nolang,nosubtypes", ["approx", "eq"]),
+        ],
+    )
+    def test_types_are_in_slapd_s_words(self, told: str, kept: list[str]) -> None:
+        assert types(f"cn {told}") == {"cn": kept}
+
+    def test_specials(self) -> None:
+        found = definitions("cn eq,nosubtypes", "sn eq,notags", "l eq,nolang", "o eq")
+        assert {name: (one.subtypes, one.options) for name, one in found.items()} == {
+            "cn": (False, True),
+            "sn": (True, False),
+            "l": (True, False),
+            "o": (True, True),
+        }
+
+    def test_an_index_for_options_alone_says_so(self) -> None:
+        assert types("cn;lang-fr eq") == {"cn;lang-fr": ["eq"]}
+
+    @pytest.mark.parametrize(
+        "line", ["", "cn", "cn any", "cn eq,all", "cn, sn eq", "cn eq sub", "c$(n) eq", "cn;; eq", f"{'a' * 5000} eq"]
+    )
+    def test_passes_over_what_slapd_refuses(self, line: str) -> None:
+        read = IndexLines()
+        read.take(line)
+        assert (read.definitions, len(read.passed_over)) == ({}, 1)
+
+    @given(st.lists(st.text(st.sampled_from("cnsn,; eqpressub\t\"'$default"), max_size=40) | st.text(), max_size=5))
+    def test_no_line_crashes_it_and_every_attribute_is_one(self, lines: list[str]) -> None:
+        for one in definitions(*lines).values():
+            assert one.attribute.replace("-", "").replace(";", "").replace(".", "").replace("_", "").isalnum()
+
+
+class TestEntries:
+    @pytest.mark.parametrize("kind", ["config", "monitor", "ldif", "ldap", "null", "meta", "relay"])
+    def test_databases_without_indexes_are_none(self, kind: str) -> None:
+        assert not facts_of(f"dn: olcDatabase={{3}}{kind},cn=config\nolcSuffix: cn=x\n\n")[1:]
+
+    def test_a_proxy_cache_s_own_database_is_none(self) -> None:
+        text = DATABASE.replace("mdb,cn", "mdb,olcOverlay={0}pcache,olcDatabase={1}ldap,cn")
+        assert not [fact for fact in facts_of(text + "\n") if isinstance(fact, IndexConfiguration)]
+
+    @pytest.mark.parametrize(
+        ("text", "whole"),
+        [
+            (DATABASE + "olcDbIndex: cn eq\n\n", True),
+            (DATABASE + "\n", True),
+            (DATABASE.replace("olcDbDirectory: /srv/db\n", "") + "olcDbIndex: cn eq\n\n", True),
+            (DATABASE + "olcDbIndex: cn eq\n", False),  # cut, as it seems
+            (DATABASE + "olcDbIndex: cn eq\nolcDbMode: 0600\n", True),
+        ],
+    )
+    def test_is_whole_where_all_lines_are_shown(self, text: str, *, whole: bool) -> None:
+        assert indexes_of(text).whole is whole
+
+    def test_an_answer_to_another_question_takes_nothing_away(self) -> None:
+        other = "dn: olcDatabase={1}mdb,cn=config\nobjectClass: x\nolcUpdateDN: cn=u\n\n"
+        for text in (f"{other}{DATABASE}olcDbIndex: cn eq\n\n", f"{DATABASE}olcDbIndex: cn eq\n\n{other}"):
+            found = indexes_of(text)
+            assert ([one.attribute for one in found.backends[0].definitions], found.whole) == (["cn"], True)
+
+    def test_a_database_without_indexes_is_one(self) -> None:
+        assert indexes_of(DATABASE + "\n").backends[0].definitions == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "dn: olcDatabase={1}mdb,cn=config\nobjectClass: olcMdbConfig\nolcSuffix: dc=x\nolcUpdateDN: cn=u\n\n",
+            "database mdb\nsuffix dc=x\nupdatedn cn=u\nthreads 8\n",
+        ],
+    )
+    def test_an_excerpt_that_tells_no_indexes_does_not_say_that_there_are_none(self, text: str) -> None:
+        assert not [fact for fact in facts_of(text) if isinstance(fact, IndexConfiguration)]
+
+    def test_lines_that_slapd_would_refuse_are_told(self) -> None:
+        assert "slapd would refuse" in indexes_of(DATABASE + "olcDbIndex: cn none\n\n").origin.notes[0]
+
+    @given(st.binary(max_size=200))
+    def test_no_bytes_crash_it(self, data: bytes) -> None:
+        assert indexes_of(DATABASE.encode() + b"olcDbIndex: cn eq\n\n" + data).backends
+
+
+class TestSlapdConf:
+    def test_databases_are_numbered_as_cn_config_numbers_them(self) -> None:
+        found = indexes_of(
+            "database frontend\ndatabase config\nrootpw x\ndatabase ldap\nsuffix dc=a\nindex cn eq\n"
+            'database bdb\nsuffix "dc=b, dc=c"\nsuffix dc=d\nindex\tsn\teq\n'
+            "database monitor\ndatabase mdb\nsuffix dc=e\ndirectory /srv/e\n"
+        )
+        assert [(one.name, one.suffixes, len(one.definitions)) for one in found.backends] == [
+            ("{2}bdb", ("dc=b, dc=c", "dc=d"), 1),
+            ("{4}mdb", ("dc=e",), 0),
+        ]
+
+    def test_lengths_of_substring_keys(self) -> None:
+        found = indexes_of("index_substr_if_minlen 3\nindex_substr_any_step x\ndatabase mdb\ndirectory /x\n")
+        assert found.substring_keys == SubstringKeys(if_minlen=3)
+
+    def test_other_files_may_hold_more(self) -> None:
+        assert not indexes_of("database mdb\ndirectory /x\ninclude /etc/more.conf\n").whole
+        assert indexes_of("database mdb\ndirectory /x\ninclude /etc/core.schema\n").whole
+
+    @given(st.binary(max_size=200))
+    def test_no_bytes_crash_it(self, data: bytes) -> None:
+        facts_of(b"database mdb\nsuffix dc=x\nindex cn eq\n" + data, form=FORMAT)
+
+
+class TestOwnSearches:
+    @pytest.mark.parametrize(
+        ("setting", "attributes"),
+        [
+            (("refint_attributes", "member manager"), {"member": "refint", "manager": "refint"}),
+            (("olcUniqueURI", "ldap:///ou=p,dc=x?uid,mail?sub?(cn=*)"), {"uid": "unique", "mail": "unique"}),
+            (("unique_uri", '"strict ldap:///?uid?sub ldap:///dc=x?cn?one"'), {"uid": "unique", "cn": "unique"}),
+            (("unique_uri", "ignore ldap:///?uid?sub"), {}),
+            (("unique_uri", "ldap:///"), {}),
+            (("constraint_attribute", "manager uri ldap:///ou=p,dc=x?uid?one"), {"uid": "constraint"}),
+            (("constraint_attribute", "mail regex ^x?y?z$"), {}),
+            (
+                (
+                    "olcAuthzRegexp",
+                    "{0}uid=([^,]*),cn=gssapi,cn=auth ldap:///dc=x??sub?(&(uid=$1)(objectClass=person))",
+                ),
+                {"uid": "authz-regexp", "objectclass": "authz-regexp"},
+            ),
+            (("authz-regexp", "uid=(.*),cn=auth uid=$1,dc=x"), {}),
+            (("logpurge", "02+00:00 00+04:00"), {"reqstart": "accesslog"}),
+            (("olcSyncrepl", "{0}rid=1 credentials=hunter2"), {"entryuuid": "syncrepl", "entrycsn": "syncrepl"}),
+            (("dynlist-attrset", "groupOfURLs memberURL member+memberOf@groupOfNames*"), {"member": "dynlist"}),
+            (("refint_attributes", "$(x) a;b `c`"), {}),
+        ],
+    )
+    def test_what_a_setting_makes_slapd_search_for(self, setting: tuple[str, str], attributes: dict[str, str]) -> None:
+        assert own(setting).relied_upon == attributes
+
+    def test_what_it_computes(self) -> None:
+        found = own(
+            ("olcDynListAttrSet", "{0}groupOfURLs memberURL member+memberOf"), ("collectinfo", '"ou=p,dc=x" l,st')
+        ).computed
+        assert {name: found[name] for name in ("memberof", "l", "st")} == {
+            "memberof": "dynlist",
+            "l": "collect",
+            "st": "collect",
+        }
+        assert "member" not in found
+
+    def test_overlays_that_are_told_nothing(self) -> None:
+        found = indexes_of(
+            DATABASE + "olcDbIndex: cn eq\n\ndn: olcOverlay={0}syncprov,olcDatabase={1}mdb,cn=config\n"
+            "olcOverlay: {0}syncprov\n\n"
+        )
+        assert found.relied_upon == {"entrycsn": "syncprov", "entryuuid": "syncprov"}
+        assert indexes_of("database mdb\ndirectory /x\noverlay dds\n").relied_upon == {"entryexpiretimestamp": "dds"}
+
+    @given(st.sampled_from(["unique_uri", "olcAuthzRegexp", "dynlist-attrset", "collectinfo"]), st.text(max_size=100))
+    def test_no_value_crashes_it(self, name: str, value: str) -> None:
+        found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
+        for attribute in (*found.relied_upon, *found.computed):
+            assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()
