@@ -26,6 +26,16 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+def severity_of_share(share: float, seconds: float) -> Severity:
+    """Return how bad it is that searches take a part of all search time, and so many seconds of it.
+
+    high: half of it and a minute or more; medium: a tenth of it and 10 s or more; low: otherwise.
+    """
+    if share >= 0.5 and seconds >= 60:
+        return Severity.HIGH
+    return Severity.MEDIUM if share >= 0.1 and seconds >= 10 else Severity.LOW
+
+
 class Confidence(StrEnum):
     """How sure we are."""
 

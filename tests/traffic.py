@@ -64,12 +64,14 @@ class Log:
         base: bytes = PEOPLE,
         scope: int = 2,
         wait: float | None = None,
+        entries: int = 1,
+        err: int = 0,
     ) -> None:
         """Search, and have the result."""
         self.scan.search(number, op, at(self.now), base, scope, filter_)
         self.now += took
         waited = None if wait is None else round(wait * SECOND)
-        self.scan.result(number, op, at(self.now), SEARCH, 0, round(took * SECOND), waited, 1, notes)
+        self.scan.result(number, op, at(self.now), SEARCH, err, round(took * SECOND), waited, entries, notes)
 
     def closes(self, number: int, code: bytes = b"U1") -> None:
         """Close a connection."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ldapdiag.analysis.folders import names_of_servers
 from ldapdiag.analysis.grouping import Group, groups_of, short
 from ldapdiag.analysis.listeners import served_ports
 from ldapdiag.analysis.looks import Look, looks_of
@@ -76,6 +77,8 @@ def attribute(bundle: Bundle) -> Attribution:
     owner |= _boxes_among_others(facts, groups, by_folder)
     lone = _lone_hosts(facts, by_folder)
     servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
+    if not groups:
+        lone |= names_of_servers(facts)
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:

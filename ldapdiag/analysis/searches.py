@@ -64,6 +64,13 @@ class Search:
     etime: int
     wait: int
     entries: int
+    most_entries: int
+    """The most that one complete answer had."""
+    most_limited: int
+    """The most that one answer had which a limit cut off, or that was a page of a longer one."""
+    pieces: Mapping[str, tuple[int, int, int, int]]
+    """Of substrings, by the lengths of their pieces (evidence/filter_tree.py): results, nanoseconds, results with a
+    note, most entries of one; empty text: not told."""
     notes: Mapping[str, int]
     errors: Mapping[int, int]
     share: float
@@ -168,6 +175,9 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
         etime=row.etime,
         wait=row.wait,
         entries=row.entries,
+        most_entries=getattr(row, "most_entries", 0),
+        most_limited=getattr(row, "most_limited", 0),
+        pieces={lengths.decode(): tuple(counts) for lengths, counts in getattr(row, "pieces", {}).items()},
         notes=counted(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
         share=row.etime / total if total else 0.0,

@@ -12,13 +12,14 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, Version
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.servers.products import Product, product_of
 
 T = TypeVar("T")
 
-Source = Monitor | Configuration | ServerLog | AccessLog | None
+Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
 """What a server says of itself."""
 
 
@@ -74,6 +75,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
     access_logs: tuple[AccessLog, ...],
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
+    indexes: tuple[IndexConfiguration, ...],
 ) -> Iterator[DirectoryServer]:
     """Yield every host that serves LDAP, by its listeners or by what its server says of itself."""
     for host in hosts:
@@ -82,7 +84,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
         configuration = merged_configuration(own(configurations, name))
         own_logs = tuple(sorted(own(logs, name), key=lambda log: log.origin.path))
         own_access_logs = tuple(sorted(own(access_logs, name), key=lambda log: log.origin.path))
-        told = (monitor, configuration, *own_logs, *own_access_logs)
+        told = (monitor, configuration, *own_logs, *own_access_logs, *own(indexes, name))
         ports = _ports(host, told)
         if not (ports or any(told)):
             continue
@@ -148,7 +150,7 @@ def _ports(host: Host, sources: Iterable[Source]) -> frozenset[int]:
     for source in sources:
         if isinstance(source, Configuration):
             told.update(source.ports)
-        elif source is not None:
+        elif source is not None and not isinstance(source, IndexConfiguration):
             told.update(port for _, port in source.listeners)
     return frozenset[int]().union(*(served_ports(look.sockets, told) for look in host.looks))
 

@@ -28,6 +28,7 @@ ASSERTION = re.compile(
     r"(?:(?P<dn>:dn)?(?::(?P<rule>[A-Za-z0-9][A-Za-z0-9._-]*))?(?P<extended>:))?(?P<operator>[~<>]?)=(?P<value>.*)",
     re.DOTALL | re.IGNORECASE,
 )
+WRITTEN = re.compile(r"\(\s*\??([A-Za-z0-9][A-Za-z0-9._-]*)")
 HIDDEN = "?"
 """Stands in a shape for a value."""
 ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
@@ -67,6 +68,12 @@ class Assertion:
     dn: bool = False
     undefined: bool = False
     """slapd logs so what it cannot evaluate: it matches nothing."""
+
+    @property
+    def name(self) -> str:
+        """Return the attribute as written, without options."""
+        found = WRITTEN.match(self.text)
+        return found[1] if found else self.attribute
 
     @property
     def pieces(self) -> tuple[int | None, ...]:

@@ -1,0 +1,65 @@
+"""Blame: what stands in the way of a search that no new index would help, one cause per search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
+from ldapdiag.servers.candidates import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ldapdiag.servers.candidates import Leaf
+
+GRAVEST = (
+    Cause.UNKNOWN_ATTRIBUTE,
+    Cause.NOT_BUILT,
+    Cause.UNINDEXABLE,
+    Cause.TOO_SHORT,
+    Cause.LIMIT,
+    Cause.LIMIT_PERHAPS,
+    Cause.NONE,
+)
+"""Of several causes the first of these is told: what can be mended before what cannot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blame:
+    """Why no index helps."""
+
+    cause: Cause
+    attribute: str
+    """As written; empty where the assertion names none."""
+    text: str
+    """The part of the filter, as logged."""
+    why: str
+
+
+def blame(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Blame | None:
+    """Return what stands in the way; None where nothing is known to."""
+    found = list(_blames(filter_, leaf))
+    return min(found, key=lambda one: GRAVEST.index(one.cause), default=None)
+
+
+def _blames(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Blame]:
+    match node:
+        case And(members) | Or(members):
+            for member in members:
+                yield from _blames(member, leaf)
+        case Not(member):
+            negated = next(assertions(member), None)
+            if negated is not None:
+                yield Blame(
+                    cause=Cause.UNINDEXABLE,
+                    attribute=negated.name,
+                    text=f"(!{negated.text})" if member is negated else "(!…)",
+                    why="negation: an index tells who has a value, never who has not",
+                )
+        case Assertion():
+            told = leaf(node)
+            if told.cause not in GRAVEST:
+                return
+            why = told.why or ("computed for every entry" if node.kind is Kind.EXTENSIBLE else "")
+            yield Blame(cause=told.cause, attribute=node.name, text=node.text, why=why)

@@ -1,0 +1,144 @@
+"""IndexPlan: the cheapest set of new indexes that ends the scans worth ending, and what no index ends."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.analysis.cover import Demand, cover
+from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.analysis.index_prices import Writes, price
+from ldapdiag.analysis.searches import Asker
+from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.evidence.indexes import Backend
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.candidates import Change
+
+Place = tuple[str, Change]
+"""A database's name, and an index to add there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The indexes to add for one attribute."""
+
+    attribute: str
+    types: tuple[str, ...]
+    backend: Backend | None
+    """None: the configuration is not known."""
+    resolves: tuple[Covered, ...]
+    """The searches it is needed for, the costliest first; others of them may be needed as well."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Return the indexes, one by one."""
+        return tuple(Change(self.attribute, one) for one in self.types)
+
+    @property
+    def saves(self) -> int:
+        """Nanoseconds that these searches took."""
+        return sum(row.etime for row in self.resolves)
+
+    @property
+    def searches(self) -> int:
+        """How many they are."""
+        return sum(row.count for row in self.resolves)
+
+    @property
+    def askers(self) -> tuple[Asker, ...]:
+        """Whom to talk to, the costliest first."""
+        return tuple(sorted({one for row in self.resolves for one in row.search.askers}, key=lambda one: -one.etime))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPlan:
+    """What to add to one server's indexes."""
+
+    kind: ClassVar[str] = "index-plan"
+    how: ClassVar[str] = Coverage.how
+
+    host: str
+    configured: bool
+    """The index configuration is at hand; else what the plan says is only possible."""
+    rows: tuple[Row, ...]
+    """By the time they save."""
+    exact: bool
+    """No cheaper set does it; else it costs at most `cost / at_least` times as much as the cheapest."""
+    cost: int
+    at_least: int
+    resolved: tuple[Covered, ...]
+    """Scans it ends, each once."""
+    remaining: tuple[Covered, ...]
+    """Scans worth ending that no index ends."""
+    spared: tuple[Covered, ...]
+    """Scans that an index would end, and that take too little time to be worth one."""
+
+    @property
+    def saves(self) -> int:
+        """Nanoseconds that the searches took which are indexed then."""
+        return sum(row.etime for row in self.resolved)
+
+
+def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
+    """Choose the indexes for one server."""
+    scanned = coverage.scanned
+    wanted = [row for row in scanned if row.worth_it and row.alternatives]
+    demands = [
+        Demand(
+            alternatives=tuple(frozenset(_place(row, change) for change in one) for one in row.alternatives),
+            worth=row.etime,
+        )
+        for row in wanted
+    ]
+    places = {place for demand in demands for one in demand.alternatives for place in one}
+    chosen = cover(demands, {place: _price(place, coverage, traffic) for place in places})
+    added = frozenset(chosen.chosen)
+    backends = {row.backend.name: row.backend for row in scanned if row.backend}
+    rows = _rows(added, [row for row in scanned if row.alternatives], backends)
+    return IndexPlan(
+        host=coverage.host,
+        configured=coverage.indexing is not None,
+        rows=rows,
+        exact=chosen.exact,
+        cost=chosen.cost,
+        at_least=chosen.at_least,
+        resolved=tuple(row for row in scanned if _ends(row, added)),
+        remaining=tuple(row for row in scanned if not row.alternatives),
+        spared=tuple(row for row in scanned if row.alternatives and not _ends(row, added)),
+    )
+
+
+def _place(row: Covered, change: Change) -> Place:
+    return (row.backend.name if row.backend else "", change)
+
+
+def _price(place: Place, coverage: Coverage, traffic: Traffic) -> int:
+    schema = coverage.indexing.schema if coverage.indexing else standard()
+    writes = Writes.of(traffic.segment)
+    _, change = place
+    return price(coverage.family, change.attribute, change.type, writes, schema)
+
+
+def _ends(row: Covered, added: frozenset[Place]) -> bool:
+    return any(all(_place(row, change) in added for change in one) for one in row.alternatives)
+
+
+def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, Backend]) -> tuple[Row, ...]:
+    """Return the indexes by attribute, each with the searches it is needed for."""
+    types: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for name, change in added:
+        types[name, change.attribute].add(change.type)
+    rows = []
+    for (name, attribute), several in types.items():
+        own = frozenset((name, Change(attribute, one)) for one in several)
+        resolves = [row for row in scanned if _ends(row, added) and not _ends(row, added - own)]
+        rows.append(
+            Row(
+                attribute=attribute,
+                types=tuple(sorted(several)),
+                backend=backends.get(name),
+                resolves=tuple(sorted(resolves, key=lambda row: -row.etime)),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.saves, row.attribute, row.types)))

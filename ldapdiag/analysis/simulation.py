@@ -1,0 +1,120 @@
+"""Simulation: a server's own candidate logic over its indexes as they are, and as they would be with more of them.
+
+Where the configuration is not at hand, only what the log shows is known: an assertion that the server answered from an
+index elsewhere has one; for any other the cause is open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.analysis.indexing import definition_of
+from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions
+from ldapdiag.evidence.indexes import Backend, IndexDefinition
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.candidates import Cause, Change, Forecast, Leaf, Outlook
+from ldapdiag.servers.index_words import index_type
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.filter_tree import Node
+    from ldapdiag.evidence.schema import Schema
+    from ldapdiag.servers.candidates import Candidates, Database
+
+WHOLE_TREE = "sub"
+ALWAYS = {Kind.EQUALITY: ("objectclass",)}
+"""What every product has an index for unless somebody took it away."""
+
+
+class Simulation(Protocol):
+    """What a server does with a search."""
+
+    def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
+        """Return what becomes of a search."""
+
+    def leaf(self, assertion: Assertion) -> Leaf:
+        """Return what becomes of an assertion that stands alone."""
+
+    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:
+        """Tell whether a search would not look at every entry any more, with these indexes added."""
+
+
+@dataclass(slots=True)
+class Configured:
+    """The simulation of one database."""
+
+    candidates: Candidates
+    database: Database
+    leaves: dict[Assertion, Leaf] = field(default_factory=dict)
+
+    def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
+        """Return what becomes of a search."""
+        return self.candidates.forecast(filter_, base, scope, self.database)
+
+    def leaf(self, assertion: Assertion) -> Leaf:
+        """Return what becomes of an assertion that stands alone, below the suffix."""
+        if assertion not in self.leaves:
+            suffix = next(iter(self.database.backend.suffixes), "")
+            self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
+        return self.leaves[assertion]
+
+    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:
+        """Tell whether a search would not look at every entry any more, with these indexes added."""
+        backend = with_indexes(self.database.backend, changes, self.database.schema)
+        told = self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend))
+        return told.outlook is not Outlook.UNINDEXED
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfigured:
+    """What a log alone tells of a server whose index configuration is not at hand."""
+
+    family: Family | None
+    answered: frozenset[tuple[str, Kind]] = frozenset()
+    """Attribute and kind of assertions that the server answered from an index when they stood alone."""
+    schema: Schema = field(default_factory=standard)
+
+    def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:  # noqa: ARG002  a protocol
+        """Return that it depends, on each assertion that was not answered elsewhere."""
+        return Forecast(outlook=Outlook.DEPENDS, leaves=tuple(map(self.leaf, assertions(filter_))))
+
+    def leaf(self, assertion: Assertion) -> Leaf:
+        """Return that it has an index, or that nobody knows."""
+        if (assertion.attribute, assertion.kind) in self.answered or assertion.attribute in ALWAYS.get(
+            assertion.kind, ()
+        ):
+            return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NONE)
+        word = index_type(self.family, assertion.kind)
+        if word is None or (assertion.kind is Kind.PRESENCE and assertion.attribute == "objectclass"):
+            why = "every entry has it" if assertion.kind is Kind.PRESENCE else "an extensible match"
+            return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+        name = self.schema.primary(assertion.attribute)
+        return Leaf(
+            assertion=assertion,
+            outlook=Outlook.DEPENDS,
+            cause=Cause.UNCONFIGURED,
+            change=Change(attribute=name, type=word),
+            why="the index configuration is not known",
+        )
+
+    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:  # noqa: ARG002  a protocol
+        """Return that it may."""
+        return True
+
+
+def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) -> Backend:
+    """Return a backend with indexes added, and built."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        wanted[change.attribute].add(change.type)
+    definitions = list(backend.definitions)
+    for attribute, types in wanted.items():
+        known = definition_of(backend, attribute, schema)
+        if known is None:
+            definitions.append(IndexDefinition(attribute=attribute, types=frozenset(types), built=True))
+        else:
+            definitions[definitions.index(known)] = replace(known, types=known.types | types, built=True)
+    return replace(backend, definitions=tuple(definitions))

@@ -1,0 +1,79 @@
+"""Simulations: which database each base of a log is answered from, and what its server does there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.frequencies import frequencies
+from ldapdiag.analysis.indexing import OWN_PLACES
+from ldapdiag.analysis.simulation import Configured, Simulation, Unconfigured
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
+from ldapdiag.evidence.ldif import comparable
+from ldapdiag.servers.candidates import Database
+from ldapdiag.servers.products import product_of
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.indexing import Indexing
+    from ldapdiag.analysis.workload import Workload
+    from ldapdiag.evidence.indexes import Backend
+
+NOTING = frozenset({Family.DS389, Family.DSEE, Family.OPENDJ, Family.PING})
+"""Products whose access log says of a search that an index was lacking."""
+
+
+class Simulations:
+    """The databases of one server."""
+
+    def __init__(self, family: Family | None, work: Workload, indexing: Indexing | None) -> None:
+        self.family = family
+        self.work = work
+        self.indexing = indexing
+        self._known: dict[str, Simulation] = {}
+
+    def backend(self, base: str) -> Backend | None:
+        """Return the database of a base."""
+        return self.indexing.backend(base) if self.indexing else None
+
+    def of(self, backend: Backend | None, base: str) -> Simulation | None:
+        """Return what the server does with searches there; None where there is nothing to advise."""
+        name = backend.name if backend else ""
+        if self.indexing is not None and backend is None:
+            return None
+        if backend is None and is_of_server(base):
+            return None
+        if name not in self._known:
+            self._known[name] = self._simulation(backend)
+        return self._known[name]
+
+    def _simulation(self, backend: Backend | None) -> Simulation:
+        product = product_of(self.family) if self.family else None
+        if self.indexing is None or backend is None or product is None or product.candidates is None:
+            return Unconfigured(self.family, frozenset(self._answered()))
+        told = frequencies(self.work.searches, getattr(self.work.segment, "lookups", {}), self.indexing, backend)
+        database = Database(
+            configuration=self.indexing.configuration,
+            backend=backend,
+            schema=self.indexing.schema,
+            frequencies=told,
+            statuses=self.indexing.statuses,
+        )
+        return Configured(product.candidates, database)
+
+    def _answered(self) -> set[tuple[str, Kind]]:
+        """Return the assertions that stood alone and were answered without a note, at a server that notes."""
+        if self.family not in NOTING:
+            return set()
+        return {
+            (tree.attribute, tree.kind)
+            for search in self.work.searches
+            if search.scope != "base"
+            and search.answered > search.unindexed
+            and isinstance(tree := parse_shape(search.shape), Assertion)
+        }
+
+
+def is_of_server(base: str) -> bool:
+    """Tell whether a base is the server's own place."""
+    place = comparable(base)
+    return any(place == own or place.endswith(f",{own}") for own in OWN_PLACES)
