@@ -6,12 +6,16 @@ many it does not use, and other clients do what they should not. A new check mak
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import facts
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.sockets import Timer
+from reading import facts_of
 from traffic import DISPLAY_NAME, Log
 
 HOUR = 3_600_000
@@ -50,7 +54,58 @@ def access_log() -> AccessLog:
     asking = log.opens()
     for op in range(40):
         log.searches(asking, op, DISPLAY_NAME, took=2.0, notes=b"A", wait=0.5)
+    for op, (filter_, notes, entries) in enumerate(SCANS, 40):
+        log.searches(asking, op, filter_, took=1.0, notes=notes, entries=entries)
     return log.fact()
+
+
+INDEXES = """\
+dn: cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: index
+
+dn: cn=uid,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: uid
+nsIndexType: eq
+
+dn: cn=objectClass,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: objectClass
+nsIndexType: eq
+
+dn: cn=cn,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: cn
+nsIndexType: eq
+nsIndexType: sub
+
+dn: cn=mail,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: mail
+nsIndexType: eq
+
+dn: cn=member,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+cn: member
+nsIndexType: eq
+nsIndexType: sub
+
+dn: cn=config,cn=ldbm database,cn=plugins,cn=config
+nsslapd-idlistscanlimit: 4000
+
+dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+nsslapd-suffix: dc=example
+
+"""
+SCANS = (
+    (DISPLAY_NAME, b"A", 1),
+    (b"(objectClass=person)", b"A", 6000),
+    (b"(!(uid=joe))", b"A", 1),
+    (b"(cn=j*)", b"A", 1),
+    (b"(mail=joe@example)", b"A", 1),
+    (b"(noSuchThing=1)", b"F", 0),
+)
+"""Filters, what the server notes of them, and how many entries they return: one each of what may be wrong."""
+
+
+def indexes(host: str, text: str) -> list[Any]:
+    """Return what is read of a server's indexes."""
+    return [replace(fact, origin=facts.origin(host, "dse.ldif")) for fact in facts_of(text)]
 
 
 def bundle() -> Bundle:
@@ -68,5 +123,8 @@ def bundle() -> Bundle:
         facts.flows(LIVING),
         facts.sessions(HELD, GONE, taken=LATER),
         access_log(),
+        *indexes("ldap", INDEXES),
+        facts.table([facts.listening(), facts.row("10.77.1.3:389", f"{facts.OTHER}:60000")], "ldap2"),
+        *indexes("ldap2", INDEXES.replace("cn=mail,", "cn=roomNumber,").replace("cn: mail", "cn: roomNumber")),
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ldapdiag.analysis.index_plan import IndexPlan
 from ldapdiag.analysis.searches import Asker, Search, Worst, is_unindexed
 from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.analysis.traffic import Traffic
@@ -12,12 +13,11 @@ from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
-from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 
-LEAST_SHARE, TENTH, HALF = 0.01, 0.1, 0.5
+LEAST_SHARE = 0.01
 ONCE, HOPELESS = SECOND, 30 * SECOND
 SLOW, CHEAP = SECOND // 10, SECOND // 200
-MUCH, VERY_MUCH = 10 * SECOND, 60 * SECOND
 MOST = 10
 """Findings; and so many clients and accounts of each are named."""
 
@@ -26,7 +26,7 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: DirectoryServer, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
     """Searches that are slow and take a part of the server's time worth asking about.
 
     ## What it looks at
@@ -46,7 +46,8 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
 
     ## What to do
     Ask the owner of the account whether the search is needed, with this filter and base. Whether an index would help
-    is not judged here: the server's note may mean a scan limit, a filter that no index answers, or a missing one.
+    is judged by missing-index and its neighbours, where the index configuration is at hand: the server's note may mean
+    a scan limit, a filter that no index answers, or a missing one.
 
     ## When it is harmless
     Exports and audits at night, whose time nobody waits for.
@@ -60,7 +61,7 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
         return
     costly = [(search, search.worst) for search in searches if search.worst and is_costly(search, search.worst)]
     for search, worst in costly[:MOST]:
-        yield _finding(server, traffic, search, worst)
+        yield _finding(server, traffic, search, worst, plan)
     yield _of_the_rest(server, [search for search, _ in costly], searches, total)
 
 
@@ -102,9 +103,7 @@ def is_slow(search: Search, worst: Worst) -> bool:
 
 def severity_of(search: Search, worst: Worst) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    if worst.etime >= HOPELESS or (search.share >= HALF and search.etime >= VERY_MUCH):
-        return Severity.HIGH
-    return Severity.MEDIUM if search.share >= TENTH and search.etime >= MUCH else Severity.LOW
+    return Severity.HIGH if worst.etime >= HOPELESS else severity_of_share(search.share, search.etime / SECOND)
 
 
 def attributes_of(shape: str) -> list[str]:
@@ -113,7 +112,9 @@ def attributes_of(shape: str) -> list[str]:
     return sorted(names.values(), key=str.lower)
 
 
-def _finding(server: DirectoryServer, traffic: Traffic, search: Search, worst: Worst) -> Finding:
+def _finding(
+    server: DirectoryServer, traffic: Traffic, search: Search, worst: Worst, plan: IndexPlan | None
+) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
     whose = f"the events 1644 of {server.host}" if _only_expensive(traffic) else server.host
     return Finding(
@@ -122,7 +123,7 @@ def _finding(server: DirectoryServer, traffic: Traffic, search: Search, worst: W
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{search.count} searches, {_seconds(search.etime)} in all",
-        detail="\n".join(_sentences(traffic, search, worst)),
+        detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan)]),
         observed={
             "server": server.host,
             "shape": search.shape,
@@ -164,6 +165,14 @@ def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
         yield "Only expensive searches are logged there: what all others took is not known."
     for asker in search.askers[:3]:
         yield _asked(asker)
+
+
+def _helped_by(search: Search, plan: IndexPlan | None) -> list[str]:
+    """Return which index would help, where the index configuration is known."""
+    rows = plan.rows if plan is not None and plan.configured else ()
+    needed = [row for row in rows if any(one.search is search for one in row.resolves)]
+    wanted = " and ".join(f"{row.attribute} {','.join(row.types)}" for row in needed)
+    return [f"An index would help: {wanted} (see missing-index)."] if wanted else []
 
 
 def _only_expensive(traffic: Traffic) -> bool:

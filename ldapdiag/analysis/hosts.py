@@ -16,6 +16,7 @@ from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, TcpCounters
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
@@ -77,8 +78,7 @@ def attribute(bundle: Bundle) -> Attribution:
     owner |= _boxes_among_others(facts, groups, by_folder)
     lone = _lone_hosts(facts, by_folder)
     servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
-    if not groups:
-        lone |= names_of_servers(facts)
+    lone |= names_of_servers(facts) if not groups else _other_servers(facts, by_folder)
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:
@@ -119,6 +119,12 @@ def _lone_hosts(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[st
     """Return folders without any socket table that hold facts of a host: the box between, most often."""
     folders = {fact.origin.folder for fact in facts if isinstance(fact, NAMES_ITS_HOST)}
     return {folder: short(folder) for folder in folders if folder not in by_folder}
+
+
+def _other_servers(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return folders of nothing but what a server is set to, beside a server that has indexes of its own: replicas."""
+    indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
+    return {folder: short(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
 
 
 def _boxes_among_others(facts: Iterable[Any], groups: list[Group], by_folder: dict[str, set[str]]) -> dict[int, str]:

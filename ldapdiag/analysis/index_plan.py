@@ -24,16 +24,17 @@ class Row:
     """The indexes to add for one attribute."""
 
     attribute: str
-    types: tuple[str, ...]
+    changes: tuple[Change, ...]
+    """The indexes, one by one."""
     backend: Backend | None
     """None: the configuration is not known."""
     resolves: tuple[Covered, ...]
     """The searches it is needed for, the costliest first; others of them may be needed as well."""
 
     @property
-    def changes(self) -> tuple[Change, ...]:
-        """Return the indexes, one by one."""
-        return tuple(Change(self.attribute, one) for one in self.types)
+    def types(self) -> tuple[str, ...]:
+        """Return the types of the indexes."""
+        return tuple(sorted({one.type for one in self.changes}))
 
     @property
     def saves(self) -> int:
@@ -126,17 +127,17 @@ def _ends(row: Covered, added: frozenset[Place]) -> bool:
 
 def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, Backend]) -> tuple[Row, ...]:
     """Return the indexes by attribute, each with the searches it is needed for."""
-    types: dict[tuple[str, str], set[str]] = defaultdict(set)
+    changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
     for name, change in added:
-        types[name, change.attribute].add(change.type)
+        changes[name, change.attribute].add(change)
     rows = []
-    for (name, attribute), several in types.items():
-        own = frozenset((name, Change(attribute, one)) for one in several)
+    for (name, attribute), several in changes.items():
+        own = frozenset((name, one) for one in several)
         resolves = [row for row in scanned if _ends(row, added) and not _ends(row, added - own)]
         rows.append(
             Row(
                 attribute=attribute,
-                types=tuple(sorted(several)),
+                changes=tuple(sorted(several)),
                 backend=backends.get(name),
                 resolves=tuple(sorted(resolves, key=lambda row: -row.etime)),
             )

@@ -1,11 +1,138 @@
-"""Placeholder until the prices are written."""
+"""Index prices: what an index costs to keep, in millionths of one for equality on an attribute that nobody writes.
+
+    price = keys x (1 + 10 x share of the operations that change the attribute)
+
+Keys. Equality and presence: one per value. Approximate: one per word. Substring: about as many as the value has
+characters (389-ds takes every three, its ends included; slapd up to four lengths at each end and every second place;
+OpenDJ every suffix): a dozen for a name. They count as four, not as twelve, for neighbours share pages, and a commit
+its flush; slapd's single kinds as two. The weights are an order, not a measurement: they decide between indexes that do
+equally well, and four keys mean that up to three indexes for equality are had before one for substrings.
+
+What is written. Adding and deleting an entry writes every index of it; a MODIFY those of the attributes it names, where
+the log tells them (slapd), else any. A tenth of all operations doubles the price.
+
+What is never worth it. Substrings of a member: a DN has five times the characters of a name, a group thousands of
+values, and 389-ds compares the keys of all of them to take one away; more than ten minutes for one of 4000 members
+(389ds#6436, 389ds#5767). Substrings of pictures, certificates and octets: keys by the thousand, asked for by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.log.kinds import ADD, DELETE, MODIFY, MODRDN
+from ldapdiag.evidence.log.tables import OTHER
+from ldapdiag.servers.index_words import SUBSTRING_KINDS
+
+if TYPE_CHECKING:
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.evidence.schema import Schema
+
+UNIT = 1_000_000
+WRITTEN = 10
+"""How much dearer an index of what every operation writes is than of what none does."""
+
+WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfinal": 2, "sub": 4, "substring": 4}
+"""Every other type: 1."""
+
+MEMBERSHIP = frozenset({"member", "uniquemember", "memberof", "ismemberof", "memberuid"})
+"""With their subtypes: one value per member of a group, or per group of a member."""
+SCANNING, OTHERS = 250, 20
+"""Times: substrings of members where the server compares all values of the group, and where it does not."""
+
+LONG_NAMES = frozenset({"1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"})
+"""Syntaxes of names: DN, and name with optional UID."""
+OPAQUE = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (4, 5, 8, 9, 10, 23, 28, 40, 49))
+"""Syntaxes of what is no text: octets, audio, binary, certificates, their lists and pairs, fax, JPEG, algorithms."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Writes:
+    """What a log says of changes."""
+
+    operations: int = 0
+    anywhere: int = 0
+    """Entries added, deleted and renamed: these touch every index."""
+    modifications: int = 0
+    by_attribute: Mapping[str, int] | None = None
+    """MODIFYs by attribute, in lower case, without options; empty: of any; None: the log does not name them."""
+
     @classmethod
-    def of(cls, segment):
-        return cls()
+    def of(cls, segment: Segment) -> Writes:
+        """Count the changes of a log."""
+        counts = segment.operations
+        by_attribute: dict[str, int] = {}
+        for name, count in segment.modified.items():
+            attribute = "" if name == OTHER else name.decode(errors="replace").lower().partition(";")[0]
+            by_attribute[attribute] = by_attribute.get(attribute, 0) + count
+        return cls(
+            operations=sum(counts),
+            anywhere=counts[ADD] + counts[DELETE] + counts[MODRDN],
+            modifications=counts[MODIFY],
+            by_attribute=by_attribute or None,
+        )
+
+    def share(self, attribute: str, schema: Schema) -> int:
+        """Return how many of a million operations change an attribute, at most."""
+        if not self.operations:
+            return 0
+        touching = self.modifications
+        if self.by_attribute is not None:
+            names = {"", *_names(attribute, schema)}
+            touching = sum(count for name, count in self.by_attribute.items() if name in names)
+        return min(UNIT, UNIT * (self.anywhere + min(touching, self.modifications)) // self.operations)
 
 
-def price(family, attribute, type_, writes, schema):
-    return {"sub": 4, "substring": 4, "approx": 2}.get(type_, 1)
+def price(family: Family | None, attribute: str, type_: str, writes: Writes, schema: Schema) -> int:
+    """Return what an index of one type costs; `type_` is in the family's words."""
+    keys = WEIGHTS.get(type_, 1) * _burden(family, attribute, type_, schema)
+    return keys * (UNIT + WRITTEN * writes.share(attribute, schema))
+
+
+def why_dear(family: Family | None, attribute: str, type_: str, schema: Schema) -> str:
+    """Return why an index costs far more than others of its type; a clause, empty where it does not."""
+    if type_ not in SUBSTRING_KINDS:
+        return "its values are long, and a key holds all of one" if _is_opaque(attribute, schema) else ""
+    if _is_opaque(attribute, schema):
+        return "its values are no text: substrings of them are many, and nobody asks for them"
+    if is_membership(attribute, schema):
+        slow = ": it can take minutes to remove one member of a large group" if _compares_all(family) else ""
+        return f"a group has many members, and each of them as many keys as its name has characters{slow}"
+    if schema.syntax(attribute) in LONG_NAMES:
+        return "its values are DNs, and each has as many keys as it has characters"
+    return ""
+
+
+def is_membership(attribute: str, schema: Schema) -> bool:
+    """Tell whether an attribute, or one it is a subtype of, holds the members of groups or the groups of members."""
+    return not MEMBERSHIP.isdisjoint(_lineage(attribute, schema))
+
+
+def _burden(family: Family | None, attribute: str, type_: str, schema: Schema) -> int:
+    """Return how many times dearer an index is than others of its type."""
+    if type_ not in SUBSTRING_KINDS:
+        return OTHERS if _is_opaque(attribute, schema) else 1
+    if is_membership(attribute, schema) or _is_opaque(attribute, schema):
+        return SCANNING if _compares_all(family) else OTHERS
+    return 3 if schema.syntax(attribute) in LONG_NAMES else 1
+
+
+def _compares_all(family: Family | None) -> bool:
+    """Tell whether a value is taken away by comparing the keys of all; where the family is not known, perhaps."""
+    return family in {None, Family.DS389, Family.DSEE}
+
+
+def _is_opaque(attribute: str, schema: Schema) -> bool:
+    return schema.syntax(attribute) in OPAQUE
+
+
+def _lineage(attribute: str, schema: Schema) -> set[str]:
+    return {attribute.lower()} | {name.lower() for one in schema.lineage(attribute) for name in one.names}
+
+
+def _names(attribute: str, schema: Schema) -> set[str]:
+    found = schema.find(attribute)
+    return {attribute.lower()} | ({name.lower() for name in found.names} | {found.oid} if found else set())

@@ -107,14 +107,19 @@ class Unconfigured:
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) -> Backend:
     """Return a backend with indexes added, and built."""
-    wanted: dict[str, set[str]] = defaultdict(set)
+    wanted: dict[str, set[Change]] = defaultdict(set)
     for change in changes:
-        wanted[change.attribute].add(change.type)
+        wanted[change.attribute].add(change)
     definitions = list(backend.definitions)
-    for attribute, types in wanted.items():
+    for attribute, several in wanted.items():
         known = definition_of(backend, attribute, schema)
         if known is None:
-            definitions.append(IndexDefinition(attribute=attribute, types=frozenset(types), built=True))
-        else:
-            definitions[definitions.index(known)] = replace(known, types=known.types | types, built=True)
+            known = IndexDefinition(attribute=attribute, types=frozenset())
+            definitions.append(known)
+        definitions[definitions.index(known)] = replace(
+            known,
+            types=known.types | {one.type for one in several},
+            rules=(*known.rules, *sorted({one.rule for one in several} - {"", *known.rules})),
+            built=True,
+        )
     return replace(backend, definitions=tuple(definitions))

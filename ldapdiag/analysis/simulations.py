@@ -50,7 +50,7 @@ class Simulations:
         product = product_of(self.family) if self.family else None
         if self.indexing is None or backend is None or product is None or product.candidates is None:
             return Unconfigured(self.family, frozenset(self._answered()))
-        told = frequencies(self.work.searches, getattr(self.work.segment, "lookups", {}), self.indexing, backend)
+        told = frequencies(self.work.searches, self.work.segment.lookups, self.indexing, backend)
         database = Database(
             configuration=self.indexing.configuration,
             backend=backend,

@@ -10,6 +10,7 @@ from ldapdiag import __version__
 from ldapdiag.cli.checks import checks
 from ldapdiag.cli.collect import collect
 from ldapdiag.cli.diagnose import diagnose
+from ldapdiag.cli.indexes import indexes
 from ldapdiag.cli.log import log
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ def options(
 
 
 app.command()(diagnose)
+app.command()(indexes)
 app.command()(log)
 app.command()(collect)
 app.command()(checks)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
@@ -12,32 +11,15 @@ import typer
 
 from ldapdiag.cli import INTERRUPTED, moments
 from ldapdiag.cli.interruptible import interruptible
+from ldapdiag.cli.judging import FailOn, Form, deliver, exit_code, judged
 from ldapdiag.cli.options import Asked, asks_targets
-from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
+from ldapdiag.cli.output import complain, on_one_screen, tell
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
-    from threading import Event
-
+    from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.sources.live import Terms
-
-
-class Form(StrEnum):
-    """The forms a report can take."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class FailOn(StrEnum):
-    """From which severity on the exit code is 1."""
-
-    CRITICAL = "critical"
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    NEVER = "never"
 
 
 @asks_targets
@@ -112,10 +94,11 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         with interruptible(evidence or []) as stop:
             asked = partial(_terms, terms, ldap_port or [])
             since_when = moments.since("--since", since)
-            diagnosis = _diagnose(evidence or [], check or [], asked, stop, since=since_when, verbose=verbose)
+            checks = partial(_checks, check or [])
+            diagnosis = judged(evidence or [], checks, asked, stop, since=since_when, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)
-        _write(diagnosis, form, output, verbose=verbose)
+        deliver(lambda stream: _write(diagnosis, form, stream, verbose=verbose), output)
     except LdapdiagError as error:
         complain(error)
         raise typer.Exit(2) from None
@@ -126,61 +109,18 @@ def _terms(asked: Asked, ldap_ports: list[int]) -> Terms:
     return replace(asked(), ldap_ports=frozenset(ldap_ports))
 
 
-def _diagnose(
-    evidence: list[str], ids: list[str], asked: Asked, stop: Event, *, since: int | None, verbose: bool
-) -> Diagnosis:
+def _checks(ids: list[str]) -> tuple[AnyCheck, ...]:
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415
-    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415
-    from ldapdiag.report.progress import reading  # noqa: PLC0415
-    from ldapdiag.sources.gathering import gather  # noqa: PLC0415
-    from ldapdiag.sources.logs import native  # noqa: PLC0415
-    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
 
-    native.chosen()  # the environment may ask for one that cannot be had
-    checks = chosen(installed_checks(), ids)
-    terms = asked()
-    with reading() as progress:
-        heard = progress or SILENCE
-        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=heard, stop=stop, since=since)
-    if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
-        complain(notice)
-    if not bundle.facts:
-        tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
-        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
-    return judge(bundle, checks)
+    return chosen(installed_checks(), ids)
 
 
-def _write(diagnosis: Diagnosis, form: Form, output: Path | None, *, verbose: bool) -> None:
+def _write(diagnosis: Diagnosis, form: Form, stream: TextIO, *, verbose: bool) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
-    from io import StringIO  # noqa: PLC0415
 
     from ldapdiag.report import as_json, as_text  # noqa: PLC0415  import late, with rich
 
-    def write(stream: TextIO) -> None:
-        if form is Form.JSON:
-            stream.write(as_json.render(diagnosis, datetime.now(UTC)))
-        else:
-            as_text.print_report(diagnosis, stream, verbose=verbose)
-
-    if output is None:
-        with standard_output() as stream:
-            write(stream)
+    if form is Form.JSON:
+        stream.write(as_json.render(diagnosis, datetime.now(UTC)))
     else:
-        text = StringIO()
-        write(text)
-        write_file(output, text.getvalue())
-
-
-def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
-    """Return 1 when something is as bad as --fail-on, a check crashed or, with --strict, could not judge."""
-    from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
-
-    if diagnosis.crashed:
-        return 1
-    if strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):
-        return 1
-    if fail_on is FailOn.NEVER:
-        return 0
-    threshold = Severity[fail_on.name]
-    return int(any(finding.severity >= threshold for finding in diagnosis.findings))
+        as_text.print_report(diagnosis, stream, verbose=verbose)

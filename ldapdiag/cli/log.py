@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldapdiag.cli import INTERRUPTED, moments
-from ldapdiag.cli.diagnose import Form
 from ldapdiag.cli.interruptible import stoppable
+from ldapdiag.cli.judging import Form
 from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 SCHEMA = "ldapdiag.report/1"
 
 
-def render(diagnosis: Diagnosis, taken_at: datetime) -> str:
-    """Return the report as JSON; the same evidence gives the same bytes but for `taken_at`."""
-    return json.dumps(document(diagnosis, taken_at), indent=1, sort_keys=True) + "\n"
+def render(diagnosis: Diagnosis, taken_at: datetime, **more: Any) -> str:  # noqa: ANN401  plain values
+    """Return the report as JSON, and what a command adds; the same evidence gives the same bytes but for `taken_at`."""
+    return json.dumps(document(diagnosis, taken_at) | more, indent=1, sort_keys=True) + "\n"
 
 
 def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:

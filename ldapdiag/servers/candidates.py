@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.filter_tree import Assertion, Node
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.indexes.index_status import IndexStatus
+    from ldapdiag.evidence.indexes.index_status import IndexStatus
     from ldapdiag.evidence.schema import Schema
 
 
@@ -56,6 +58,8 @@ class Change:
 
     attribute: str
     type: str
+    rule: str = ""
+    """A matching rule without which the new index gives wrong answers (389-ds: integerOrderingMatch); empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +82,16 @@ class Forecast:
     outlook: Outlook
     leaves: tuple[Leaf, ...]
     """One per assertion, in the order they are written; the negated ones, too."""
+    added: tuple[Leaf, ...] = ()
+    """Assertions that the server joins to the filter by OR (slapd: objectClass=referral): each must be indexed, too."""
     why: str = ""
+    possible: frozenset[Outlook] = frozenset()
+    """Where it depends: what it may be; empty where the family does not tell."""
+    notes: frozenset[str] = frozenset()
+    """What the server's log may say of it (389-ds: nothing, U, A); empty where the family does not tell.
+
+    It is not the outlook: without a scan limit 389-ds reads all entries and says U, or nothing.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,8 @@ class Database:
     backend: Backend
     schema: Schema
     frequencies: Frequencies
+    statuses: tuple[IndexStatus, ...] = ()
+    """What the server's own tool says of the state of its indexes (OpenDJ)."""
 
     @property
     def version(self) -> Version:

@@ -8,22 +8,32 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.active_directory import defaults as active_directory_defaults
 from ldapdiag.servers.active_directory import remedies as active_directory_remedies
+from ldapdiag.servers.ds389 import candidates as ds389_candidates
 from ldapdiag.servers.ds389 import defaults as ds389_defaults
+from ldapdiag.servers.ds389 import index_remedies as ds389_index_remedies
 from ldapdiag.servers.ds389 import remedies as ds389_remedies
 from ldapdiag.servers.dsee import defaults as dsee_defaults
 from ldapdiag.servers.dsee import remedies as dsee_remedies
+from ldapdiag.servers.opendj import candidates as opendj_candidates
 from ldapdiag.servers.opendj import defaults as opendj_defaults
+from ldapdiag.servers.opendj import index_remedies as opendj_index_remedies
 from ldapdiag.servers.opendj import remedies as opendj_remedies
+from ldapdiag.servers.openldap import candidates as openldap_candidates
 from ldapdiag.servers.openldap import defaults as openldap_defaults
+from ldapdiag.servers.openldap import index_remedies as openldap_index_remedies
 from ldapdiag.servers.openldap import remedies as openldap_remedies
+from ldapdiag.servers.ping import candidates as ping_candidates
 from ldapdiag.servers.ping import defaults as ping_defaults
+from ldapdiag.servers.ping import index_remedies as ping_index_remedies
 from ldapdiag.servers.ping import remedies as ping_remedies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ldapdiag.evidence.family import Version
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.remedy import Remedy
+    from ldapdiag.servers.candidates import Candidates, Change
 
 
 class Defaults(Protocol):
@@ -83,6 +93,33 @@ class Remedies(Protocol):
         """Let the server work on more operations at once."""
 
 
+class IndexRemedies(Protocol):
+    """The room `index_remedies` of a family: a module of plain functions.
+
+    Names that are no attribute type descriptions are left out of the commands, and told in words.
+    """
+
+    def add_indexes(
+        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+    ) -> Remedy:
+        """Add indexes, and build them."""
+
+    def add_indexes_ldif(
+        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+    ) -> str | None:
+        """Return the same as LDIF; None where the product takes none."""
+
+    def build_indexes(
+        self, server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+    ) -> Remedy:
+        """Build indexes that are configured."""
+
+    def drop_indexes(
+        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+    ) -> Remedy:
+        """Take indexes away."""
+
+
 def honoured(version: Version) -> str:  # noqa: ARG001  the same question for every product
     """Return that an idle timeout which is set has its effect, as it has in most products."""
     return ""
@@ -97,20 +134,43 @@ class Product:
     remedies: Remedies
     ignores_idle_timeout: Callable[[Version], str] = honoured
     """Returns why an idle timeout that is set has no effect in a version; empty where it has."""
+    candidates: Candidates | None = None
+    """None: how it finds candidates is not simulated."""
+    index_remedies: IndexRemedies | None = None
 
 
 PRODUCTS = {
-    Family.DS389: Product(family=Family.DS389, defaults=ds389_defaults, remedies=ds389_remedies),
-    Family.OPENLDAP: Product(family=Family.OPENLDAP, defaults=openldap_defaults, remedies=openldap_remedies),
+    Family.DS389: Product(
+        family=Family.DS389,
+        defaults=ds389_defaults,
+        remedies=ds389_remedies,
+        candidates=ds389_candidates,
+        index_remedies=ds389_index_remedies,
+    ),
+    Family.OPENLDAP: Product(
+        family=Family.OPENLDAP,
+        defaults=openldap_defaults,
+        remedies=openldap_remedies,
+        index_remedies=openldap_index_remedies,
+        candidates=openldap_candidates,
+    ),
     Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
     Family.DSEE: Product(family=Family.DSEE, defaults=dsee_defaults, remedies=dsee_remedies),
     Family.OPENDJ: Product(
         family=Family.OPENDJ,
         defaults=opendj_defaults,
         remedies=opendj_remedies,
+        index_remedies=opendj_index_remedies,
+        candidates=opendj_candidates,
         ignores_idle_timeout=opendj_defaults.ignores_idle_timeout,
     ),
-    Family.PING: Product(family=Family.PING, defaults=ping_defaults, remedies=ping_remedies),
+    Family.PING: Product(
+        family=Family.PING,
+        defaults=ping_defaults,
+        remedies=ping_remedies,
+        index_remedies=ping_index_remedies,
+        candidates=ping_candidates,
+    ),
 }
 
 

@@ -1,0 +1,166 @@
+"""harmful-index: an index that costs more than it can ever save, or that makes answers wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ldapdiag.analysis.index_prices import is_membership
+from ldapdiag.analysis.indexing import Indexing
+from ldapdiag.check import check
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.index_advice import dropped
+from ldapdiag.servers.index_words import SUBSTRING_KINDS
+
+NETSCAPE = frozenset({Family.DS389, Family.DSEE})
+"""They compute roles and classes of service."""
+GROUPING = "MemberOf"
+"""The plug-in whose attributes are those of groups, whatever they are called."""
+GROUPS = frozenset({"memberof", "ismemberof"})
+"""Of the groups of a member, which are fewer than the members of a group."""
+UNLISTED = "ancestorid"
+TREE = frozenset({"parentid", "entryrdn"})
+"""Indexes of 389-ds that say what lies below what. objectClass, a system index too, may well have a scan limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """What is wrong with an index."""
+
+    types: tuple[str, ...]
+    severity: Severity
+    confidence: Confidence
+    what: str
+    reason: str
+    goes: bool = True
+    """It can be taken away; else it is the server's own."""
+
+
+@check
+def judge(indexing: Indexing) -> Iterator[Verdict]:
+    """An index that makes changes slow beyond measure, or answers wrong.
+
+    ## What it looks at
+    The index configuration, without any log.
+
+    high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service defines).
+    It holds none of them, or not all, so searches miss entries; dsctl healthcheck calls it DSVIRTLE0001.
+    medium: an index for substrings on an attribute of group members, on 389-ds and DSEE (DSMOLE0002). low: the same
+    with another product, or on memberOf; on 389-ds a scan limit of parentid or entryrdn, or an entry for ancestorid,
+    which should have none.
+
+    Whether the order of parentid on disk agrees with its matching rule no configuration tells: dsctl INSTANCE
+    index-check does, where the version has it.
+
+    ## Why it matters
+    To remove one member, 389-ds compares the substrings of all: minutes for a group of some thousand members, with all
+    other writes waiting (389ds#6436, 389ds#5767). A scan limit on parentid makes searches of one level look at every
+    entry (389ds#7223).
+
+    ## What to do
+    Take the index away. Never the system indexes themselves, nor a matching rule of one that is in use.
+
+    ## When it is harmless
+    Substrings of members, where groups are small. Referential integrity of 389-ds asks for them when an entry that has
+    others below it is renamed: without the index that one change looks at every entry.
+    """
+    configuration, found, seen = indexing.configuration, 0, 0
+    for backend in configuration.backends:
+        for definition in backend.definitions:
+            seen += 1
+            harm = harm_of(definition, indexing)
+            if harm is not None:
+                found += 1
+                yield _finding(indexing, backend, definition, harm)
+    if not seen:
+        reason = f"the configuration of {indexing.host} tells of no index"
+        how = IndexConfiguration.how
+        yield NotJudged(subject=indexing.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+    elif not found:
+        excerpt = "" if configuration.whole else ", in the excerpt at hand"
+        reason = f"{seen} attributes with an index{excerpt}: none of computed values, none for substrings of members"
+        yield Clear(subject=indexing.host, reason=reason)
+
+
+def harm_of(definition: IndexDefinition, indexing: Indexing) -> Harm | None:
+    """Return what is wrong with the indexes of an attribute, if anything is."""
+    name = indexing.schema.primary(definition.attribute.partition(";")[0]).lower()
+    if indexing.configuration.identity.family in NETSCAPE:
+        if definition.system or name == UNLISTED:
+            return _of_its_own(definition, name)
+        if computed := _computed(definition, name, indexing):
+            return computed
+    return _of_members(definition, name, indexing)
+
+
+def _of_its_own(definition: IndexDefinition, name: str) -> Harm | None:
+    """Return what is wrong with a system index of 389-ds."""
+    types = tuple(sorted(definition.types))
+    if name == UNLISTED:
+        reason = "the server sets this index up by itself, and an entry for it changes the order it is read in"
+        return Harm(types, Severity.LOW, Confidence.POSSIBLE, "which should have no entry", reason, goes=False)
+    limits = [limit.limit for limit in definition.scan_limits if limit.limit >= 0]
+    if name not in TREE or not limits:
+        return None
+    reason = f"longer lists than {min(limits)} are not used, and searches by scope look at every entry then"
+    return Harm(types, Severity.LOW, Confidence.LIKELY, "which has a scan limit", reason, goes=False)
+
+
+def _computed(definition: IndexDefinition, name: str, indexing: Indexing) -> Harm | None:
+    """Return what is wrong with an index on an attribute that 389-ds computes."""
+    virtual = indexing.configuration.virtual_attributes
+    by = next((by for one, by in sorted(virtual.items()) if indexing.schema.primary(one).lower() == name), None)
+    if by is None or not definition.types:
+        return None
+    reason = f"its values are computed ({by}), and the index does not hold them: searches miss entries"
+    return Harm(tuple(sorted(definition.types)), Severity.HIGH, Confidence.LIKELY, "which is computed", reason)
+
+
+def _of_members(definition: IndexDefinition, name: str, indexing: Indexing) -> Harm | None:
+    """Return what is wrong with an index for substrings of the members of groups."""
+    types = tuple(sorted(definition.types & SUBSTRING_KINDS))
+    relied_upon, schema = indexing.configuration.relied_upon, indexing.schema
+    grouping = {schema.primary(one).lower() for one, by in relied_upon.items() if by == GROUPING}
+    if not types or not (is_membership(name, schema) or name in grouping):
+        return None
+    if name in GROUPS:
+        reason = "each group of an entry has as many keys as its name has characters"
+        return Harm(types, Severity.LOW, Confidence.LIKELY, "which holds the groups of members", reason)
+    compares = indexing.configuration.identity.family in NETSCAPE
+    slow = "every change of a group compares those of all its members" if compares else "a group has many members"
+    return Harm(
+        types,
+        Severity.MEDIUM if compares else Severity.LOW,
+        Confidence.LIKELY,
+        "which holds the members of groups",
+        f"a member has as many keys as its name has characters, and {slow}",
+    )
+
+
+def _finding(indexing: Indexing, backend: Backend, definition: IndexDefinition, harm: Harm) -> Finding:
+    types = f" ({','.join(harm.types)})" if harm.types else ""
+    changes = tuple(Change(definition.attribute, one) for one in harm.types)
+    remedies = dropped(indexing.host, backend, changes, indexing.configuration) if harm.goes and changes else ()
+    return Finding(
+        subject=f"{definition.attribute} of {backend.name} at {indexing.host}",
+        key=f"{indexing.host}|{backend.name}|{definition.attribute.lower()}",
+        severity=harm.severity,
+        confidence=harm.confidence,
+        title=f"{indexing.host} keeps an index on {definition.attribute}{types}, {harm.what}",
+        detail=f"{harm.reason[:1].upper()}{harm.reason[1:]}."
+        + ("" if harm.goes else "\nIt is an index of the server's own: ask the vendor how to set it right."),
+        observed={
+            "server": indexing.host,
+            "backend": backend.name,
+            "attribute": definition.attribute,
+            "types": list(harm.types),
+            "reason": harm.reason,
+        },
+        server=indexing.host,
+        hosts=(indexing.host,),
+        remedies=remedies,
+        origins=indexing.origins,
+    )

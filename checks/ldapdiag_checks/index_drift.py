@@ -1,0 +1,169 @@
+"""index-drift: servers of the same data that do not keep the same indexes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ldapdiag.analysis.indexing import Indexing
+from ldapdiag.check import check
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.ldif import comparable
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+PARTS = frozenset({"subinitial", "subany", "subfinal"})
+"""What slapd's `sub` stands for."""
+
+Types = frozenset[str]
+Names = Callable[[str], str]
+"""Returns the one name of an attribute, as written somewhere, for comparing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One server's database of a suffix."""
+
+    indexing: Indexing
+    backend: Backend
+
+    @property
+    def host(self) -> str:
+        """The server."""
+        return self.indexing.host
+
+    @property
+    def whole(self) -> bool:
+        """What its configuration does not tell is not configured."""
+        return self.indexing.configuration.whole
+
+    def types(self, names: Names) -> Mapping[str, Types]:
+        """Return types and rules by attribute; but for the server's own indexes."""
+        told: defaultdict[str, set[str]] = defaultdict(set)
+        for one in self.backend.definitions:
+            if not one.system:
+                told[names(one.attribute)] |= _types(one)
+        return {name: frozenset(types) for name, types in told.items() if types}
+
+
+@check
+def judge(indexings: tuple[Indexing, ...]) -> Iterator[Verdict]:
+    """Servers of the same data that do not keep the same indexes.
+
+    ## What it looks at
+    The index configurations of several servers of one product, by suffix: the types and matching rules of each
+    attribute. Index configuration is not replicated, so each server has its own. The servers' own indexes and the
+    limits of single indexes are not compared; of an excerpt only what it tells.
+
+    medium: a server has no index at all of an attribute that another one indexes. low: both have one, of other types
+    or rules.
+
+    ## Why it matters
+    The same search is quick at one server and looks at every entry at another: what was tried on one says nothing of
+    the rest, and when clients move over, the other one is slow.
+
+    ## What to do
+    Decide by the searches which is right: see missing-index and unused-index of each server. Then make them alike, one
+    server at a time, and build what was added.
+
+    ## When it is harmless
+    When clients use the servers for different things: one for reports, one for logins.
+    """
+    groups = _sharing(indexings)
+    compared = {key: found for key, found in groups.items() if len({one.host for one in found}) > 1}
+    for (family, suffix), replicas in sorted(compared.items()):
+        yield from _compared(family, suffix, replicas)
+    if not compared:
+        hosts = sorted({one.host for one in indexings})
+        reason = f"only of {', '.join(hosts)}" if len(hosts) == 1 else "of no two servers of one product and suffix"
+        yield NotJudged(
+            subject=None,
+            reason=f"an index configuration {reason}" if hosts else "no index configuration of any server",
+            missing=(IndexConfiguration.kind,),
+            how=f"of every replica, each in a folder of its own: {IndexConfiguration.how}",
+        )
+
+
+def _sharing(indexings: tuple[Indexing, ...]) -> dict[tuple[Family, str], list[Replica]]:
+    """Return the databases by family and suffix, comparable."""
+    groups: defaultdict[tuple[Family, str], list[Replica]] = defaultdict(list)
+    for indexing in sorted(indexings, key=lambda one: one.host):
+        for backend in indexing.configuration.backends:
+            for suffix in sorted({comparable(suffix) for suffix in backend.suffixes}):
+                groups[indexing.configuration.identity.family, suffix].append(Replica(indexing, backend))
+    return groups
+
+
+def _types(definition: IndexDefinition) -> set[str]:
+    """Return types and rules; `sub` for all of its parts."""
+    types = set(definition.types)
+    if types >= PARTS or "sub" in types:
+        types = types - PARTS | {"sub"}
+    return types | {rule.lower() for rule in definition.rules} if types else types
+
+
+def _names(replicas: list[Replica]) -> Names:
+    """Return how to compare attributes, by every schema at hand: one name of them is enough."""
+    schemas = [one.indexing.schema for one in replicas]
+
+    def name(attribute: str) -> str:
+        base, semicolon, options = attribute.partition(";")
+        known = next((found for schema in schemas if (found := schema.find(base))), None)
+        return f"{known.name if known else base}{semicolon}{options}".lower()
+
+    return name
+
+
+def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[Verdict]:
+    """Yield a finding per attribute, and what is to be said of the rest."""
+    names = _names(replicas)
+    told = {one.host: (one, one.types(names)) for one in replicas}
+    spelt = {names(each.attribute): each.attribute for one in reversed(replicas) for each in one.backend.definitions}
+    alike, attributes = 0, sorted({name for _, types in told.values() for name in types})
+    for attribute in attributes:
+        having = {
+            host: types.get(attribute, frozenset())
+            for host, (replica, types) in told.items()
+            if attribute in types or replica.whole
+        }
+        if len(set(having.values())) > 1:
+            origins = {origin for host in having for origin in told[host][0].indexing.origins}
+            key = f"{family}|{suffix}|{attribute}"
+            yield _finding(f"{spelt[attribute]} below {suffix}", key, spelt[attribute], having, tuple(sorted(origins)))
+        elif len(having) > 1:
+            alike += 1
+    yield from _of_the_rest(f"{suffix} at {', '.join(sorted(told))}", alike, len(attributes), told)
+
+
+def _of_the_rest(
+    subject: str, alike: int, attributes: int, told: Mapping[str, tuple[Replica, Mapping[str, Types]]]
+) -> Iterator[Verdict]:
+    """Yield what is to be said of the attributes that are indexed alike, or that an excerpt leaves out."""
+    if parts := sorted(host for host, (replica, _) in told.items() if not replica.whole):
+        reason = f"of {', '.join(parts)} only an excerpt is at hand: what it leaves out may be configured all the same"
+        how = IndexConfiguration.how
+        yield NotJudged(subject=subject, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+    elif alike or not attributes:
+        others = "other " if alike < attributes else ""
+        yield Clear(subject=f"{others}indexes of {subject}", reason=f"the same of {alike} {others}attributes")
+
+
+def _finding(subject: str, key: str, attribute: str, having: Mapping[str, Types], origins: tuple[str, ...]) -> Finding:
+    everywhere = frozenset.intersection(*having.values())
+    words = [f"{host} {','.join(sorted(types)) or 'has none'}" for host, types in sorted(having.items())]
+    return Finding(
+        subject=subject,
+        key=key,
+        severity=Severity.LOW if all(having.values()) else Severity.MEDIUM,
+        confidence=Confidence.CERTAIN,
+        title=f"{subject} is not indexed alike: {'; '.join(words)}",
+        detail="Which is right the searches of each server tell: see missing-index and unused-index.",
+        observed={
+            "attribute": attribute,
+            "types": sorted(frozenset().union(*having.values()) - everywhere),
+            "servers": {host: sorted(types) for host, types in sorted(having.items())},
+        },
+        hosts=tuple(sorted(having)),
+        origins=origins,
+    )

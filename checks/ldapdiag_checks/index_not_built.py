@@ -1,0 +1,67 @@
+"""index-not-built: an index that is configured, and not used before it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.blamed import Blamed, blamed
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.check import check
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.index_advice import built
+
+
+@check
+def judge(coverage: Coverage) -> Iterator[Verdict]:
+    """An index that is configured, and not used before it is built.
+
+    ## What it looks at
+    Searches in the access log that the server notes as unindexed although every part of their filter has an index that
+    a list of entries would fit in: a new index serves no search before it has been built (389-ds keeps it offline,
+    OpenDJ calls it degraded). Also what the server itself says of an index that needs rebuilding.
+
+    high, medium, low: as missing-index, when they take time enough; low otherwise. certain where the server says so,
+    else likely: the index may also have been built after the log was written.
+
+    ## Why it matters
+    Whoever added the index believes that the matter is settled.
+
+    ## What to do
+    Build it. Searches stay as slow as they are until that is done.
+
+    ## When it is harmless
+    When it is being built at this moment.
+    """
+    found = blamed(coverage, {Cause.NOT_BUILT, Cause.NONE}) if coverage.indexing is not None else ()
+    for one in found:
+        yield _finding(one, coverage)
+    if not found and coverage.indexing is None:
+        reason = f"no index configuration of {coverage.host}: which indexes it should have is not known"
+        how = IndexConfiguration.how
+        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+    elif not found:
+        yield Clear(subject=coverage.host, reason="no scan asks for what has an index that would answer it")
+
+
+def _finding(one: Blamed, coverage: Coverage) -> Finding:
+    told = one.blame.cause is Cause.NOT_BUILT
+    first, indexing = one.rows[0], coverage.indexing
+    remedies = (
+        built(one.host, first.backend, (one.attribute,), indexing.configuration) if indexing and first.backend else ()
+    )
+    why = one.blame.why if told else "the index is configured, and few entries have the value"
+    return Finding(
+        subject=one.subject,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.LOW,
+        confidence=Confidence.CERTAIN if told else Confidence.LIKELY,
+        title=f"{one.attribute} has an index that {one.host} does not use: it must be built",
+        detail=f"{one.count} searches {one.shape} look at every entry, {one.seconds:.3g} s ({one.share:.1%} of the "
+        f"search time); {why}.\nOr it was built after this log was written.",
+        observed={**one.observed, "reason": why},
+        server=one.host,
+        hosts=(one.host,),
+        remedies=remedies,
+        origins=coverage.origins,
+    )

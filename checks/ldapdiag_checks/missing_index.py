@@ -1,0 +1,133 @@
+"""missing-index: an attribute without the index that costly searches need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.index_plan import IndexPlan, Row
+from ldapdiag.check import check
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, severity_of_share
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.index_advice import added
+from ldapdiag.servers.verifying import search_command
+
+MOST = 10
+"""Filters, clients and accounts that are named."""
+
+
+@check
+def judge(plan: IndexPlan, coverage: Coverage) -> Iterator[Verdict]:
+    """An attribute without the index that costly searches need.
+
+    ## What it looks at
+    The searches in the access log that look at every entry below their base: those the server notes as unindexed
+    (389-ds: A; DSEE: U; OpenDJ, PingDirectory: unindexed), and at slapd, which notes nothing, those whose filter its
+    indexes do not answer. They count when they take 5 ms or more on average (or took 1 s once) and 0.5 % of all search
+    time (or a minute), or when they fail for want of an index. Each filter is put through the server's own candidate
+    logic with the indexes as configured. Of all sets of indexes that would answer these filters, the cheapest is
+    advised: an AND needs one of its parts, an OR every branch; a substring index costs more than one for equality, and
+    most where a membership changes.
+
+    high: half of all search time and a minute or more. medium: a tenth of it and 10 s or more. low: otherwise.
+
+    ## Why it matters
+    Such a search reads the whole database, again and again: everybody else waits for its worker and its disk.
+
+    ## What to do
+    Add the indexes and build them, on each server that answers such searches: index configuration is not replicated.
+    One server at a time, at a quiet hour. Then look whether the search is still noted.
+
+    ## When it is harmless
+    An export once a night may well scan. Each index makes each change of its attribute a little slower.
+    """
+    if coverage.indexing is None and plan.rows:
+        yield _possible(plan)
+    for row in plan.rows if coverage.indexing is not None else ():
+        yield _finding(row, plan, coverage)
+    cut = [row for row in coverage.scanned if row.filter is None and row.worth_it]
+    if cut:
+        reason = f"the filters of {sum(row.count for row in cut)} unindexed searches were cut off when they were logged"
+        yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask who sent them")
+    if not plan.rows:
+        scans = len(coverage.scanned)
+        but = f"; {scans} kinds of searches scan, and no index is worth it or helps" if scans else ""
+        yield Clear(
+            subject=plan.host, reason=f"no index is missing for the {len(coverage.rows)} kinds of searches{but}"
+        )
+
+
+def _subject(row: Row, plan: IndexPlan) -> str:
+    return f"{row.attribute}{f' of {row.backend.name}' if row.backend else ''} at {plan.host}"
+
+
+def _possible(plan: IndexPlan) -> Verdict:
+    """Return what may be missing, where nobody can say what there is."""
+    wanted = [f"{row.attribute} {','.join(row.types)} ({row.saves / SECOND:.3g} s)" for row in plan.rows]
+    more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
+    return NotJudged(
+        subject=plan.host,
+        reason=f"{sum(row.count for row in plan.resolved)} searches look at every entry, perhaps for want of "
+        f"{', '.join(wanted[:MOST])}{more}; or there is an index that is not built, or more entries have the value "
+        "than the server lists. The log alone does not tell",
+        missing=(IndexConfiguration.kind,),
+        how=IndexConfiguration.how,
+    )
+
+
+def _finding(row: Row, plan: IndexPlan, coverage: Coverage) -> Finding:
+    first = row.resolves[0].search
+    seconds = row.saves / SECOND
+    share = row.saves / coverage.etime if coverage.etime else 0.0
+    what = f"{row.attribute} {','.join(row.types)}"
+    return Finding(
+        subject=_subject(row, plan),
+        key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
+        severity=severity_of_share(share, seconds),
+        confidence=Confidence.CERTAIN if any(one.noted for one in row.resolves) else Confidence.LIKELY,
+        title=f"{plan.host} has no index {what}: {row.searches} searches look at every entry, {seconds:.3g} s in all "
+        f"({share:.0%} of the search time)",
+        detail="\n".join(_sentences(row, plan)),
+        observed={
+            "server": plan.host,
+            "backend": row.backend.name if row.backend else None,
+            "attribute": row.attribute,
+            "types": list(row.types),
+            "base": first.base,
+            "searches": row.searches,
+            "etime_seconds": round(seconds, 9),
+            "share": round(share, 6),
+            "shapes": list(dict.fromkeys(one.search.shape for one in row.resolves))[:MOST],
+            "clients": list(dict.fromkeys(asker.client for asker in row.askers))[:MOST],
+            "accounts": list(dict.fromkeys(asker.account for asker in row.askers))[:MOST],
+        },
+        server=plan.host,
+        hosts=(plan.host,),
+        remedies=_remedies(row, plan, coverage),
+        origins=coverage.origins,
+    )
+
+
+def _sentences(row: Row, plan: IndexPlan) -> Iterator[str]:
+    for one in row.resolves[:3]:
+        noted = f", {one.noted} of {one.count} noted as unindexed" if one.noted else ""
+        yield (
+            f"{one.search.shape} below {one.search.base or 'the root'} ({one.search.scope}): {one.count} searches of "
+            f"{one.mean / SECOND:.2g} s{noted}."
+        )
+    for asker in row.askers[:3]:
+        yield f"Asked by {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
+    if refused := sum(one.refused for one in row.resolves):
+        yield f"{refused} of them failed for want of an index."
+    if not plan.exact:
+        yield f"The plan it is part of costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest one."
+
+
+def _remedies(row: Row, plan: IndexPlan, coverage: Coverage) -> tuple[Remedy, ...]:
+    if row.backend is None or coverage.indexing is None:
+        return ()
+    first = row.resolves[0]
+    verify = search_command(plan.host, first.search.base, first.search.scope, first.filter)
+    return added(plan.host, row.backend, row.changes, coverage.indexing.configuration, verify)

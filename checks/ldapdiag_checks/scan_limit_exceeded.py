@@ -1,0 +1,65 @@
+"""scan-limit-exceeded: an index that is there and not used, for too many entries have the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.blamed import Blamed, blamed
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.check import check
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.search_advice import narrow_search
+
+
+@check
+def judge(coverage: Coverage) -> Iterator[Verdict]:
+    """An index that is there and not used, for too many entries have the value.
+
+    ## What it looks at
+    Searches in the access log that look at every entry although each part of their filter has an index: a server gives
+    a list up that is longer than its limit (389-ds: nsslapd-idlistscanlimit, 4000 before 2.4, and
+    nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ, PingDirectory: index-entry-limit, 4000; slapd keeps a range
+    instead of a list of more than 65535).
+
+    high, medium, low: as missing-index, when they take time enough. info: otherwise. certain where the log or the
+    server tells how many entries have the value, else likely.
+
+    ## Why it matters
+    Another index of the same attribute is useless here, and a higher limit makes other searches slower: a list of half
+    the database costs more than reading it.
+
+    ## What to do
+    Add a selective part to the filter, or search below a smaller base. Raise the limit only where a list a little
+    longer than it is asked for often.
+
+    ## When it is harmless
+    (objectClass=person) below the suffix means everybody: it returns what it scans.
+    """
+    found = blamed(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
+    for one in found:
+        yield _finding(one, coverage)
+    if not found and coverage.indexing is None:
+        reason = f"no index configuration of {coverage.host}: its limits are not known"
+        how = IndexConfiguration.how
+        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+    elif not found:
+        yield Clear(subject=coverage.host, reason="no scan is due to a limit on the length of lists")
+
+
+def _finding(one: Blamed, coverage: Coverage) -> Finding:
+    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
+    return Finding(
+        subject=one.subject,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
+        confidence=Confidence.CERTAIN if one.blame.cause is Cause.LIMIT else Confidence.LIKELY,
+        title=f"{one.attribute} is indexed, and {one.shape} looks at every entry all the same: {one.blame.why}",
+        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.\n"
+        "Adding an index for this attribute would not help.",
+        observed=one.observed,
+        server=one.host,
+        hosts=(one.host,),
+        remedies=(narrow_search(one.askers[0].client if one.askers else one.host, one.blame.text),),
+        origins=coverage.origins,
+    )

@@ -1,0 +1,61 @@
+"""substring-too-short: a search for fewer characters than the keys of the index have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.blamed import Blamed, blamed
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.check import check
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.search_advice import ask_for_more_characters
+
+
+@check
+def judge(coverage: Coverage) -> Iterator[Verdict]:
+    """A search for fewer characters than the keys of the index have.
+
+    ## What it looks at
+    Searches in the access log that look at every entry although the attribute has an index for substrings: what they
+    look for is shorter than its keys. 389-ds and DSEE: 2 characters at the beginning or the end, 3 in between; slapd: 2
+    at either end, 4 in between, unless it is set otherwise.
+
+    high, medium, low: as missing-index, when they take time enough. info: otherwise.
+
+    ## Why it matters
+    The index is there and paid for by every change, and these searches read the whole database all the same.
+
+    ## What to do
+    Have the application wait for another character before it asks (a picker that searches while people type). Shorter
+    keys are a setting, too, and make the index larger and all its lists longer.
+
+    ## When it is harmless
+    Where the search has a size limit and the database answers from its cache: look at the time they take.
+    """
+    found = blamed(coverage, {Cause.TOO_SHORT})
+    for one in found:
+        yield _finding(one, coverage)
+    if not found and coverage.indexing is None:
+        reason = f"no index configuration of {coverage.host}: how long its keys are is not known"
+        how = IndexConfiguration.how
+        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+    elif not found:
+        yield Clear(subject=coverage.host, reason="no scan looks for fewer characters than the keys of its index have")
+
+
+def _finding(one: Blamed, coverage: Coverage) -> Finding:
+    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
+    return Finding(
+        subject=one.subject,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
+        confidence=Confidence.CERTAIN,
+        title=f"{one.shape} looks for too few characters for the index of {one.attribute}: {one.blame.why}",
+        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
+        observed=one.observed,
+        server=one.host,
+        hosts=(one.host,),
+        remedies=(ask_for_more_characters(one.askers[0].client if one.askers else one.host, one.blame.why),),
+        origins=coverage.origins,
+    )

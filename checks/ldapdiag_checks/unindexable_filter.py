@@ -1,0 +1,57 @@
+"""unindexable-filter: a filter that no index answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.blamed import Blamed, blamed
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.check import check
+from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict, severity_of_share
+from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.search_advice import rewrite_filter
+
+
+@check
+def judge(coverage: Coverage) -> Iterator[Verdict]:
+    """A filter that no index answers.
+
+    ## What it looks at
+    Searches in the access log that look at every entry below their base, and whose filter no index of any kind would
+    answer: a negation that stands alone or beside what nearly every entry has, an extensible match whose rule has no
+    index, (objectClass=*) below a large base, an attribute whose values are computed (nsRole, class of service). Where
+    another part of an AND could be indexed, missing-index tells that instead.
+
+    high, medium, low: as missing-index, when they take time enough. info: otherwise.
+
+    ## Why it matters
+    More indexes only make changes slower: the scan remains until the application asks differently.
+
+    ## What to do
+    Have the application ask for what it wants rather than for what it does not want, add a selective part, or search
+    below a smaller base; an attribute that says so (accountStatus=active) can be indexed.
+
+    ## When it is harmless
+    An export that wants every entry, at night.
+    """
+    found = blamed(coverage, {Cause.UNINDEXABLE})
+    for one in found:
+        yield _finding(one, coverage)
+    if not found:
+        yield Clear(subject=coverage.host, reason="no scan has a filter that no index would answer")
+
+
+def _finding(one: Blamed, coverage: Coverage) -> Finding:
+    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
+    return Finding(
+        subject=one.subject,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
+        confidence=Confidence.CERTAIN,
+        title=f"no index answers {one.shape}: {one.blame.why}",
+        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
+        observed=one.observed,
+        server=one.host,
+        hosts=(one.host,),
+        remedies=(rewrite_filter(one.askers[0].client if one.askers else one.host, one.blame.text, one.blame.why),),
+        origins=coverage.origins,
+    )

@@ -1,0 +1,93 @@
+"""unknown-attribute: searches for an attribute that the server's schema does not know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.check import check
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict
+from ldapdiag.servers.candidates import Cause
+from ldapdiag.servers.search_advice import correct_attribute
+
+MISSING = "F"
+"""389-ds' note: a filter element is missing from the schema."""
+MOST = 10
+Subject = tuple[str, str]
+"""Filter without values, attribute (empty: one of those in it)."""
+
+
+@check
+def judge(coverage: Coverage) -> Iterator[Verdict]:
+    """Searches for an attribute that the server's schema does not know.
+
+    ## What it looks at
+    Searches in the access log whose filter has a part that the server cannot evaluate: 389-ds notes F; slapd logs it
+    with a question mark, (?name=...), also where the attribute has no rule for >= or for substrings; or the schema in
+    the evidence does not have the attribute. Such a part matches nothing, quickly, whatever is stored.
+
+    low: always; the search is cheap, and its answer is not what the application means.
+
+    ## Why it matters
+    The application gets an answer without error, and without the entries it asks for. An index does not help, and most
+    servers refuse to create it.
+
+    ## What to do
+    Correct the name in the application, or add the attribute to the schema (slapd: an ORDERING rule for >=).
+
+    ## When it is harmless
+    Products of others ask for attributes of every directory they know; the other half of their OR finds the entry.
+    """
+    found: dict[Subject, list[Covered]] = defaultdict(list)
+    whys: dict[Subject, str] = {}
+    for row in coverage.rows:
+        for attribute, why in _unknown(row):
+            found[row.search.shape, attribute].append(row)
+            whys.setdefault((row.search.shape, attribute), why)
+    for subject, rows in sorted(found.items()):
+        yield _finding(subject, rows, whys[subject], coverage)
+    if not found:
+        yield Clear(subject=coverage.host, reason="no search asks for an attribute that the server does not know")
+
+
+def _unknown(row: Covered) -> Iterator[tuple[str, str]]:
+    """Yield the attributes in a filter that are not known, and why that is said."""
+    leaves = row.forecast.leaves if row.forecast else ()
+    named = {leaf.assertion.name: leaf.why for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE}
+    noted = any(MISSING in notes.split(",") for notes in row.search.notes)
+    if noted and not named:
+        only = {leaf.assertion.name for leaf in leaves}
+        named = {only.pop() if len(only) == 1 else "": "the server notes that the schema does not have it"}
+    yield from named.items()
+
+
+def _finding(subject: Subject, rows: list[Covered], why: str, coverage: Coverage) -> Finding:
+    shape, attribute = subject
+    count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
+    askers = rows[0].search.askers
+    what = attribute or "one of its attributes"
+    return Finding(
+        subject=f"{shape} at {coverage.host}",
+        key=f"{coverage.host}|{shape}|{attribute}",
+        severity=Severity.LOW,
+        confidence=Confidence.CERTAIN,
+        title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
+        detail=f"{count} searches, {seconds:.3g} s; that part matches nothing.\n"
+        f"Asked by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
+        observed={
+            "server": coverage.host,
+            "attribute": attribute,
+            "shape": shape,
+            "searches": count,
+            "etime_seconds": round(seconds, 9),
+            "reason": why,
+            "clients": list(dict.fromkeys(asker.client for asker in askers))[:MOST],
+            "accounts": list(dict.fromkeys(asker.account for asker in askers))[:MOST],
+        },
+        server=coverage.host,
+        hosts=(coverage.host,),
+        remedies=(correct_attribute(askers[0].client if askers else coverage.host, attribute),),
+        origins=coverage.origins,
+    )

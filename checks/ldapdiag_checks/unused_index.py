@@ -1,0 +1,79 @@
+"""unused-index: an index that no search in the log has asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.usage import Unused, Usage
+from ldapdiag.check import check
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.index_advice import dropped
+
+HOUR = 3600
+MONTH = 30 * 24
+"""Hours: what runs once a month has run."""
+
+
+@check
+def judge(usage: Usage, coverage: Coverage) -> Iterator[Verdict]:
+    """An index that no search in the log has asked for.
+
+    ## What it looks at
+    Every index that is configured, against every search of the access log: one counts as used as soon as any search
+    asks for its attribute in a way that it could answer, whether the server came to look it up or not. Left out are the
+    server's own indexes, and those its plug-ins and overlays search for by themselves, which no log shows:
+    referential integrity, uniqueness, memberOf, replication, and what else the configuration names.
+
+    info: always; low when the log covers 30 days or more. possible when it covers less than that: a job may run once a
+    month, and internal searches are not logged by default.
+
+    ## Why it matters
+    Each change of the attribute pays for the index, most for one of substrings.
+
+    ## What to do
+    Keep it until a month of logs agrees, of every server that clients may use. Then take it away on one server first.
+
+    ## When it is harmless
+    When the attribute hardly ever changes.
+    """
+    hours = coverage.seconds / HOUR
+    if usage.reason:
+        how = IndexConfiguration.how if coverage.indexing is None else "the log of a month"
+        yield NotJudged(subject=coverage.host, reason=usage.reason, how=how)
+        return
+    for one in usage.unused:
+        yield _finding(one, hours, coverage)
+    for name in usage.silent:
+        yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search of the log went to this database")
+    if not usage.unused:
+        yield Clear(subject=coverage.host, reason=f"every index was asked for in {hours:.1f} h of log")
+
+
+def _finding(one: Unused, hours: float, coverage: Coverage) -> Finding:
+    types = ",".join(one.types)
+    remedies: tuple[Remedy, ...] = ()
+    if hours >= MONTH and coverage.indexing is not None:
+        remedies = dropped(coverage.host, one.backend, one.changes, coverage.indexing.configuration)
+    return Finding(
+        subject=f"{one.attribute} of {one.backend.name} at {coverage.host}",
+        key=f"{coverage.host}|{one.backend.name}|{one.attribute.lower()}",
+        severity=Severity.LOW if hours >= MONTH else Severity.INFO,
+        confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,
+        title=f"no search asked for the index {one.attribute} {types} of {one.backend.name} in {hours:.1f} h of log",
+        detail="Internal searches and those of other servers' clients are not in this log.\n"
+        + ("" if hours >= MONTH else "Keep it until a month of logs agrees."),
+        observed={
+            "server": coverage.host,
+            "backend": one.backend.name,
+            "attribute": one.attribute,
+            "types": list(one.types),
+            "log_hours": round(hours, 3),
+        },
+        server=coverage.host,
+        hosts=(coverage.host,),
+        remedies=remedies,
+        origins=coverage.origins,
+    )

@@ -1,0 +1,95 @@
+"""Judging: evidence gathered and judged, and the report delivered, as every command does that judges."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import typer
+
+from ldapdiag.cli import INTERRUPTED
+from ldapdiag.cli.output import complain, standard_output, tell, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from threading import Event
+    from typing import TextIO
+
+    from ldapdiag.catalogue import AnyCheck
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.sources.live import Terms
+
+
+class Form(StrEnum):
+    """The forms a report can take."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class FailOn(StrEnum):
+    """From which severity on the exit code is 1."""
+
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    NEVER = "never"
+
+
+def judged(
+    evidence: list[str],
+    checks: Callable[[], Sequence[AnyCheck]],
+    asked: Callable[[], Terms],
+    stop: Event,
+    *,
+    since: int | None,
+    verbose: bool,
+) -> Diagnosis:
+    """Gather the evidence, and let the checks judge it; typer.Exit where there is none."""
+    from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415
+    from ldapdiag.report.progress import reading  # noqa: PLC0415
+    from ldapdiag.sources.gathering import gather  # noqa: PLC0415
+    from ldapdiag.sources.logs import native  # noqa: PLC0415
+    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
+
+    native.chosen()  # the environment may ask for one that cannot be had
+    chosen = checks()
+    terms = asked()
+    with reading() as progress:
+        heard = progress or SILENCE
+        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=heard, stop=stop, since=since)
+    if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
+        complain(notice)
+    if not bundle.facts:
+        tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
+        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+    return judge(bundle, chosen)
+
+
+def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
+    """Write a report to standard output, or to the file the operator named."""
+    if output is None:
+        with standard_output() as stream:
+            write(stream)
+    else:
+        text = StringIO()
+        write(text)
+        write_file(output, text.getvalue())
+
+
+def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
+    """Return 1 when something is as bad as --fail-on, a check crashed or, with --strict, could not judge."""
+    from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
+
+    if diagnosis.crashed:
+        return 1
+    if strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):
+        return 1
+    if fail_on is FailOn.NEVER:
+        return 0
+    threshold = Severity[fail_on.name]
+    return int(any(finding.severity >= threshold for finding in diagnosis.findings))

@@ -1,0 +1,213 @@
+"""The index half of a diagnosis for a person: what it costs today, what to add, what no index can fix.
+
+    24.0 h of log · 4 012 338 searches · 190 min of search time, 165 min (87 %) of it without an index
+
+    PLAN        2 changes end 97 % of it
+                saves              searches  add     attribute
+                152 min ━━━━━━━━    18 220  eq,sub  displayName
+                     (displayName=?*) · uid=quickr (10.10.1.168)
+
+The commands come next, then what looks bad and is not, and what could not be judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.analysis.index_plan import IndexPlan, Row
+from ldapdiag.analysis.usage import Usage
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.finding import Severity
+from ldapdiag.remedy import Kind
+from ldapdiag.report.as_text import Screen
+from ldapdiag.report.findings import commands, told
+from ldapdiag.report.indexes.remedies import of_plans
+from ldapdiag.report.indexes.told import harmless
+from ldapdiag.report.log.columns import Columns
+from ldapdiag.report.log.names import Names
+from ldapdiag.report.log.quantities import duration, number, percent, span
+from ldapdiag.report.page import Page, packed, page_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.finding import Finding
+
+IN_THE_PLAN = frozenset(
+    {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
+)
+"""Checks whose findings the plan and the lines below it tell."""
+FEW = 4
+"""Filters named in a line."""
+MONTH = 30 * 24 * 3600
+
+
+def print_indexes(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False) -> None:
+    """Write the report."""
+    IndexScreen(page_for(stream), diagnosis, verbose=verbose).show()
+
+
+@dataclass(slots=True)
+class IndexScreen:
+    """One report on its way to a page."""
+
+    page: Page
+    diagnosis: Diagnosis
+    verbose: bool
+
+    def show(self) -> None:
+        """Print every part."""
+        for plan in self.diagnosis.facts.every(IndexPlan):
+            coverage = self.diagnosis.facts.of(Coverage, plan.host)
+            if coverage is not None:
+                self.server(plan, coverage)
+        self.findings()
+        rest = Screen(self.page, self.diagnosis, verbose=self.verbose)
+        rest.crashed()
+        rest.not_judged()
+        rest.gaps()
+        if self.verbose:
+            rest.evidence()
+        rest.footer()
+
+    def server(self, plan: IndexPlan, coverage: Coverage) -> None:
+        """Print what the searches of one server cost, and its plan."""
+        scanned = sum(row.etime for row in coverage.scanned)
+        total = coverage.etime
+        searches = sum(row.count for row in coverage.rows)
+        share = f" ({percent(scanned / total)})" if total and scanned else ""
+        whole = f"{duration(total)} of search time"
+        unindexed = f"{duration(scanned)}{share} of it without an index" if scanned else "none of it without an index"
+        self.page.line(
+            [plan.host, f"{span(int(coverage.seconds * SECOND))} of log", f"{number(searches)} searches",
+             f"{whole}, {unindexed}"],
+            "bold",
+        )  # fmt: skip
+        self.page.blank()
+        self.plan(plan, coverage, scanned)
+        self.rest(plan, coverage)
+        self.page.blank()
+
+    def plan(self, plan: IndexPlan, coverage: Coverage, scanned: int) -> None:
+        """Print what to add, what that saves, and the commands."""
+        if not plan.rows:
+            self.page.labelled("PLAN", "no index to add", "bold green", "bold")
+            return
+        changes = f"{len(plan.rows)} change{'s' * (len(plan.rows) != 1)}"
+        ends = f"{changes} end{'s' * (len(plan.rows) == 1)} {percent(plan.saves / scanned if scanned else 0)} of it"
+        if coverage.indexing is None:
+            ends = f"perhaps: {changes} would end {percent(plan.saves / scanned if scanned else 0)} of it"
+        self.page.labelled("PLAN", f"{ends}; {_how_good(plan)}", "bold red", "bold")
+        self.table(plan.rows, Names(asker.account for row in plan.rows for asker in row.askers))
+        if coverage.indexing is None:
+            self.page.indented(
+                "The index configuration is not at hand, so the cause is open: no such index, not built yet, or more "
+                "entries than the server's limit. To know, name the configuration, too (ldapdiag indexes --help)."
+            )
+            return
+        for remedy in of_plans(self.diagnosis):
+            if remedy.target == plan.host and remedy.kind is not Kind.LDIF:
+                self.page.blank()
+                self.page.indented(remedy.changes)
+                self.page.indented(f"risk: {remedy.risk}")
+                commands(self.page, "", remedy.text)
+                self.page.indented("what is set then, and how far the build is:")
+                commands(self.page, "", remedy.verify)
+        found = (one for one in self.found("missing-index") if one.server == plan.host)
+        verify = next((one.verify for finding in found for one in finding.remedies), "")
+        if verify:
+            self.page.indented("verify: this must be quick, and its RESULT in the access log without a note")
+            self.page.blank()
+            self.page.verbatim(verify)
+            self.page.blank()
+
+    def found(self, check: str) -> list[Finding]:
+        """Return what a check found."""
+        return [finding for name, finding in self.diagnosis.found if name == check]
+
+    def table(self, rows: Sequence[Row], names: Names) -> None:
+        """Print the indexes to add, with the filters they are for and who asks."""
+        columns = [
+            ("saves", [duration(row.saves) for row in rows]),
+            ("searches", [number(row.searches) for row in rows]),
+            ("add", [",".join(row.types) for row in rows]),
+        ]
+        table = Columns(self.page, columns, [row.saves for row in rows])
+        table.header("attribute")
+        for place, row in enumerate(rows):
+            table.row(place, row.attribute)
+            shapes = list(dict.fromkeys(one.search.shape for one in row.resolves))
+            who = [f"{names(asker.account)} ({asker.client})" for asker in row.askers]
+            parts = [*_some(shapes, 2, verbose=self.verbose), *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose)]
+            for line in packed(parts, self.page.room - table.deeper):
+                self.page.indented(line, "dim", deeper=table.deeper)
+
+    def rest(self, plan: IndexPlan, coverage: Coverage) -> None:
+        """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
+        remaining = [f"{row.search.shape} {_why(row)}" for row in plan.remaining]
+        self.searches("no index helps", plan.remaining, remaining)
+        spared = [f"{row.search.shape} {_needs(row)}" for row in plan.spared]
+        self.searches("not worth it", plan.spared, spared)
+        noted = harmless(coverage)
+        if noted:
+            count, mean = (
+                sum(row.count for row in noted),
+                sum(row.etime for row in noted) // sum(row.count for row in noted),
+            )
+            shapes = _some(list(dict.fromkeys(row.search.shape for row in noted)), FEW, verbose=self.verbose)
+            text = (
+                f"{number(count)} searches are partly without an index, and the rest of their filter, or their base, "
+            )
+            self.page.labelled(
+                "harmless", f"{text}leaves few entries ({duration(mean)} each): {', '.join(shapes)}", "bold"
+            )
+        usage = self.diagnosis.facts.of(Usage, plan.host)
+        if usage is not None and usage.unused:
+            unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
+            short = "" if coverage.seconds >= MONTH else "  (keep them until a month of log agrees)"
+            spanned = span(int(coverage.seconds * SECOND))
+            listed = ", ".join(_some(unused, 3 * FEW, verbose=self.verbose))
+            self.page.labelled("not used", f"in {spanned} of log: {listed}{short}", "bold")
+
+    def searches(self, label: str, rows: Sequence[Covered], texts: list[str]) -> None:
+        """Print searches in a line or two, with the time they took."""
+        if rows:
+            parts = _some(list(dict.fromkeys(texts)), FEW, verbose=self.verbose)
+            self.page.packed(label, [duration(sum(row.etime for row in rows)), *parts], "bold")
+
+    def findings(self) -> None:
+        """Print what the plan does not tell: indexes that are not built, harmful, or differ; unknown attributes."""
+        for check, finding in self.diagnosis.found:
+            if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
+                told(self.page, finding, check, verbose=self.verbose)
+
+
+def _how_good(plan: IndexPlan) -> str:
+    """Return what is known of the plan among all that would do."""
+    if plan.exact:
+        return "no cheaper set of indexes does"
+    return f"it costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest set"
+
+
+def _why(row: Covered) -> str:
+    if row.filter is None:
+        return "its filter was cut off in the log"
+    return (
+        f"{row.blame.text if row.blame.text != row.search.shape else ''} {row.blame.why}".strip() if row.blame else ""
+    )
+
+
+def _needs(row: Covered) -> str:
+    """Return which index would do."""
+    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for change in sorted(row.alternatives[0]))
+    return f"wants {', '.join(wanted)}"
+
+
+def _some(texts: list[str], most: int, *, verbose: bool) -> list[str]:
+    """Return the first few, and how many more there are."""
+    if verbose or len(texts) <= most:
+        return texts
+    return [*texts[:most], f"{number(len(texts) - most)} more"]

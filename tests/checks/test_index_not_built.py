@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from audits import UNINDEXED, Audit
+from ldapdiag.finding import Confidence
+
+
+def test_an_index_that_is_configured_and_not_used_where_few_entries_match() -> None:
+    audit = Audit()
+    audit.has("displayName", "eq")
+    audit.asks("(displayName=joe)", UNINDEXED, entries=1)
+    (found,) = audit.found("index-not-built").values()
+    assert found.observed["attribute"] == "displayName"
+    assert found.confidence is Confidence.LIKELY
+    assert "built after this log" in found.detail
+    assert audit.found("missing-index") == audit.found("scan-limit-exceeded") == {}
+
+
+def test_where_many_entries_match_it_is_the_limit() -> None:
+    audit = Audit()
+    audit.has("displayName", "eq")
+    audit.asks("(displayName=joe)", UNINDEXED, entries=5000)
+    assert audit.found("index-not-built") == {}
+
+
+def test_an_index_that_is_used_is_built() -> None:
+    audit = Audit()
+    audit.has("displayName", "eq")
+    audit.asks("(displayName=joe)", entries=1)
+    assert audit.found("index-not-built") == {}

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from audits import PARTLY, UNINDEXED, UNKNOWN, Audit
+from incidents import clear, not_judged
+from ldapdiag.finding import Confidence, Severity
+
+
+@pytest.fixture
+def audit() -> Audit:
+    """Return a server that is asked for uid all day, which is indexed."""
+    story = Audit()
+    story.has("uid", "eq")
+    story.asks("(uid=joe)", times=50, took=0.001)
+    return story
+
+
+def test_a_filter_that_scans_names_its_attribute_and_type(audit: Audit) -> None:
+    audit.asks("(displayName=joe)", UNINDEXED)
+    (found,) = audit.found("missing-index").values()
+    assert found.observed | {"etime_seconds": 0, "share": 0} == {
+        "server": "ldap",
+        "backend": "userRoot",
+        "attribute": "displayName",
+        "types": ["eq"],
+        "base": "dc=example,dc=com",
+        "searches": 20,
+        "etime_seconds": 0,
+        "share": 0,
+        "shapes": ["(displayName=?)"],
+        "clients": ["10.77.2.2"],
+        "accounts": ["uid=foo,ou=services,dc=example"],
+    }
+    assert found.observed["etime_seconds"] == pytest.approx(2.0)
+    assert found.confidence is Confidence.CERTAIN
+
+
+@pytest.mark.parametrize(
+    ("filter_", "wanted"),
+    [
+        ("(displayName=joe*)", {"displayName": ["sub"]}),
+        ("(displayName=*)", {"displayName": ["pres"]}),
+        ("(employeeNumber>=5)", {"employeeNumber": ["eq"]}),
+        ("(displayName~=joe)", {"displayName": ["approx"]}),
+        ("(|(uid=joe)(displayName=joe)(mail=joe*))", {"displayName": ["eq"], "mail": ["sub"]}),
+        ("(&(objectClass=person)(displayName=joe))", {"displayName": ["eq"]}),
+        ("(&(displayName=joe*)(employeeNumber=5))", {"employeeNumber": ["eq"]}),
+    ],
+)
+def test_what_is_wanted(audit: Audit, filter_: str, wanted: dict[str, list[str]]) -> None:
+    audit.asks("(objectClass=person)", b"", entries=6000, times=1)
+    audit.asks(filter_, UNINDEXED)
+    told = audit.found("missing-index")
+    assert {name: one.observed["types"] for name, one in told.items()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("filter_", "notes"),
+    [
+        ("(&(uid=joe)(employeeNumber=5))", PARTLY),
+        ("(&(employeeNumber=5)(uid=joe))", b""),
+        ("(nosuch=1)", UNKNOWN),
+        ("(!(uid=joe))", UNINDEXED),
+        ("(objectClass=*)", UNINDEXED),
+        ("(objectClass=person)", UNINDEXED),
+    ],
+)
+def test_what_no_index_is_missing_for(audit: Audit, filter_: str, notes: bytes) -> None:
+    audit.asks("(objectClass=person)", b"", entries=6000, times=1)
+    audit.asks(filter_, notes, took=0.001 if notes in {PARTLY, b"", UNKNOWN} else 0.1)
+    assert audit.found("missing-index") == {}
+
+
+def test_one_entry_is_no_scan(audit: Audit) -> None:
+    audit.asks("(displayName=joe)", scope=0)
+    assert audit.found("missing-index") == {}
+
+
+def test_what_takes_no_time_is_worth_no_index(audit: Audit) -> None:
+    audit.asks("(displayName=joe)", UNINDEXED, took=0.001, times=2)
+    assert audit.found("missing-index") == {}
+    verdict = clear(audit.diagnosis(), "missing-index", "ldap")
+    assert "1 kinds of searches scan" in verdict.reason
+
+
+def test_what_is_refused_for_want_of_an_index_counts_though_it_takes_no_time(audit: Audit) -> None:
+    audit.asks("(displayName=joe)", UNINDEXED, took=0.001, times=2, err=53, entries=0)
+    (found,) = audit.found("missing-index").values()
+    assert "2 of them failed for want of an index." in found.detail
+
+
+@pytest.mark.parametrize(
+    ("times", "took", "severity"),
+    [(20, 0.1, Severity.LOW), (200, 0.1, Severity.MEDIUM), (700, 0.1, Severity.HIGH)],
+)
+def test_severity_by_number(audit: Audit, times: int, took: float, severity: Severity) -> None:
+    audit.asks("(uid=joe)", times=20, took=1)
+    audit.asks("(displayName=joe)", UNINDEXED, times=times, took=took)
+    (found,) = audit.found("missing-index").values()
+    assert found.severity is severity
+
+
+def test_an_alias_or_an_option_is_the_same_attribute(audit: Audit) -> None:
+    audit.has("cn", "eq")
+    audit.asks("(commonName=joe*)", UNINDEXED)
+    audit.asks("(cn;lang-fr=joe*)", UNINDEXED)
+    (found,) = audit.found("missing-index").values()
+    assert (found.observed["attribute"], found.observed["types"]) == ("cn", ["sub"])
+    assert found.observed["searches"] == 40
+
+
+def test_without_the_configuration_it_is_possible_and_no_finding(audit: Audit) -> None:
+    audit.configured = False
+    audit.asks("(displayName=joe)", UNINDEXED)
+    diagnosis = audit.diagnosis()
+    verdict = not_judged(diagnosis, "missing-index", "ldap")
+    assert "displayName eq (2 s)" in verdict.reason
+    assert verdict.missing == ("index-configuration",)
+
+
+def test_the_servers_own_places_need_no_index(audit: Audit) -> None:
+    audit.asks("(nsslapd-suffix=joe)", UNINDEXED, base=b"cn=config")
+    assert audit.found("missing-index") == {}
+
+
+HOSTILE = (
+    '(a";touch pwned;"=x)',
+    "(a$(touch pwned)b=x)",
+    "(x`touch pwned`=x)",
+    "(displayName;`touch pwned`=x)",
+    "(cn:`touch pwned`:=x)",
+    "(displayName='; touch pwned; ')",
+    "(displayName=x\nLDIF\ntouch pwned\n)",
+    "(x\ndn: cn=config\nchangetype: delete\n=x)",
+)
+BASES = (
+    b"dc=$(touch pwned),dc=example,dc=com",
+    b"ou='; touch pwned; ',dc=example,dc=com",
+    b"ou=a\ntouch pwned\n,dc=example,dc=com",
+)
+STUB = "#!/bin/sh\nfor word; do printf '%s\\n' \"$word\"; done >> said\ncat >> said\n"
+
+
+@pytest.mark.parametrize("filter_", HOSTILE)
+def test_hostile_names_never_reach_a_command(audit: Audit, filter_: str, tmp_path: Path) -> None:
+    """All commands of a report are run by a shell in which every tool only writes down what it was given."""
+    for base in BASES:
+        audit.asks(filter_, UNINDEXED, base=base)
+    audit.asks("(displayName=joe)", UNINDEXED, base=BASES[0])
+    for tool in ("ldapsearch", "ldapmodify", "dsconf", "grep"):
+        (tmp_path / tool).write_text(STUB)
+        (tmp_path / tool).chmod(0o755)
+    remedies = [one for found in audit.diagnosis().findings for one in found.remedies if one.kind != "advice"]
+    assert remedies
+    for text in (text for one in remedies for text in (one.text, one.undo, one.verify) if one.kind != "ldif"):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        subprocess.run(["sh", "-c", text], cwd=tmp_path, env=environment, input=b"", check=False)
+    assert not (tmp_path / "pwned").exists()
+    assert "changetype: delete" not in (tmp_path / "said").read_text().splitlines()

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from audits import UNINDEXED, Audit
+from ldapdiag.finding import Severity
+
+
+@pytest.mark.parametrize(
+    ("filter_", "part"),
+    [
+        ("(!(uid=joe))", "(!(uid=?))"),
+        ("(&(objectClass=person)(!(uid=joe)))", "(!(uid=?))"),
+        ("(objectClass=*)", "(objectClass=*)"),
+        ("(cn:caseExactMatch:=joe)", "(cn:caseExactMatch:=?)"),
+        ("(|(uid=joe)(!(displayName=x)))", "(!(displayName=?))"),
+        ("(nsRole=cn=admins,dc=example,dc=com)", "(nsRole=?)"),
+    ],
+)
+def test_what_no_index_answers(filter_: str, part: str) -> None:
+    audit = Audit()
+    audit.has("uid", "eq")
+    audit.asks("(objectClass=person)", b"", entries=6000, times=1)
+    audit.asks(filter_, UNINDEXED)
+    (found,) = audit.found("unindexable-filter").values()
+    assert found.observed["part"] == part
+    assert found.remedies[0].where == "client"
+    assert audit.found("missing-index") == {}
+
+
+def test_beside_a_part_that_an_index_would_answer_it_is_harmless() -> None:
+    audit = Audit()
+    audit.asks("(&(displayName=joe)(!(uid=joe)))", UNINDEXED)
+    assert audit.found("unindexable-filter") == {}
+    assert set(audit.found("missing-index")) == {"displayName"}
+
+
+def test_severity_follows_the_time() -> None:
+    audit = Audit()
+    audit.asks("(!(uid=joe))", UNINDEXED, took=0.0001)
+    audit.asks("(!(mail=joe))", UNINDEXED, times=700)
+    told = audit.found("unindexable-filter")
+    assert told["(!(uid=?))"].severity is Severity.INFO
+    assert told["(!(mail=?))"].severity is Severity.HIGH

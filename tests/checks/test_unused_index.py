@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from audits import Audit
+from incidents import not_judged
+from indexes_389 import plugin
+from ldapdiag.finding import Confidence, Severity
+
+
+@pytest.fixture
+def audit() -> Audit:
+    """Return a server with more indexes than it needs."""
+    story = Audit()
+    story.has("uid", "eq", "sub")
+    story.has("cn", "eq", "pres", "sub")
+    story.has("member", "eq")
+    story.has("roomNumber", "eq")
+    story.asks("(uid=joe)")
+    story.asks("(&(objectClass=person)(|(cn=joe*)(CommonName=joe)))")
+    return story
+
+
+def test_types_that_no_search_could_have_used(audit: Audit) -> None:
+    told = {name: one.observed["types"] for name, one in audit.found("unused-index").items()}
+    assert told == {"uid": ["sub"], "cn": ["pres"], "member": ["eq"], "roomNumber": ["eq"]}
+
+
+def test_the_hours_of_log_stand_behind_the_claim(audit: Audit) -> None:
+    audit.log.passes(7200)
+    found = audit.found("unused-index")["roomNumber"]
+    assert found.observed["log_hours"] == pytest.approx(2.0, abs=0.01)
+    assert (found.severity, found.confidence) == (Severity.INFO, Confidence.POSSIBLE)
+    assert found.remedies == ()
+
+
+def test_a_month_of_log_makes_it_likely(audit: Audit) -> None:
+    audit.log.passes(31 * 86_400)
+    found = audit.found("unused-index")["roomNumber"]
+    assert (found.severity, found.confidence) == (Severity.LOW, Confidence.LIKELY)
+
+
+def test_what_a_plug_in_searches_for_is_needed(audit: Audit) -> None:
+    audit.others = (plugin("referint_postop_init", "referint-membership-attr: member"),)
+    assert "member" not in audit.found("unused-index")
+
+
+def test_system_indexes_are_needed(audit: Audit) -> None:
+    audit.has("parentid", "eq", lines=("nsSystemIndex: true",))
+    assert "parentid" not in audit.found("unused-index")
+
+
+def test_a_range_or_an_extensible_match_may_use_the_index_for_equality(audit: Audit) -> None:
+    audit.asks("(roomNumber>=5)")
+    assert "roomNumber" not in audit.found("unused-index")
+
+
+def test_a_filter_that_was_cut_off_may_use_any(audit: Audit) -> None:
+    audit.asks("(|(uid=joe)(roomNum...")
+    assert "cut off" in not_judged(audit.diagnosis(), "unused-index", "ldap").reason
+
+
+def test_without_the_configuration_nothing_is_said(audit: Audit) -> None:
+    audit.configured = False
+    assert "no index configuration" in not_judged(audit.diagnosis(), "unused-index", "ldap").reason
