@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import And, Assertion, Node, Not, Or, assertions
 from ldapdiag.servers.candidates import Cause
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ GRAVEST = (
     Cause.NONE,
 )
 """Of several causes the first of these is told: what can be mended before what cannot."""
+
+MANY = "more entries match than the server keeps a list of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,5 +63,5 @@ def _blames(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Blame]:
             told = leaf(node)
             if told.cause not in GRAVEST:
                 return
-            why = told.why or ("computed for every entry" if node.kind is Kind.EXTENSIBLE else "")
+            why = MANY if told.cause is Cause.LIMIT_PERHAPS else told.why
             yield Blame(cause=told.cause, attribute=node.name, text=node.text, why=why)

@@ -6,10 +6,10 @@ simulation of its candidate logic says why; where the server says nothing (slapd
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.blame import Blame, blame
+from ldapdiag.analysis.blame import MANY, Blame, blame
 from ldapdiag.analysis.indexing import Indexing
 from ldapdiag.analysis.remedying import Alternatives, alternatives
 from ldapdiag.analysis.searches import LATER_PAGE, Search
@@ -148,7 +148,7 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             outlook=outlook,
             forecast=forecast,
             alternatives=told,
-            blame=blame(tree, simulation.leaf) if tree and outlook is Outlook.UNINDEXED and not told else None,
+            blame=_blame(tree, search, simulation) if tree and outlook is Outlook.UNINDEXED and not told else None,
             worth_it=refused > 0 or _is_worth_it(search, count, etime, total),
         )
 
@@ -159,6 +159,14 @@ def _helpful(filter_: Node, search: Search, simulation: Simulation) -> Alternati
     always = frozenset(leaf.change for leaf in joined if leaf.change is not None and leaf.cause is not Cause.NONE)
     offered = [one | always for one in alternatives(filter_, simulation.leaf)]
     return tuple(one for one in offered if one and simulation.would_do(filter_, search.base, search.scope, one))
+
+
+def _blame(filter_: Node, search: Search, simulation: Simulation) -> Blame | None:
+    """Return what stands in the way; an index that answers some of the searches is built."""
+    told = blame(filter_, simulation.leaf)
+    if told and told.cause is Cause.NONE and search.unindexed < search.answered:
+        return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY)
+    return told
 
 
 Group = tuple[str, int, int, int]

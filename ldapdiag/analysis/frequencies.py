@@ -5,8 +5,9 @@
     STAT read index: attribute=uid key(eq) --> 1      the same, from the server's own count
     20 005 entries in dc=example,dc=com               nothing has more
 
-What an account may not see it does not count: a number of entries returned is at least, and for a value that many may
-read also the most there are.
+A number of entries returned is always at least what there are. It is the most there are only of searches below a
+suffix that no limit cut off; of object classes never: those are paged through, shown by windows (VLV) and hidden from
+many accounts.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.searches import Search
     from ldapdiag.evidence.indexes import Backend
 
+TELLING = frozenset({Kind.EQUALITY, Kind.PRESENCE})
+"""Where the entries returned are those of the key: not of a substring, whose keys are shorter."""
 STAT_TYPES = {Kind.EQUALITY: "eq", Kind.SUBSTRING: "sub", Kind.APPROXIMATE: "approx"}
 
 Key = tuple[str, Kind, str | None]
@@ -37,7 +40,7 @@ class Seen:
     entries: int = 0
     """The most any answer had."""
     limited: bool = False
-    """One of them was cut off by a limit: there may be more."""
+    """There may be more: one of them was cut off by a limit, or looked only at a part of the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class LoggedFrequencies:
         least, most = 0, self.total
         if seen is not None:
             least = seen.entries if value is not None or assertion.kind is Kind.PRESENCE else 0
-            if not seen.limited and seen.entries and assertion.kind is not Kind.SUBSTRING:
+            if not seen.limited and seen.entries and assertion.kind in TELLING and name != "objectclass":
                 most = seen.entries
         looked_up = self.looked_up.get((name, STAT_TYPES.get(assertion.kind, "")))
         if looked_up is not None and value is None and looked_up[1] != self.every:
@@ -92,6 +95,7 @@ def frequencies(
     backend: Backend | None,
 ) -> LoggedFrequencies:
     """Return what a log and its server tell of the entries of one database."""
+    suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
     seen: dict[Key, Seen] = {}
     places: dict[tuple[str, str], Seen] = {}
     for search in searches:
@@ -103,12 +107,14 @@ def frequencies(
             continue
         name = indexing.schema.primary(tree.attribute).lower() if indexing else tree.attribute
         value = tree.value.lower() if tree.value is not None and tree.kind is Kind.EQUALITY else None
-        _take(seen.setdefault((name, tree.kind, value), Seen()), search)
-    told = {
+        told = seen.setdefault((name, tree.kind, value), Seen())
+        _take(told, search)
+        told.limited |= comparable(search.base) not in suffixes
+    counts = {
         (attribute.decode(errors="replace"), kind.decode(errors="replace")): tuple(numbers)
         for (attribute, kind), numbers in lookups.items()
     }
-    looked_up = {key: (least, most) for key, (_, most, least) in told.items()}
+    looked_up = {key: (least, most) for key, (_, most, least) in counts.items()}
     return LoggedFrequencies(
         indexing=indexing,
         total=_total(indexing, backend),

@@ -49,10 +49,15 @@ class Configured:
     candidates: Candidates
     database: Database
     leaves: dict[Assertion, Leaf] = field(default_factory=dict)
+    forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
         """Return what becomes of a search."""
-        return self.candidates.forecast(filter_, base, scope, self.database)
+        known = self.forecasts.get((filter_, base, scope))
+        if known is None:
+            known = self.candidates.forecast(filter_, base, scope, self.database)
+            self.forecasts[filter_, base, scope] = known
+        return known
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return what becomes of an assertion that stands alone, below the suffix."""
