@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 FULLY = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
 
+MISTAKEN = frozenset({Family.OPENDJ})
+"""Products that note some searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
+
 LEAST_SHARE = 0.005
 MUCH = 60 * SECOND
 SLOW, ONCE = 5 * MILLISECOND, SECOND
@@ -207,7 +210,10 @@ def _outlook(search: Search, family: Family | None, forecast: Forecast | None, *
     """
     told = forecast.outlook if forecast else Outlook.DEPENDS
     if family is not None and family in NOTING:
+        foreseen = told
         told = _noted(search, family) if noted else Outlook.INDEXED if search.answered else Outlook.DEPENDS
+        if family in MISTAKEN and foreseen is Outlook.INDEXED and told is Outlook.UNINDEXED and not slow:
+            told = Outlook.PARTIALLY
     return Outlook.UNINDEXED if slow and told in {Outlook.PARTIALLY, Outlook.DEPENDS} else told
 
 

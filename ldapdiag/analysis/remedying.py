@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or
-from ldapdiag.servers.candidates import Cause, Change
+from ldapdiag.servers.candidates import Cause, Change, Outlook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,8 +29,6 @@ SELECTIVE = frozenset({Kind.EQUALITY, Kind.SUBSTRING, Kind.APPROXIMATE, Kind.EXT
 """What usually matches few entries. Ranges and presence match many, and object classes most of all."""
 NOTHING = frozenset[Change]()
 
-HARMLESS = frozenset({Cause.UNKNOWN_ATTRIBUTE})
-"""Nothing matches, so nothing is looked at."""
 ANSWERED = frozenset({Cause.NONE, Cause.NOT_LOOKED_UP, Cause.LIMIT_PERHAPS})
 
 Alternatives = tuple[frozenset[Change], ...]
@@ -51,7 +49,8 @@ def alternatives(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool
             return ()
         case Assertion():
             told = leaf(node)
-            if told.cause in HARMLESS or (not scanned and told.cause in ANSWERED):
+            matches_nothing = told.cause is Cause.UNKNOWN_ATTRIBUTE and told.outlook is not Outlook.UNINDEXED
+            if matches_nothing or (not scanned and told.cause in ANSWERED):
                 return (NOTHING,)
             return (frozenset({told.change}),) if told.change is not None else ()
 

@@ -177,7 +177,7 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
         entries=row.entries,
         most_entries=row.most_entries,
         most_limited=row.most_limited,
-        pieces={lengths.decode(): tuple(counts) for lengths, counts in row.pieces.items()},
+        pieces={lengths.decode(): (told[0], told[1], told[2], told[3]) for lengths, told in row.pieces.items()},
         notes=counted(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
         share=row.etime / total if total else 0.0,

@@ -135,8 +135,14 @@ class TestRest:
         assert configuration_of(PING.replace("enabled: true", "enabled: false")).backends == ()
 
     def test_the_server_s_own_searches_are_told(self) -> None:
-        plugin = "dn: cn=U,cn=Plugins,cn=config\nobjectClass: ds-cfg-unique-attribute-plugin\nds-cfg-enabled: true\nds-cfg-type: uid\n"  # noqa: E501
-        virtual = "dn: cn=V,cn=Virtual Attributes,cn=config\nobjectClass: ds-cfg-user-defined-virtual-attribute\nds-cfg-enabled: true\nds-cfg-attribute-type: status\n"  # noqa: E501
+        plugin = (
+            "dn: cn=U,cn=Plugins,cn=config\nobjectClass: ds-cfg-unique-attribute-plugin\nds-cfg-enabled: true\n"
+            "ds-cfg-type: uid\n"
+        )
+        virtual = (
+            "dn: cn=V,cn=Virtual Attributes,cn=config\nobjectClass: ds-cfg-user-defined-virtual-attribute\n"
+            "ds-cfg-enabled: true\nds-cfg-attribute-type: status\n"
+        )
         found = configuration_of(
             f"{PING}\n{plugin}\n{virtual}\n{plugin.replace('true', 'false').replace('uid', 'mail')}"
         )

@@ -1,0 +1,173 @@
+"""Indexes of OpenDJ and its relatives: how they are added, built and taken away. Tried on OpenDJ 4.10.1.
+
+There a rebuild takes the whole backend offline; OpenDJ says so in its log (msgID backend-370).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
+from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.dsconfig import PASSWORD_HINT
+from ldapdiag.servers.dsconfig_indexes import (
+    BACKEND_NAME,
+    IndexTool,
+    definition_of,
+    listed,
+    suffixes_of,
+    to_add,
+    to_build,
+    to_drop,
+)
+from ldapdiag.servers.ldap_tools import as_manager
+from ldapdiag.servers.opendj.remedies import dsconfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.servers.candidates import Change
+
+ORACLE = "Oracle Unified Directory"
+TASK_CLASS = "org.opends.server.tasks.RebuildTask"
+WHILE_IT_BUILDS = (
+    "The rebuild takes the whole backend offline: until it ends, searches and changes below its suffixes get "
+    "noSuchObject (32), and whoever has an account there cannot bind (49), as seen with 4.10.1. Take the server out of "
+    "service first. Until the rebuild begins, searches go on as before, unindexed."
+)
+EACH_REPLICA = (
+    "Index configuration is not replicated: do the same on each replica, one at a time, off peak. Every index makes "
+    "adding and changing its attribute dearer."
+)
+
+
+def add_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+    """Add indexes and build them."""
+    wanted, tool = to_add(changes, backend), _tool(server, backend, configuration)
+    named = listed(wanted.types)
+    return Remedy(
+        title=f"Index {named}" if named else "Index what cannot be named in a command",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL if named else Kind.ADVICE,
+        text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else wanted.sentence.strip(),
+        changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
+        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
+        undo="\n".join(tool.undo_add(wanted.types)),
+        verify="\n".join(_explained(server, backend, attribute) for attribute in wanted.types),
+        family=Family.OPENDJ,
+        needs=Needs.REINDEX,
+    )
+
+
+def add_indexes_ldif(
+    server: str,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+) -> str | None:
+    """Return the same as LDIF, with a task that builds them; None where the place of the indexes is not known."""
+    del server  # it is the one that the LDIF is given to
+    place, wanted = _place(backend, configuration), to_add(changes, backend)
+    suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
+    if place is None or not wanted.types or not suffixes:
+        return None
+    entries = []
+    for attribute, types in wanted.types.items():
+        known = definition_of(backend, attribute)
+        missing = [ldif_line("ds-cfg-index-type", one) for one in types if known is None or one not in known.types]
+        head = ldif_line("dn", f"ds-cfg-attribute={attribute},cn=Index,{place}")
+        if known is not None and missing:
+            entries.append([head, "changetype: modify", "add: ds-cfg-index-type", *missing])
+        elif known is None:
+            named = ["objectClass: ds-cfg-backend-index", ldif_line("ds-cfg-attribute", attribute)]
+            entries.append([head, "changetype: add", "objectClass: top", *named, *missing])
+    entries += [_task(suffix, wanted.types, number) for number, suffix in enumerate(suffixes, 1)]
+    return "\n\n".join("\n".join(entry) for entry in entries) + "\n"
+
+
+def build_indexes(
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+) -> Remedy:
+    """Build indexes that are configured; all that are not valid where no name is fit for a command."""
+    names, tool = to_build(attributes), _tool(server, backend, configuration)
+    return Remedy(
+        title=f"Build the indexes of {', '.join(names)}" if names else "Build every index that is not valid",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text="\n".join(tool.build(names) if names else tool.build_invalid()),
+        changes=f"The indexes are used again. {PASSWORD_HINT}",
+        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
+        undo="",
+        verify="\n".join(_explained(server, backend, attribute) for attribute in names),
+        family=Family.OPENDJ,
+        needs=Needs.REINDEX,
+    )
+
+
+def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+    """Take indexes away."""
+    wanted, tool = to_drop(changes, backend), _tool(server, backend, configuration)
+    named = listed(wanted.types)
+    return Remedy(
+        title=f"Drop the index of {named}" if named else "Drop no index",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL if named else Kind.ADVICE,
+        text="\n".join(tool.remove(wanted.types)) if named else wanted.sentence.strip(),
+        changes=f"Changes of these attributes cost less, and the database less room. {wanted.sentence}{PASSWORD_HINT}",
+        risk=(
+            "A search that needs it once a month is refused from now on, or looks at every entry. It is gone at once, "
+            "and only a rebuild brings it back. Index configuration is not replicated: each replica by itself."
+        ),
+        undo="\n".join([*tool.undo_remove(wanted.types), *tool.build(wanted.types)]) if named else "",
+        verify="\n".join(map(tool.show, wanted.types)),
+        family=Family.OPENDJ,
+    )
+
+
+def _tool(server: str, backend: Backend, configuration: IndexConfiguration) -> IndexTool:
+    identity = configuration.identity
+    tool = dsconfig(server, identity.version)
+    return IndexTool(
+        tool=tool,
+        rebuild=f"rebuild-index {tool.options.removesuffix(' -n')}",
+        backend=backend,
+        noun="local-db-index" if backend.kind == LOCAL_DB or identity.product == ORACLE else "backend-index",
+        owner="--element-name" if identity.product == ORACLE else "--backend-name",
+    )
+
+
+def _explained(server: str, backend: Backend, attribute: str) -> str:
+    """Return the search that shows the server's own account of an equality match: INDEX and COUNT, not NOT-INDEXED."""
+    tool = as_manager("ldapsearch", server)
+    return f"{tool} -LLL -b {suffixes_of(backend)[0]} '({attribute}=ldapdiag)' debugsearchindex"
+
+
+def _place(backend: Backend, configuration: IndexConfiguration) -> str | None:
+    """Return the DN of a backend's entry; None where it is not known, or has indexes of another class."""
+    if backend.kind == LOCAL_DB or configuration.identity.product == ORACLE:
+        return None
+    if is_distinguished_name(backend.entry):
+        return backend.entry
+    named = BACKEND_NAME.fullmatch(backend.name)
+    return f"ds-cfg-backend-id={backend.name},cn=Backends,cn=config" if named and not backend.entry else None
+
+
+def _task(suffix: str, attributes: Iterable[str], number: int) -> list[str]:
+    """Return the entry that makes the server build indexes. A second one of its name is refused."""
+    name = f"ldapdiag-{number}-{'-'.join(attributes)}"[:200]
+    return [
+        f"dn: ds-task-id={name},cn=Scheduled Tasks,cn=Tasks",
+        "changetype: add",
+        "objectClass: top",
+        "objectClass: ds-task",
+        "objectClass: ds-task-rebuild",
+        f"ds-task-id: {name}",
+        f"ds-task-class-name: {TASK_CLASS}",
+        ldif_line("ds-task-rebuild-base-dn", suffix),
+        *(f"ds-task-rebuild-index: {attribute}" for attribute in attributes),
+    ]

@@ -1,0 +1,161 @@
+"""The commands that add, build and drop indexes on OpenDJ and PingDirectory: what is in them, and what never is."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.ldif import entries
+from ldapdiag.evidence.origin import Origin
+from ldapdiag.remedy import Kind, Needs
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.opendj import index_remedies as opendj
+from ldapdiag.servers.ping import index_remedies as ping
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+BOTH = pytest.mark.parametrize("product_s", [opendj, ping], ids=["opendj", "ping"])
+ENTRY = "ds-cfg-backend-id=userRoot,cn=Backends,cn=config"
+HOSTILE = ["a;rm -rf /", "$(id)", "cn\ndn: cn=config", "`id`", "cn'", 'cn"', "cn;lang-fr", "", "-x", "ä", "1.2.3"]
+
+
+def backend_of(name: str = "userRoot", suffix: str = "dc=example,dc=com", kind: str = "je") -> Backend:
+    indexed = (("cn", {"equality"}), ("uid", {"equality"}), ("aci", {"presence"}), ("sn", {"equality", "substring"}))
+    definitions = tuple(IndexDefinition(attribute=one, types=frozenset(types)) for one, types in indexed)
+    return Backend(name=name, suffixes=(suffix,), definitions=definitions, entry=ENTRY, kind=kind)
+
+
+def configuration_of(backend: Backend, product: str = "") -> IndexConfiguration:
+    identity = ServerIdentity(family=Family.OPENDJ, version=(4, 10, 1), product=product)
+    return IndexConfiguration(origin=Origin(path="memory"), identity=identity, backends=(backend,))
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the words of each command, as a shell takes them apart."""
+    return [shlex.split(line) for line in text.splitlines()]
+
+
+BACKEND = backend_of()
+CONFIGURATION = configuration_of(BACKEND)
+
+
+def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
+    changes = [Change("employeeNumber", "equality"), Change("UID", "substring"), Change("uid", "equality")]
+    remedy = opendj.add_indexes("ds1", BACKEND, changes, CONFIGURATION)
+    create, add, build = commands(remedy.text)
+    assert create[1] == "create-backend-index"
+    assert create[-4:] == ["--index-name", "employeeNumber", "--set", "index-type:equality"]
+    assert add[1] == "set-backend-index-prop"
+    assert add[-4:] == ["--index-name", "uid", "--add", "index-type:substring"]
+    assert build[0] == "rebuild-index"
+    assert build[-6:] == ["--baseDN", "dc=example,dc=com", "--index", "employeeNumber", "--index", "uid"]
+    assert (remedy.kind, remedy.needs, remedy.family) == (Kind.SHELL, Needs.REINDEX, Family.OPENDJ)
+    assert "offline" in remedy.risk
+    assert "each replica" in remedy.risk
+    delete, remove = commands(remedy.undo)
+    assert (delete[1], delete[-1]) == ("delete-backend-index", "employeeNumber")
+    assert remove[-2:] == ["--remove", "index-type:substring"]
+
+
+def test_what_is_set_already_is_only_built() -> None:
+    remedy = opendj.add_indexes("ds1", BACKEND, [Change("cn", "equality")], CONFIGURATION)
+    assert [words[0] for words in commands(remedy.text)] == ["rebuild-index"]
+
+
+def test_the_same_as_ldif() -> None:
+    changes = [Change("employeeNumber", "equality"), Change("employeeNumber", "ordering"), Change("uid", "substring")]
+    ldif = opendj.add_indexes_ldif("ds1", BACKEND, changes, CONFIGURATION)
+    assert ldif is not None
+    records = list(entries(Document(path="memory", source=lines_of([ldif.encode()]))))
+    assert [(one.dn, one.changetype) for one in records] == [
+        (f"ds-cfg-attribute=employeeNumber,cn=Index,{ENTRY}", "add"),
+        (f"ds-cfg-attribute=uid,cn=Index,{ENTRY}", "modify"),
+        ("ds-task-id=ldapdiag-1-employeeNumber-uid,cn=Scheduled Tasks,cn=Tasks", "add"),
+    ]
+    assert records[0].values("ds-cfg-index-type") == ("equality", "ordering")
+    assert records[2].values("ds-task-rebuild-index") == ("employeeNumber", "uid")
+
+
+def test_ping_takes_no_ldif() -> None:
+    assert ping.add_indexes_ldif("ds1", BACKEND, [Change("l", "equality")], CONFIGURATION) is None
+
+
+def test_each_product_has_its_own_words() -> None:
+    local = backend_of(kind="local-db")
+    change = [Change("l", "equality")]
+    assert "create-local-db-index" in opendj.add_indexes("ds1", local, change, configuration_of(local)).text
+    oracle = opendj.add_indexes("ds1", local, change, configuration_of(local, "Oracle Unified Directory")).text
+    assert "--element-name userRoot" in oracle
+    told = ping.add_indexes("ds1", local, change, configuration_of(local)).text
+    assert "create-local-db-index" in told
+    assert "rebuild-index --task --hostname ds1" in told
+
+
+@BOTH
+def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType) -> None:
+    changes = [Change("sn", "substring"), Change("uid", "equality")]
+    remedy = product_s.drop_indexes("ds1", BACKEND, changes, CONFIGURATION)
+    assert [words[-1] for words in commands(remedy.text)] == ["index-type:substring", "uid"]
+    again = commands(remedy.undo)
+    assert [words[-1] for words in again[:-1]] == ["index-type:substring", "index-type:equality"]
+    assert again[-1][0] == "rebuild-index"
+
+
+@BOTH
+@pytest.mark.parametrize("attribute", ["aci", "ACI", "objectClass", "entryUUID", "ds-sync-hist"])
+def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attribute: str) -> None:
+    for act in (product_s.add_indexes, product_s.drop_indexes):
+        remedy = act("ds1", BACKEND, [Change(attribute, "presence")], CONFIGURATION)
+        assert remedy.kind is Kind.ADVICE
+        assert attribute.lower() not in remedy.text.lower()
+
+
+@BOTH
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_told_of_and_never_pasted(product_s: ModuleType, name: str) -> None:
+    changes = [Change(name, "equality"), Change("l", "equality")]
+    alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION)
+    assert (alone.kind, "dsconfig" in alone.text) == (Kind.ADVICE, False)
+    remedy = product_s.add_indexes("ds1", BACKEND, changes, CONFIGURATION)
+    assert remedy.text == product_s.add_indexes("ds1", BACKEND, changes[1:], CONFIGURATION).text
+    assert "Left out: 1" in remedy.changes
+    built = product_s.build_indexes("ds1", BACKEND, [name, "l"], CONFIGURATION)
+    assert built.text == product_s.build_indexes("ds1", BACKEND, ["l"], CONFIGURATION).text
+
+
+@BOTH
+@given(
+    name=st.text(max_size=20), suffix=st.text(max_size=30), attribute=st.text(max_size=20), type_=st.text(max_size=9)
+)
+def test_a_shell_takes_every_command_apart_as_it_was_meant(
+    product_s: ModuleType, name: str, suffix: str, attribute: str, type_: str
+) -> None:
+    backend = backend_of(name, suffix)
+    changes = [Change(attribute, type_), Change(attribute, "equality"), Change("l", "equality")]
+    remedy = product_s.add_indexes("ds1", backend, changes, configuration_of(backend))
+    words = commands(remedy.text)
+    assert {one[0] for one in words} == {"dsconfig", "rebuild-index"}
+    assert len(words) == remedy.text.count("\n") + 1
+    assert all(word.isprintable() for one in words for word in one)
+    place = words[-1].index("--baseDN")
+    assert words[-1][place + 1] in {suffix, "BASE_DN"}
+    assert words[0][words[0].index("--backend-name") + 1] in {name, "BACKEND"}
+
+
+@given(attribute=st.text(max_size=20), suffix=st.text(max_size=30))
+def test_ldif_has_no_line_that_was_not_meant(attribute: str, suffix: str) -> None:
+    backend = backend_of(suffix=suffix)
+    ldif = opendj.add_indexes_ldif("ds1", backend, [Change(attribute, "equality")], configuration_of(backend))
+    for line in (ldif or "").splitlines():
+        assert line.partition(":")[0] in {
+            "", "dn", "changetype", "objectClass", "add", "ds-cfg-attribute", "ds-cfg-index-type", "ds-task-id",
+            "ds-task-class-name", "ds-task-rebuild-base-dn", "ds-task-rebuild-index",
+        }  # fmt: skip
