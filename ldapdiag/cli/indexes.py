@@ -96,7 +96,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
 
 def _terms(asked: Asked) -> Terms:
     """Return how targets are asked: once is enough for what does not change from one look to the next."""
-    return replace(asked(), apart=0.0)
+    return replace(asked(), apart=0.0, logs=True)
 
 
 def _checks() -> tuple[AnyCheck, ...]:

@@ -12,6 +12,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.evidence.sniff import FORMATS
 from ldapdiag.sources.capture import Piece, find, legible, unreadable
+from ldapdiag.sources.captures.unpacking import unpacked
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs_met import LogsMet
 from ldapdiag.sources.progress import SILENCE
@@ -67,7 +68,10 @@ def gather(
         gathered = ask(targets, terms, stop=stop, progress=progress)
         basket.gaps.extend(gathered.gaps)
         for piece in gathered.pieces:
-            _read(piece, basket)
+            if piece.location is None:
+                _read(piece, basket)
+            else:
+                _read_found(unpacked(piece, again=True), basket, progress)
         basket.unknown.clear()
     for named in paths:
         _read_all(named, basket, progress)
@@ -96,7 +100,12 @@ def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress
 
 
 def _read_all(named: str, basket: Basket, progress: Progress) -> None:
-    for found in find(named):
+    _read_found(find(named), basket, progress)
+    _tell_unknown(named, basket)
+
+
+def _read_found(pieces: Iterable[Piece | Gap | PassedOver], basket: Basket, progress: Progress) -> None:
+    for found in pieces:
         match found:
             case Gap():
                 basket.gaps.append(found)
@@ -105,7 +114,6 @@ def _read_all(named: str, basket: Basket, progress: Progress) -> None:
             case Piece():
                 progress(found.path)
                 _read(found, basket)
-    _tell_unknown(named, basket)
 
 
 def _read(piece: Piece, basket: Basket) -> None:

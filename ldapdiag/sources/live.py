@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from ldapdiag.sources.capture import Piece
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.progress import Progress
+    from ldapdiag.sources.ssh.access_logs import Tell
 
 HERE = Local().told
 MOST_AT_ONCE = 64
+NAMES_SHOWN = 3
+"""Logs of a target that progress names."""
 TICK = 0.05
 """Seconds between two looks at whether the operator wants to stop."""
 
@@ -46,9 +49,11 @@ class Terms:
     binding: Binding = field(default_factory=Binding)
     sudo: bool = False
     seconds: int = 10
-    """The time limit of each target, for its first answer and for every later look."""
+    """The time limit of each target, for its first answer, for every later look and for its logs."""
     apart: float = 4.0
     """Seconds between two looks at a server."""
+    logs: bool = False
+    """Whether hosts are asked for the access logs of their directory servers, too."""
     ldap_ports: frozenset[int] = frozenset()
 
 
@@ -63,6 +68,9 @@ class Party(Protocol):
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield another look at its sockets; nothing, where it has none."""
+
+    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:
+        """Yield the access logs of directory servers there, as the last that is asked for; `tell` hears of each."""
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -136,6 +144,8 @@ def look_live(parties: Sequence[Party], terms: Terms, *, stop: threading.Event, 
                 _pause(terms.apart - (time.monotonic() - started), stop, progress)
                 for those in (others, servers, others):
                     _together(pool, those, _again, stop)
+            if terms.logs:
+                _together(pool, everyone, lambda said: _logs(said, progress), stop)
     finally:
         for said in everyone:
             said.party.close()
@@ -174,6 +184,20 @@ def _first(said: Said, progress: Progress) -> None:
 
 def _again(said: Said) -> None:
     _take(said, said.party.look())
+
+
+def _logs(said: Said, progress: Progress) -> None:
+    """Take the access logs, last of all: nothing waits for them, and they wait for nothing else."""
+    started, pieces, gaps = time.monotonic(), len(said.pieces), len(said.gaps)
+    _take(said, said.party.logs(progress))
+    files = [piece.path.rpartition("/")[2] for piece in said.pieces[pieces:]]
+    gap = next(iter(said.gaps[gaps:]), None)
+    if files:
+        more = f" and {len(files) - NAMES_SHOWN} more" if len(files) > NAMES_SHOWN else ""
+        told = f"access logs: {', '.join(files[:NAMES_SHOWN])}{more}"
+        progress.answered(said.party.target, told, time.monotonic() - started, gap)
+    elif gap is not None:
+        progress.failed(gap)
 
 
 def _take(said: Said, answers: Iterable[Piece | Gap]) -> None:

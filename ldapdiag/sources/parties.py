@@ -17,8 +17,9 @@ from ldapdiag.sources.here.processes import directory_processes, path_from_here,
 from ldapdiag.sources.ldap.binding import Binding, Mechanism
 from ldapdiag.sources.ldap.place import Place
 from ldapdiag.sources.remote import Dialog, ssh_command
+from ldapdiag.sources.ssh import access_logs
 from ldapdiag.sources.ssh.remote_file import RemoteFile
-from ldapdiag.sources.targets import Directory, Local, Namespace, Remote
+from ldapdiag.sources.targets import LOCAL_SOCKET, Directory, Local, Namespace, Remote
 
 if TYPE_CHECKING:
     import threading
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.here.processes import DirectoryProcess
     from ldapdiag.sources.live import Party, Terms
+    from ldapdiag.sources.ssh.access_logs import Tell
     from ldapdiag.sources.targets import Target
+
+
+LOOPBACK = "127.0.0.1"
 
 
 def parties_of(targets: Sequence[Target], terms: Terms, stop: threading.Event) -> list[Party]:
@@ -57,19 +62,25 @@ class DirectoryServer:
 
     def __init__(self, target: Directory, terms: Terms, stop: threading.Event, budget: Budget) -> None:
         self.target = target.told
+        self._is_here = target.place.scheme == LOCAL_SOCKET
         self.peer: str | None = None
+        """Of a local socket the address of this host that is no other's."""
         question = partial(ask, target.place, target.told, terms.binding, folder=target.name)
         self._ask = partial(question, seconds=terms.seconds, stop=stop, budget=budget)
 
     def first(self) -> Iterator[Piece | Gap]:
         """Yield what it says of itself."""
         answers = self._ask()
-        self.peer = answers.peer
+        self.peer = LOOPBACK if self._is_here and answers.pieces else answers.peer
         yield from answers.pieces
         yield from answers.gaps
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield nothing."""
+        yield from ()
+
+    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  as every party's
+        """Yield nothing: no log is shown over LDAP."""
         yield from ()
 
     def close(self) -> None:
@@ -106,6 +117,10 @@ class RemoteHost:
     def look(self) -> Iterator[Piece | Gap]:
         """Yield another look."""
         yield from self._dialog.look()
+
+    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:
+        """Yield the newest part of its servers' access logs."""
+        yield from access_logs.brought(self._dialog, tell)
 
     def close(self) -> None:
         """End the script."""
@@ -172,6 +187,11 @@ class ThisHost:
         yield from self._sockets(deadline)
         self._dialog.seconds = _left(deadline)
         yield from self._dialog.look()
+
+    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  whoever reads them says so
+        """Yield the access logs of its servers, to be read where they lie."""
+        self._dialog.seconds = self._terms.seconds
+        yield from access_logs.in_place(self._dialog)
 
     def close(self) -> None:
         """End the script."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SSH = "LDAPDIAG_SSH"
 """In the environment: the command to use in place of ssh, with its options."""
-PARTS = ("frame", "host", "looks", "servers", "paths", "directories", "haproxy", "main")
+PARTS = ("frame", "host", "looks", "servers", "paths", "directories", "haproxy", "logs", "main")
 """The files of sources/ssh/collect, in the order in which they make one script."""
 LONGEST_LINE = 1 << 16
 """Bytes; a longer one is handed on in parts, of which none cuts a marker that is shorter than MARKER."""
@@ -141,6 +141,44 @@ class Dialog:
         """Look at the host and its other namespaces once more: sockets, counters, and what a box there holds."""
         yield from self._order(LOOK, monotonic() + self.seconds)
 
+    def sections(self, order: bytes, deadline: float) -> Iterator[tuple[Section, Span] | Gap]:
+        """Send an order, and yield the sections as they are printed, until the host waits for the next order.
+
+        One that is late may still be done with an earlier order, and is given another chance with the next.
+        """
+        child = self._child
+        if child is None:
+            return
+        self._orders.append(datetime.now(UTC))
+        for printed in child.exchange(order, lambda: self.stop.is_set() or monotonic() > deadline):
+            heard = datetime.now(UTC)
+            for line in self._lines(printed):
+                event = self._event(line)
+                if isinstance(event, Waiting):
+                    self._orders.popleft()
+                    if not self._orders:
+                        return
+                elif isinstance(event, Section):
+                    yield event, Span(start=self._orders[0], end=heard)
+                elif isinstance(event, Lack):
+                    yield Gap(target=self.place(event.folder), reason=event.reason, how=event.how)
+        yield self._ending(child)
+        if child.ended or self.stop.is_set() or self._script is None:
+            self.close()
+
+    def broken_off(self) -> tuple[Section, Span] | None:
+        """Return the section that had begun when the host was given up; for one whose part is of use."""
+        section = self._script.broken_off() if self._script and self._orders else None
+        return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
+
+    def folder_of(self, section: Section) -> str:
+        """Return the folder that a section's pieces are in."""
+        return folder_name(self.folder, section.folder).replace("/", "_")
+
+    def place(self, folder: str) -> str:
+        """Return what a section's folder is called, for a person."""
+        return self.target if folder == HERE else f"{self.target} (namespace {folder.removeprefix(NAMESPACE)})"
+
     def close(self) -> None:
         """End it there and here; may be called at any time, more than once."""
         child, self._child = self._child, None
@@ -166,35 +204,19 @@ class Dialog:
         yield from self._order(text.encode(), deadline)
 
     def _order(self, order: bytes, deadline: float) -> Iterator[Piece | Gap]:
-        """Send an order and yield what comes, until the host waits for the next.
-
-        One that is late may still be done with an earlier order, and is given another chance with the next.
-        """
-        child = self._child
-        if child is None:
-            return
-        self._orders.append(datetime.now(UTC))
-        for printed in child.exchange(order, lambda: self.stop.is_set() or monotonic() > deadline):
-            heard = datetime.now(UTC)
-            for line in self._lines(printed):
-                event = self._event(line)
-                if isinstance(event, Waiting):
-                    self._orders.popleft()
-                    if not self._orders:
-                        return
-                elif isinstance(event, Section):
-                    yield from self._section(event, Span(start=self._orders[0], end=heard))
-                elif isinstance(event, Lack):
-                    yield Gap(target=self._place(event.folder), reason=event.reason, how=event.how)
-        yield self._ending(child)
-        if child.ended or self.stop.is_set() or self._script is None:
-            self.close()
+        """Send an order and yield what comes."""
+        for told in self.sections(order, deadline):
+            yield from (told,) if isinstance(told, Gap) else self._section(*told)
 
     def _lines(self, printed: bytes) -> Iterator[bytes]:
-        """Yield whole lines with their ends, and parts of lines that are too long."""
-        *lines, self._line = (self._line + printed).split(b"\n")
-        for line in lines:
-            yield line + b"\n"
+        """Yield whole lines with their ends (as one, where none is of the grammar), and parts of those too long."""
+        printed = self._line + printed
+        if self._script is not None and self._nonce.encode() not in printed:
+            lines, end, self._line = printed.rpartition(b"\n")
+            yield lines + end
+        else:
+            *each, self._line = printed.split(b"\n")
+            yield from (line + b"\n" for line in each)
         if len(self._line) > LONGEST_LINE:
             yield self._line[:-MARKER]
             self._line = self._line[-MARKER:]
@@ -217,11 +239,11 @@ class Dialog:
         self._count += 1
         if self._count > MOST_SECTIONS:
             return
-        place = self._place(section.folder)
+        place = self.place(section.folder)
         if gap := unusable(section, place):
             yield gap
             return
-        folder = folder_name(self.folder, section.folder).replace("/", "_")
+        folder = self.folder_of(section)
         yield Piece(
             path=f"{folder}/{section.file}",
             folder=folder,
@@ -230,9 +252,6 @@ class Dialog:
             taken=span,
             asked=f"{section.asked or section.file} on {folder}",
         )
-
-    def _place(self, folder: str) -> str:
-        return self.target if folder == HERE else f"{self.target} (namespace {folder.removeprefix(NAMESPACE)})"
 
     def _ending(self, child: Child) -> Gap:
         """Return why it ended before it was through."""

@@ -14,6 +14,9 @@ import pytest
 from lab import boxes
 from lab.directory_servers import PID_SLAPD, ROOT, SLAPD_CONF, SUFFIX
 from lab.topology import Topology
+from ldapdiag.sources.capture import Piece
+from ldapdiag.sources.remote import Dialog
+from ldapdiag.sources.ssh.access_logs import brought
 
 MANAGER = "Wurzel-9471"
 """The password of 389-ds' Directory Manager, which it keeps in clear text here."""
@@ -51,7 +54,10 @@ def site(laboratory):
         second.modify(SYNCREPL)
         third = laboratory.slapd(running.app2)
         third.stop()
-        text = SLAPD_CONF.format(pid_file=PID_SLAPD, more="", password=CONF_WORD, suffix=SUFFIX, root=ROOT)
+        database = "index objectClass eq"
+        text = SLAPD_CONF.format(
+            pid_file=PID_SLAPD, more="", password=CONF_WORD, suffix=SUFFIX, root=ROOT, database=database
+        )
         credentials = f'syncrepl rid=001 provider=ldap://127.0.0.1:9 searchbase="{SUFFIX}" credentials={CREDENTIALS}\n'
         text = text.replace("index objectClass", f"{credentials}index objectClass")
         running.app2.run(["tee", "/etc/ldap/slapd.conf"], stdin=text)
@@ -125,6 +131,19 @@ def test_no_secret_is_in_a_report_or_a_complaint(site, sitting, tmp_path) -> Non
         assert "invalidCredentials" in told or bind is sitting.bind
         secrets = [MANAGER, PIN, CONFIG_HASH, CONF_WORD, CREDENTIALS, HAPROXY, "Mistake-7783", site.key, *site.hashes]
         assert [secret for secret in secrets if secret in told] == []
+
+
+@pytest.mark.parametrize("name", ["ldap", "app1", "app2", "fw"])
+def test_no_secret_comes_along_with_the_logs(site, name) -> None:
+    argv = site.hosts[name].enter(["sh"])
+    with Dialog(argv=argv, target=f"ssh://{name}", folder=name, namespaces=False) as dialog:
+        answers, logs = list(dialog.first()), list(brought(dialog, lambda _: None))
+    answers += logs
+    assert any(isinstance(one, Piece) for one in logs) is (name != "fw")
+    shown = [one.open().read().decode(errors="replace") if isinstance(one, Piece) else str(one) for one in answers]
+    secrets = [MANAGER, PIN, CONFIG_HASH, CONF_WORD, CREDENTIALS, HAPROXY, site.key, *site.hashes]
+    told = "\n".join((*shown, *(value for text in shown for value in values(text))))
+    assert [secret for secret in secrets if secret in told] == []
 
 
 def test_the_password_is_in_no_command_line_on_any_host(sitting) -> None:

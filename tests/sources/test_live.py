@@ -14,7 +14,7 @@ from ldapdiag.sources.live import Gathered, Terms, look_live
 from ldapdiag.sources.progress import SILENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 HEADER = "State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
 SERVES = f"{HEADER}LISTEN 0 128 *:389 *:*\nESTAB 0 0 10.77.1.2:389 10.77.2.2:40000\n"
@@ -58,6 +58,11 @@ class Party:
         self.asked.append(f"{self.name} look")
         yield self.piece("again.txt", self.texts[0])
 
+    def logs(self, tell: Callable[[str], object]) -> Iterator[Piece | Gap]:
+        self.asked.append(f"{self.name} logs")
+        tell(f"access of {self.name}")
+        yield self.piece("access", "conn=1")
+
     def close(self) -> None:
         self.closed += 1
 
@@ -66,8 +71,8 @@ class Party:
         return Piece(path=f"{folder}/{file}", folder=folder, told=file, open=partial(BytesIO, text.encode()))
 
 
-def looked(*parties: Party, apart: float = 0.0, stop: threading.Event | None = None) -> Gathered:
-    return look_live(parties, Terms(apart=apart), stop=stop or threading.Event(), progress=SILENCE)
+def looked(*parties: Party, apart: float = 0.0, stop: threading.Event | None = None, logs: bool = False) -> Gathered:
+    return look_live(parties, Terms(apart=apart, logs=logs), stop=stop or threading.Event(), progress=SILENCE)
 
 
 def test_all_are_asked_then_the_servers_again_between_two_looks_at_the_others() -> None:
@@ -91,6 +96,17 @@ def test_without_a_server_nobody_is_looked_at_twice() -> None:
     asked: list[str] = []
     looked(Party("app1", DIALS, asked=asked))
     assert asked == ["app1 first"]
+
+
+def test_logs_are_asked_for_last_and_by_whoever_wants_them() -> None:
+    asked: list[str] = []
+    parties = [Party(name, text, asked=asked) for name, text in (("app1", DIALS), ("ldap", SERVES))]
+    assert not [piece for piece in looked(*parties).pieces if piece.path.endswith("/access")]
+    assert not [one for one in asked if "logs" in one]
+    asked.clear()
+    assert {piece.path for piece in looked(*parties, logs=True).pieces} >= {"app1/access", "ldap/access"}
+    assert sorted(asked[-2:]) == ["app1 logs", "ldap logs"]
+    assert len([one for one in asked if "logs" in one]) == 2
 
 
 def test_the_looks_at_a_server_are_apart() -> None:

@@ -183,7 +183,7 @@ class Sampler:
     def internal(self, *_: object) -> None:
         """Pass over what has no time."""
 
-    lost = passed_over = misread = not_indexed = internal
+    lost = passed_over = misread = not_indexed = looked_up = modified = internal
 
     def _seen(self, time: int) -> None:
         if self._first is None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.sources.budget import Budget
+    from ldapdiag.sources.ssh.access_logs import Tell
     from ldapdiag.sources.targets import Remote
 
 MOST_BYTES = 256 << 20
@@ -61,6 +62,10 @@ class RemoteFile:
 
     def look(self) -> Iterator[Piece | Gap]:
         """Yield nothing."""
+        yield from ()
+
+    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  as every party's
+        """Yield nothing: what was named is all that is read."""
         yield from ()
 
     def close(self) -> None:

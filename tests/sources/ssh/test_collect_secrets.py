@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.sources.remote import script
 from reading import facts_of
 
@@ -32,6 +34,13 @@ def printed(function, *arguments, stdin=b"", awk=None, folder=None, known=KNOWN)
     )
     assert shown.stderr == b""
     return shown.stdout.decode()
+
+
+def told(text, path="host/file.txt"):
+    """Return what is configured of connections, and what of indexes (None: nothing)."""
+    facts = facts_of(text, path=path)
+    (configuration,) = [one for one in facts if isinstance(one, Configuration)]
+    return configuration, next((one for one in facts if isinstance(one, IndexConfiguration)), None)
 
 
 def hidden(text: str) -> None:
@@ -69,6 +78,48 @@ nsKeyfilePassword: hunter2
 dn: uid=a,dc=example,dc=com
 userPassword: hunter2
 nsIdleTimeout: -1
+
+dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+objectClass: nsBackendInstance
+cn: userRoot
+nsslapd-suffix: dc=example,dc=com
+nsslapd-encryption-pin: Geheim
+
+dn: cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+objectClass: top
+cn: index
+description: Geheim
+
+dn: cn=uid,cn=index,cn=userRoot,cn=ldbm database,cn=plugins,cn=config
+objectClass: nsIndex
+cn: uid
+nsIndexType: eq
+nsIndexType: su
+ b
+description: hunter2
+userPassword: Geheim
+ nsIndexType: pres
+
+dn: cn=far,cn=chaining database,cn=plugins,cn=config
+nsslapd-suffix: dc=far
+nsFarmServerURL: ldap://Geheim/
+nsMultiplexorCredentials: hunter2
+
+dn: cn=7-bit check,cn=plugins,cn=config
+nsslapd-pluginInitfunc: NS7bitAttr_Init
+nsslapd-pluginEnabled: on
+nsslapd-pluginarg0: Geheim
+nsslapd-pluginarg1: hunter2
+
+dn: cn=Pass Through Authentication,cn=plugins,cn=config
+nsslapd-pluginarg0: ldap://Geheim/dc=far hunter2
+nsslapd-pluginInitfunc: passthruauth_init
+
+dn: cn=uid uniqueness,cn=plugins,cn=config
+nsslapd-pluginarg0: uid
+nsslapd-pluginEnabled: on
+nsslapd-pluginInitfunc: NSUniqueAttr_Init
+nsslapd-pluginConfigArea: Geheim
 """
 AWKS = [awk for awk in ("mawk", "gawk", "original-awk") if shutil.which(awk)] or [None]
 
@@ -83,16 +134,20 @@ def test_of_a_dse_ldif_only_settings_are_printed(tmp_path, awk) -> None:
     file.write_text(DSE)
     text = printed("ns_slapd_settings", str(file), **awk)
     hidden(text)
-    (configuration,) = facts_of(text)
+    configuration, indexes = told(text)
     assert (configuration.idle_timeout_seconds, configuration.max_descriptors, configuration.ports) == (
         3600,
         1024,
         (389,),
     )
+    (backend,) = indexes.backends
+    assert (backend.name, backend.suffixes, indexes.whole) == ("userRoot", ("dc=example,dc=com",), True)
+    assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"eq", "sub"}}
+    assert indexes.relied_upon == {"uid": "attribute uniqueness"}
     assert configuration.complete
     assert configuration.replication_accounts == ("cn=replicationmanager,cn=config",)
     assert dict(configuration.idle_exemptions) == {"uid=a,dc=example,dc=com": -1}
-    assert text.count("dn:") == 3
+    assert "7bit" in text, "that a plug-in is there is no secret"
 
 
 def test_an_ldif_with_other_line_ends_is_no_way_around(tmp_path, awk) -> None:
@@ -118,8 +173,24 @@ syncrepl rid=001 provider=ldap://a credentials=Geheim
 syncrepl rid=2 credentials=Geheim
 updatedn cn=updater,dc=example,dc=com Geheim
 TLSCertificateKeyFile /etc/Geheim.pem
+index uid,mail eq,su
+  b
+index cn
+  rootpw Geheim
+index sn eq
+  rootpw Geheim
+index ou
 overlay chain
+  rootpw hunter2
 chain-idassert-bind bindmethod=simple credentials=hunter2
+overlay refint hunter2
+refint_attributes member "manager"
+  rootpw Geheim
+overlay unique
+unique_uri "ldap:///ou=people,dc=example,dc=com?uid?sub" Geheim
+  hunter2
+constraint_attribute userPassword regex Geheim
+index_substr_any_len 3 hunter2
 """
 
 
@@ -128,11 +199,21 @@ def test_of_a_slapd_conf_only_first_words_are_printed(tmp_path, awk) -> None:
     file.write_text(SLAPD_CONF)
     text = printed("slapd_conf_settings", str(file), **awk)
     hidden(text)
-    (configuration,) = facts_of(text, path="host/slapd.conf")
+    configuration, indexes = told(text, path="host/slapd.conf")
     assert (configuration.idle_timeout_seconds, configuration.threads, configuration.complete) == (900, 16, False)
     assert set(configuration.replication_accounts) == {
         "cn=replicator,dc=example,dc=com",
         "cn=updater,dc=example,dc=com",
+    }
+    (backend,) = indexes.backends
+    assert {one.attribute for one in backend.definitions} == {"sn"}, "slapd would refuse the other lines"
+    assert indexes.substring_keys.any_len == 3
+    assert indexes.relied_upon == {
+        "member": "refint",
+        "manager": "refint",
+        "uid": "unique",
+        "entryuuid": "syncrepl",
+        "entrycsn": "syncrepl",
     }
 
 
@@ -147,15 +228,29 @@ def test_of_a_slapd_d_only_settings_are_printed(tmp_path, awk) -> None:
     rootpw = base64.b64encode(b"{SSHA}hunter2").decode()
     (folder / "cn=config" / "olcDatabase={1}mdb.ldif").write_text(
         f"dn: olcDatabase={{1}}mdb\nobjectClass: olcMdbConfig\nolcRootPW:: {rootpw}\nolcRootPW: Geheim\n"
+        "olcSuffix: dc=example,dc=com\nolcDbIndex: uid,ma\n il eq,sub\nolcDbCryptKey: hunter2\n"
         'olcSyncrepl: {0}rid=001 provider=ldap://a bindmethod=simple binddn="cn=repl\n icator,dc=example,dc=com" '
         "credentials=Gehe\n im\nolcSyncrepl:: R2VoZWlt\nolcUpdateDN: cn=updater\n"
     )
     (folder / "cn=config" / "olcDatabase={1}mdb.ldif.bak").write_text("olcIdleTimeout: 1\n")
+    (folder / "cn=config" / "olcDatabase={1}mdb").mkdir()
+    (folder / "cn=config" / "olcDatabase={1}mdb" / "olcOverlay={0}refint.ldif").write_text(
+        "dn: olcOverlay={0}refint\nobjectClass: olcRefintConfig\nolcOverlay: {0}refint\nolcRefintAttribute: member\n"
+        "olcRefintModifiersName: Geheim\n"
+    )
+    (folder / "cn=config" / "olcDatabase={1}mdb" / "olcOverlay={1}chain.ldif").write_text(
+        "dn: olcOverlay={1}chain\nolcOverlay: {1}chain\nolcDbIDAssertBind: bindmethod=simple credentials=hunter2\n"
+    )
     text = printed("slapd_d_settings", str(folder), known=f"{KNOWN}; openldap_folder=$1", **awk)
     hidden(text)
-    (configuration,) = facts_of(text)
+    configuration, indexes = told(text)
     assert (configuration.idle_timeout_seconds, configuration.threads, configuration.complete) == (900, 16, True)
     assert set(configuration.replication_accounts) == {"cn=replicator,dc=example,dc=com", "cn=updater"}
+    (backend,) = indexes.backends
+    assert (backend.name, backend.suffixes, indexes.whole) == ("{1}mdb", ("dc=example,dc=com",), True)
+    assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"eq", "sub"}, "mail": {"eq", "sub"}}
+    assert indexes.relied_upon.keys() == {"member", "entryuuid", "entrycsn"}
+    assert "dn: olcOverlay={1}chain,olcDatabase={1}mdb,cn=config\n" in text
 
 
 def test_of_opendjs_config_only_settings_are_printed(tmp_path, awk) -> None:
@@ -168,11 +263,20 @@ def test_of_opendjs_config_only_settings_are_printed(tmp_path, awk) -> None:
         "dn: cn=Secret,cn=Virtual Attributes,cn=config\nds-cfg-attribute-type: userPassword\nds-cfg-value: hunter2\n\n"
         "dn: cn=Idle,cn=Virtual Attributes,cn=config\nds-cfg-value: 77\n"
         "ds-cfg-attribute-type: ds-rlim-idle-time-limit\n\n"
-        "dn: cn=Directory Manager,cn=Root DNs,cn=config\nuserPassword: {SSHA}Geheim\nds-rlim-idle-time-limit: 0\n"
+        "dn: cn=Directory Manager,cn=Root DNs,cn=config\nuserPassword: {SSHA}Geheim\nds-rlim-idle-time-limit: 0\n\n"
+        "dn: ds-cfg-backend-id=userRoot,cn=Backends,cn=config\nobjectClass: ds-cfg-je-backend\n"
+        "ds-cfg-backend-id: userRoot\nds-cfg-base-dn: dc=example,dc=com\nds-cfg-cipher-key: Geheim\n\n"
+        "dn: cn=Index,ds-cfg-backend-id=userRoot,cn=Backends,cn=config\nobjectClass: ds-cfg-branch\ncn: Index\n\n"
+        "dn: ds-cfg-attribute=uid,cn=Index,ds-cfg-backend-id=userRoot,cn=Backends,cn=config\n"
+        "objectClass: ds-cfg-backend-index\nds-cfg-attribute: uid\nds-cfg-index-type: equality\n"
+        "ds-cfg-index-confidential: hunter2\n"
     )
     text = printed("java_settings", str(file), **awk)
     hidden(text)
-    (configuration,) = facts_of(text)
+    configuration, indexes = told(text)
+    (backend,) = indexes.backends
+    assert (backend.name, backend.suffixes, indexes.whole) == ("userRoot", ("dc=example,dc=com",), True)
+    assert {one.attribute: one.types for one in backend.definitions} == {"uid": {"equality"}}
     assert (configuration.idle_timeout_seconds, configuration.account_idle_timeout_seconds) == (300, 77)
     assert configuration.ports == (1389,)
 

@@ -266,7 +266,7 @@ def test_it_opens_nothing_for_writing(tmp_path) -> None:
 def test_it_does_as_well_where_nothing_can_be_written() -> None:
     locked = "mount --make-rprivate / && mount -o remount,bind,ro / && ! touch /root/x 2>/dev/null && exec sh"
     shown = subprocess.run(
-        ["unshare", "-m", "sh", "-c", locked],
+        [*alone(), "unshare", "-m", "sh", "-c", locked],
         input=script(PAUSE=0, NAMESPACES=0).encode(),
         capture_output=True,
         check=False,

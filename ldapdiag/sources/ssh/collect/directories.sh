@@ -6,28 +6,45 @@ DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescri
     nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-ioblocktimeout
     nsslapd-numlisteners nsslapd-infolog-area nsslapd-infolog-level ds-maxheaphigh ds-maxheaplow ds-start-tls-enabled
     nsidletimeout nsds5replicabinddn nsds5replicabinddngroup"
+# Of the indexes, and of what makes the server search by itself.
+DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex nssubstrbegin nssubstrmiddle nssubstrend
+    nsslapd-allidsthreshold nsslapd-suffix nsslapd-require-index nsslapd-pluginversion nsslapd-pluginvendor
+    nsslapd-idlistscanlimit nsslapd-pagedidlistscanlimit nsslapd-lookthroughlimit nsslapd-rangelookthroughlimit
+    nsslapd-pagedlookthroughlimit nsslapd-backend-implement nsslapd-plugininitfunc nsslapd-pluginenabled
+    referint-membership-attr uniqueness-attribute-name memberofgroupattr memberofattr dnatype linktype managedtype
+    automembergroupingattr nssaslmapfiltertemplate automemberfilter dnafilter
+    nsslapd-ldapimaptoentries nsslapd-ldapiuidnumbertype nsslapd-ldapigidnumbertype"
 
 ns_slapd() {
+    find_ns_slapd "$1" || return 0
+    settings_section dse .ldif "$slapd_config" ns_slapd_settings
+    ns_slapd_errors "`dse_value nsslapd-errorlog`"
+    test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "`dse_value nsslapd-ldapifilepath`"
+}
+
+# find_ns_slapd PID: where its configuration is, if it may be read.
+find_ns_slapd() {
     slapd_home=`argument "$1" -D | head -1`
-    test -n "$slapd_home" || return 0
+    test -n "$slapd_home" || return 1
     slapd_config=`in_root "$slapd_home/dse.ldif"`
     file_for_it "$slapd_config" || slapd_config=`in_root "$slapd_home/config/dse.ldif"`
-    if file_for_it "$slapd_config"; then
-        settings_section dse .ldif "$slapd_config" ns_slapd_settings
-        ns_slapd_errors "`dse_value nsslapd-errorlog`"
-        test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "`dse_value nsslapd-ldapifilepath`"
-    else
-        unreadable ns-slapd "$slapd_home/dse.ldif"
-    fi
+    file_for_it "$slapd_config" && return 0
+    unreadable ns-slapd "$slapd_home/dse.ldif"
+    return 1
 }
 
 ns_slapd_settings() {
-    contents "$1" | ldif_settings "$DS389_SETTINGS"
+    contents "$1" | ldif_settings "$DS389_SETTINGS $DS389_INDEXES"
 }
 
 # dse_value NAME: one value of cn=config that is no secret.
 dse_value() {
-    contents "$slapd_config" | awk -v name="$1:" '
+    contents "$slapd_config" | ldif_value "$1"
+}
+
+# ldif_value NAME: its first value in the LDIF on stdin.
+ldif_value() {
+    awk -v name="$1:" '
         found && /^ / { value = value substr($0, 2); next }
         found { exit }
         tolower($1) == name { value = $0; sub(/^[^:]*: */, "", value); found = 1 }
@@ -107,8 +124,14 @@ ns_slapd_monitor() {
 
 OPENLDAP_SETTINGS="olcidletimeout olcthreads olclistenerthreads olcwritetimeout olcconnmaxpending olcconnmaxpendingauth
     olcupdatedn"
+OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstrifminlen olcindexsubstrifmaxlen olcindexsubstranylen
+    olcindexsubstranystep olcoverlay olcrefintattribute olcuniqueattribute olcuniqueuri olcconstraintattribute
+    olcaccesslogpurge olcdynlistattrset olcdlattrset olccollectinfo"
+MOST_OVERLAYS=200
 
-openldap() {
+# find_openldap PID: where its configuration is, a folder or a file, and whether that may be read.
+find_openldap() {
+    openldap_config=
     openldap_folder=`argument "$1" -F | head -1`
     openldap_file=`argument "$1" -f | head -1`
     if test -z "$openldap_folder$openldap_file"; then
@@ -122,39 +145,69 @@ openldap() {
     fi
     if test -n "$openldap_folder"; then
         openldap_config=`in_root "$openldap_folder"`
-        if test -n "$openldap_config" && file_for_it "`follow "$openldap_folder/cn=config.ldif"`"; then
-            settings_section cn-config .ldif "$openldap_config" slapd_d_settings
-        else
-            unreadable slapd "$openldap_folder"
-        fi
+        test -n "$openldap_config" && file_for_it "`follow "$openldap_folder/cn=config.ldif"`" && return 0
+        unreadable slapd "$openldap_folder"
     elif test -n "$openldap_file"; then
         openldap_config=`in_root "$openldap_file"`
-        if file_for_it "$openldap_config"; then
-            settings_section slapd .conf "$openldap_config" slapd_conf_settings
+        file_for_it "$openldap_config" && return 0
+        unreadable slapd "$openldap_file"
+    fi
+    return 1
+}
+
+openldap() {
+    if find_openldap "$1"; then
+        if test -n "$openldap_folder"; then
+            settings_section cn-config .ldif "$openldap_config" slapd_d_settings
         else
-            unreadable slapd "$openldap_file"
+            settings_section slapd .conf "$openldap_config" slapd_conf_settings
         fi
     fi
     openldap_monitor "$1"
 }
 
+# slapd_d_settings PLACE: of cn=config itself, of the databases below it, and of the overlays below those.
 slapd_d_settings() {
-    slapd_d_files "$openldap_folder" "$1" | ldif_settings "$OPENLDAP_SETTINGS" cn=config
-}
-
-# slapd_d_files FOLDER PLACE: as it is called there, and here. Each file in it may be a link again.
-slapd_d_files() {
-    contents "`follow "$1/cn=config.ldif"`"
-    privileged ls "$2/cn=config" </dev/null | grep '^olcDatabase=[{}0-9A-Za-z-]*\.ldif$' | while read slapd_d_name; do
-        slapd_d_file=`follow "$1/cn=config/$slapd_d_name"`
-        echo
-        file_for_it "$slapd_d_file" && contents "$slapd_d_file"
+    contents "`follow "$openldap_folder/cn=config.ldif"`" | openldap_settings cn=config
+    slapd_d_told=$?
+    slapd_d_below "$1" cn=config cn=config olcDatabase
+    privileged ls "$1/cn=config" </dev/null | grep '^olcDatabase=[{}0-9A-Za-z-]*$' | while read slapd_d_database; do
+        slapd_d_below "$1" "cn=config/$slapd_d_database" "$slapd_d_database,cn=config" olcOverlay
     done
+    return $slapd_d_told
 }
 
-# slapd_conf_settings FILE: of each directive named here its first word, so that nothing folded behind it comes along.
+# slapd_d_below PLACE FOLDER PARENT KIND: the entries of a kind in a folder of it. Each file there may be a link again.
+slapd_d_below() {
+    slapd_d_parent=$3
+    privileged ls "$1/$2" </dev/null | grep "^$4=[{}0-9A-Za-z_-]*\.ldif\$" | head -$MOST_OVERLAYS |
+        while read slapd_d_name; do
+            slapd_d_file=`follow "$openldap_folder/$2/$slapd_d_name"`
+            file_for_it "$slapd_d_file" && contents "$slapd_d_file" | openldap_settings "$slapd_d_parent"
+        done
+}
+
+openldap_settings() {
+    ldif_settings "$OPENLDAP_SETTINGS $OPENLDAP_INDEXES" "$1"
+}
+
+# slapd_conf_settings FILE: of each directive named here the words that its own grammar allows, so that nothing folded
+# behind it comes along. Where any word would do, only those of its first line are taken.
 slapd_conf_settings() {
     contents "$1" | awk '
+        function words(name, pattern,    one, n, i, out) {
+            gsub(/"/, "", first)
+            n = split(first, one, /[ \t]+/)
+            for (i = 1; i <= n; i++) if (one[i] ~ pattern) out = out " " one[i]
+            if (out != "") print name out
+        }
+        # Types that slapd does not know are told as such: without any it would take those of its default.
+        function indexes(rest,    one, n) {
+            gsub(/"/, "", rest)
+            n = split(rest, one, /[ \t]+/)
+            if (one[1] !~ /^[A-Za-z0-9][A-Za-z0-9.;,_-]*$/) return
+            print "index " one[1] (n < 2 || one[2] == "" ? "" : " " (tolower(one[2]) ~ TYPES ? one[2] : "?"))
+        }
         function judge(line,    name, rest) {
             if (line ~ /^#/ || line !~ /^[A-Za-z]/) return
             name = line; sub(/[ \t].*/, "", name)
@@ -170,11 +223,28 @@ slapd_conf_settings() {
                 if (match(rest, /^[A-Za-z0-9_-]+/)) print name " " substr(rest, 1, RLENGTH)
             } else if (name ~ /^(pidfile|argsfile|moduleload|modulepath)$/) {
                 if (match(rest, /^[A-Za-z0-9_.\/-]+/)) print name " " substr(rest, 1, RLENGTH)
-            }
+            } else if (name ~ /^index_substr_(if_minlen|if_maxlen|any_len|any_step)$/) {
+                if (match(rest, /^[0-9]+/)) print name " " substr(rest, 1, RLENGTH)
+            } else if (name == "index") indexes(rest)
+            else if (name == "overlay") { if (match(first, /^"?[A-Za-z0-9_-]+/)) print name " " substr(first, 1, RLENGTH) }
+            else if (name in PATTERN) words(name, PATTERN[name])
+        }
+        BEGIN {
+            TYPES = "(pres|eq|approx|sub|substr|subinitial|subany|subfinal|nosubtypes|notags|nolang)"
+            TYPES = "^" TYPES "(," TYPES ")*$"
+            PATTERN["refint_attributes"] = PATTERN["unique_attributes"] = "^[A-Za-z0-9][A-Za-z0-9._;-]*$"
+            PATTERN["logpurge"] = "^[0-9+:]+$"
+            PATTERN["dynlist-attrset"] = "^[A-Za-z0-9_.:+@*-]+$"
+            PATTERN["collectinfo"] = "^[A-Za-z0-9_.;,=-]+$"
+            PATTERN["unique_uri"] = PATTERN["constraint_attribute"] = "^(ignore|strict|ldap:///.*)$"
         }
         { sub(/\r$/, "") }
         /^[ \t]/ { if (length(whole) < 65536) whole = whole " " substr($0, 2); next }
-        { if (NR > 1) judge(whole); whole = $0 }
+        {
+            if (NR > 1) judge(whole)
+            whole = first = $0
+            sub(/^[^ \t]*[ \t]*/, "", first)
+        }
         END { judge(whole) }'
 }
 
@@ -213,6 +283,10 @@ OPENDJ_SETTINGS="ds-cfg-idle-time-limit ds-cfg-use-tcp-keep-alive ds-cfg-listen-
     ds-cfg-num-worker-threads ds-cfg-enabled ds-cfg-attribute-type ds-cfg-java-class
     ds-cfg-max-allowed-client-connections ds-cfg-maximum-concurrent-connections
     ds-cfg-maximum-concurrent-connections-per-ip-address ds-cfg-maximum-idle-connection-duration ds-rlim-idle-time-limit"
+OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-cfg-substring-index-entry-limit
+    ds-cfg-substring-length ds-cfg-index-extensible-matching-rule ds-cfg-index-filter-pattern ds-cfg-backend-id
+    ds-cfg-workflow-element-id ds-cfg-base-dn ds-cfg-prime-index ds-cfg-cache-mode ds-cfg-background-prime
+    ds-cfg-type ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
 
 # java_instance PID: where the configuration of a directory written in Java is; nothing for any other program.
 java_instance() {
@@ -233,5 +307,5 @@ java_directory() {
 }
 
 java_settings() {
-    contents "$1" | ldif_settings "$OPENDJ_SETTINGS"
+    contents "$1" | ldif_settings "$OPENDJ_SETTINGS $OPENDJ_INDEXES"
 }

@@ -5,7 +5,8 @@
 # Any sh will do, Solaris' old one too: hence backquotes, expr, and no `local`. No here-documents: some shells keep
 # them in files.
 # Everything stands in functions, and `main` at the very end, so that the shell has read it all before it begins.
-# Settings that may stand before it: NONCE, a word no file can know; DIALOG=1, to be told on stdin what to do (look, rest);
+# Settings that may stand before it: NONCE, a word no file can know; DIALOG=1, to be told on stdin what to do (look, rest,
+# logs: those alone are more than settings, and are read in no other way);
 # SUDO="sudo -n"; LOOKS=0, no socket tables; MONITORS=0, no cn=monitor; NAMESPACES=0, this network namespace only;
 # PAUSE, seconds between two looks; LIMIT, seconds for one command; MORE_PATH, where else programs are.
 
@@ -79,11 +80,13 @@ privileged() {
 choose_timeout() {
     TIMEOUT=
     TRYING=
+    LONGER=
     for choose_options in "--foreground -k 1" "-k 1" ""; do
         # shellcheck disable=SC2086  # options are several words, here and wherever TIMEOUT or SUDO stand bare
         if timeout $choose_options 5 true </dev/null >/dev/null 2>&1; then
             TIMEOUT="timeout $choose_options $LIMIT"
             TRYING="timeout $choose_options `expr $LIMIT / 3 + 1`"
+            LONGER="timeout $choose_options `expr $LIMIT + $LIMIT`"
             return
         fi
     done

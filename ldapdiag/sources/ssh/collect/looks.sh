@@ -85,7 +85,7 @@ rest() {
 # rest_in FOLDER NAMESPACE NETWORK
 rest_in() {
     settings "$1" "$2"
-    servers "$1" "$3"
+    servers "$1" "$3" settings_of
 }
 
 SETTINGS="tcp_keepalive_time tcp_keepalive_intvl tcp_keepalive_probes tcp_retries2 tcp_orphan_retries tcp_fin_timeout

@@ -6,6 +6,11 @@ wait_for_orders() {
         case $wait_order in
             look) look $next_look; next_look=`expr $next_look + 1` ;;
             rest) rest ;;
+            logs) logs ;;
+            "log "*)
+                # shellcheck disable=SC2086  # its number and a number of bytes
+                set -- $wait_order
+                log "$2" "$3" ;;
             *) break ;;
         esac
         printf '%s\n' "$NONCE waiting"

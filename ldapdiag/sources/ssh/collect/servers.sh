@@ -1,13 +1,13 @@
 # ---- Servers: directories and proxies.
 
-# servers FOLDER NETWORK
+# servers FOLDER NETWORK FUNCTION: what the function says of each server there.
 servers() {
     servers_folder=$1
     servers_told=' '
     servers_count=0
     for servers_one in `servers_in "$2"`; do
         test $servers_count -lt $MOST_PROCESSES || break
-        server "`expr "$servers_one" : '\([0-9]*\):'`" "`expr "$servers_one" : '[0-9]*:\(.*\)'`"
+        server "`expr "$servers_one" : '\([0-9]*\):'`" "`expr "$servers_one" : '[0-9]*:\(.*\)'`" "$3"
     done
 }
 
@@ -38,24 +38,31 @@ find_servers() {
     fi
 }
 
-# server PID PROGRAM: its settings, and of a directory its limits, its log and its monitor.
+# server PID PROGRAM FUNCTION: which gets PID, PROGRAM, and the configuration that a server in Java names.
 server() {
+    server_instance=
+    if test "$2" = java; then
+        server_instance=`java_instance "$1"`
+        test -n "$server_instance" || return 0
+    fi
+    if test "$2" != haproxy; then
+        know_process "$1"
+        # Another of the same host gets files of its own: proc-limits-2.txt.
+        servers_count=`expr $servers_count + 1`
+        server_nth=
+        test $servers_count = 1 || server_nth=-$servers_count
+    fi
+    "$3" "$1" "$2" "$server_instance"
+}
+
+# settings_of PID PROGRAM INSTANCE: its settings, and of a directory its limits, its errors log and its monitor.
+settings_of() {
+    test "$2" = haproxy || process_of "$1"
     case $2 in
-        haproxy) haproxy_of "$1"; return ;;
-        java)
-            server_instance=`java_instance "$1"`
-            test -n "$server_instance" || return 0 ;;
-    esac
-    know_process "$1"
-    # Another of the same host gets files of its own: proc-limits-2.txt.
-    servers_count=`expr $servers_count + 1`
-    server_nth=
-    test $servers_count = 1 || server_nth=-$servers_count
-    process_of "$1"
-    case $2 in
+        haproxy) haproxy_of "$1" ;;
         ns-slapd) ns_slapd "$1" ;;
         slapd) openldap "$1" ;;
-        java) java_directory "$1" "$server_instance" ;;
+        java) java_directory "$1" "$3" ;;
     esac
 }
 
@@ -92,14 +99,15 @@ argument() {
         index($0, option) == 1 { print substr($0, length(option) + 1) }' | grep '^[/A-Za-z0-9._-]*$'
 }
 
-# settings_section STEM ENDING PATH FUNCTION: the settings on connections of a configuration.
+# settings_section STEM ENDING PATH FUNCTION: of a configuration, what is set of connections and of indexes.
 settings_section() {
-    section "$servers_folder" "$1$server_nth$2" "the settings of connections in $3" "$4" "$3"
+    section "$servers_folder" "$1$server_nth$2" "the settings of connections and indexes in $3" "$4" "$3"
 }
 
 # ldif_settings "NAMES" [PARENT]: of LDIF on stdin, the entries that have one of these attributes, with nothing else but
 # DN, class and name; PARENT is added to a DN that is relative.
 # Folded lines are joined before they are judged, and a description is compared without its options and its case.
+# The arguments of a plug-in may be anything, but for those of two that name attributes by them.
 ldif_settings() {
     # shellcheck disable=SC2116,SC2086  # on one line: the awk of the BSDs takes no other
     awk -v names="`echo $1`" -v parent="$2" '
@@ -107,10 +115,11 @@ ldif_settings() {
         function ended() {
             if (wanted != "" || main) {
                 if (limited != "" && value_of != "") wanted = wanted value_of
+                if (naming) wanted = wanted arguments
                 print head wanted
                 told = 1
             }
-            head = wanted = value_of = limited = main = ""
+            head = wanted = value_of = limited = main = arguments = naming = ""
         }
         function judge(line,    at, name, rest) {
             if (line == "") { ended(); return }
@@ -126,13 +135,19 @@ ldif_settings() {
                 head = line "\n"
                 # What it does not have is at its default, and that, too, is worth knowing.
                 if (tolower(line) ~ /^dn: *cn=config *$/) main = 1
+                # And that these are all indexes there are.
+                if (tolower(line) ~ /^dn: *cn=index *,/) main = 1
             } else if (name == "objectclass" || name == "cn") head = head line "\n"
             else if (name == "ds-cfg-value") { if (rest !~ /^:/) value_of = line "\n" }
             else if (name == "olcsyncrepl") {
                 # Its password stands in the same value: only whom it binds as is taken out.
-                if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/))
-                    wanted = wanted "olcSyncrepl: " substr(rest, RSTART, RLENGTH) "\n"
-            } else if (name in keep) {
+                shown = ""
+                if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/)) shown = substr(rest, RSTART, RLENGTH)
+                else if (rest !~ /^:/ && match(tolower(rest), /rid=[0-9]+/)) shown = substr(rest, RSTART, RLENGTH)
+                if (shown != "") wanted = wanted "olcSyncrepl: " shown "\n"
+            } else if (name ~ /^nsslapd-pluginarg[0-9]+$/) arguments = arguments line "\n"
+            else if (name in keep) {
+                if (name == "nsslapd-plugininitfunc") naming = tolower(rest) ~ /^ *(nsuniqueattr|referint_postop)_init *$/
                 if (name == "ds-cfg-attribute-type" && tolower(rest) ~ /ds-rlim-idle-time-limit/) limited = 1
                 wanted = wanted line "\n"
             }
