@@ -2,16 +2,26 @@
 
 use crate::connection::{Account, Answer, Cell, Connection, Pending};
 use crate::kinds::{ABANDON, BIND, SEARCH};
+use crate::pieces::lengths;
 use crate::rests::Rests;
 use crate::segment::Segment;
 use crate::tables::{ClientRow, ShapeKey, ShapeRow};
-use crate::texts::{ANONYMOUS, OTHER, Text, UNKNOWN};
+use crate::texts::{ANONYMOUS, OTHER, Text, Texts, UNKNOWN};
 
 /// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
 pub const IN_PROGRESS: i64 = 14;
 
 /// Searches whose request is not in the log.
 const UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1);
+
+/// timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries.
+const LIMITS: [i64; 3] = [3, 4, 11];
+
+/// The note of 389-ds on a page of a paged search.
+const PAGE: &[u8] = b"P";
+
+/// Bytes, about, of results by the lengths of pieces.
+const MEASURED: usize = 64;
 
 /// Bytes, about, of what an unknown client is owed.
 const OWED: usize = 100;
@@ -35,6 +45,14 @@ pub fn answer(
     };
     let row = segment.shapes.at(place as usize);
     count_in(row, held, etime);
+    if held.err == 0 && held.notes == ANONYMOUS {
+        row.most_entries = row.most_entries.max(held.entries);
+    } else {
+        unusual(row, held, segment.texts.at(held.notes));
+    }
+    if row.has_pieces {
+        segment.weight += measure(row, &mut segment.texts, &pending.filter, held, etime);
+    }
     if etime >= row.worst.order.0 {
         let order = (etime, -held.time, -number, -held.op);
         if (order, &pending.filter) > (row.worst.order, &row.worst.filter) {
@@ -52,11 +70,29 @@ fn count_in(row: &mut ShapeRow, held: &Answer, etime: i64) {
     row.entries += i128::from(held.entries);
     row.histogram.count(etime as u64);
     row.wait += i128::from(held.wait.unwrap_or(0));
+}
+
+/// Counts a result by the lengths of the pieces it was of; returns how many bytes, about, are kept besides.
+#[inline(never)]
+fn measure(row: &mut ShapeRow, texts: &mut Texts, filter: &[u8], held: &Answer, etime: i64) -> usize {
+    let count = row.pieces.len();
+    let lengths = texts.number(lengths(filter).text());
+    row.measured(lengths, etime, u64::from(held.notes != ANONYMOUS), held.entries);
+    (row.pieces.len() - count) * MEASURED
+}
+
+/// Counts a result with a code or notes, whose entries may not be all there are.
+fn unusual(row: &mut ShapeRow, held: &Answer, notes: &[u8]) {
     if held.err != 0 {
         row.failed(held.err);
     }
     if held.notes != ANONYMOUS {
         *row.noted.entry(held.notes).or_default() += 1;
+    }
+    if LIMITS.contains(&held.err) || (held.err == 0 && notes.split(|&byte| byte == b',').any(|note| note == PAGE)) {
+        row.most_limited = row.most_limited.max(held.entries);
+    } else if held.err == 0 {
+        row.most_entries = row.most_entries.max(held.entries);
     }
 }
 

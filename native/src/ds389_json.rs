@@ -130,6 +130,9 @@ fn event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64
             b"" => log.passed_over(1),
             dn => log.bound(conn, time, dn),
         },
+        b"STAT" if whole(fields.stat_count, -1) >= 0 => {
+            log.looked_up(&fields.stat_attr.bytes(), &fields.stat_key.bytes(), whole(fields.stat_count, 0));
+        }
         b"STAT" | b"SORT" | b"VLV" | b"ENTRY" | b"REFERRAL" | b"ERROR" | b"TLS_INFO" | b"EXTENDED_OP_INFO"
         | b"SESSION" => log.passed_over(1),
         _ => return None,

@@ -7,6 +7,7 @@
 //! fd=64 Disconnect - Cleanly Closed Connection - U1
 //! fd=64 closed error 104 (Connection reset by peer) - B1
 //! fd=64 Disconnect - Connection reset by peer - TCP connection reset by peer.
+//! STAT read index: attribute=displayName key(sub)=jos --> count 20212
 //!
 //! fd=64 slot=64 SSL connection from 127.0.0.11 to 127.0.0.1
 //! AUTOBIND dn="cn=Directory Manager"
@@ -20,10 +21,10 @@ mod results;
 pub use connections::{address, close_code, happened};
 pub use results::{answer, resulted};
 
-use memchr::memmem::find;
+use memchr::memmem::{find, rfind};
 use memchr::{memchr, memrchr, memrchr_iter};
 
-use crate::fields::{is_word, number, signed, starts_with_word};
+use crate::fields::{any, is_word, number, run, signed, starts_with_word, word};
 use crate::kinds::{ADD, COMPARE, DELETE, EXTENDED, Kind, MODIFY, MODRDN};
 use crate::scan::Scan;
 use crate::stamps;
@@ -49,6 +50,8 @@ pub fn requested(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) -> 
         log.abandoned(conn, op, time, target);
     } else if let Some(close) = close(text) {
         log.closed(conn, time, close_code(close));
+    } else if let Some((attribute, index, ids)) = looked_up(text) {
+        log.looked_up(attribute, index, ids);
     } else if is_passed_over(text) {
         log.passed_over(1);
     } else {
@@ -118,6 +121,24 @@ fn abandoned(text: &[u8]) -> Option<Option<i64>> {
     is_why.then_some(None)
 }
 
+/// `STAT read index: attribute=\S{1,256} key\(\w{1,20}\)=.* --> count -?\d{1,10}( \(duration [\d.]{1,30}\))?`: the
+/// attribute, the kind of index, and how many ids the key has. The key is the client's, and ends at the last arrow.
+fn looked_up(text: &[u8]) -> Option<(&[u8], &[u8], i64)> {
+    const ARROW: &[u8] = b" --> count ";
+    let (attribute, text) = word(text.strip_prefix(b"STAT read index: attribute=")?, 256)?;
+    let (index, text) = run(text.strip_prefix(b" key(")?, 20, is_word)?;
+    let text = text.strip_prefix(b")=")?;
+    let (ids, rest) = signed(&text[rfind(text, ARROW)? + ARROW.len()..], 10)?;
+    (rest.is_empty() || is_duration(rest)).then_some((attribute, index, ids.max(0)))
+}
+
+/// ` \(duration [\d.]{1,30}\)`.
+fn is_duration(text: &[u8]) -> bool {
+    let duration = text.strip_prefix(b" (duration ").and_then(|text| text.strip_suffix(b")")).unwrap_or_default();
+    let (_, rest) = any(duration, 30, |byte| byte.is_ascii_digit() || byte == b'.');
+    !duration.is_empty() && rest.is_empty()
+}
+
 fn is_passed_over(text: &[u8]) -> bool {
     const WORDS: [&[u8]; 7] = [b"STAT", b"SORT", b"VLV", b"ENTRY", b"REFERRAL", b"SESSION", b"UNPROCESSED OPERATION"];
     let of_the_server = || {
@@ -151,6 +172,19 @@ mod tests {
         assert_eq!((base, scope), (&b"dc=x\" scope=1x"[..], 2));
         assert_eq!(filter(text), Some(&b"(a=\" attrs=\"b\" scope=2 filter=\"c)"[..]));
         assert_eq!(refused(b"(cn=a\", Bad \"x\" filter"), Some(&b"(cn=a"[..]));
+    }
+
+    #[test]
+    fn a_key_may_look_like_what_follows_it() {
+        let text = b"STAT read index: attribute=cn key(eq)=a --> count 9 --> count 2 (duration 0.000011687)";
+
+        assert_eq!(looked_up(text), Some((&b"cn"[..], &b"eq"[..], 2)));
+        assert_eq!(
+            looked_up(b"STAT read index: attribute=cn key(eq)= --> count -1"),
+            Some((&b"cn"[..], &b"eq"[..], 0))
+        );
+        assert_eq!(looked_up(b"STAT read index: attribute=cn key(eq)=a --> count 2 (duration )"), None);
+        assert_eq!(looked_up(b"STAT read index: duration 0.000011687"), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod kinds;
 pub mod lives;
 pub mod numbers;
 pub mod openldap;
+pub mod pieces;
 pub mod reading;
 pub mod rests;
 pub mod results;
@@ -42,4 +43,4 @@ mod door;
 mod plain;
 
 /// Rises with every change of what a log means, here and in ldapdiag: a scanner of another version is not used.
-pub const GRAMMAR_VERSION: u32 = 1;
+pub const GRAMMAR_VERSION: u32 = 2;

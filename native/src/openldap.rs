@@ -11,7 +11,9 @@
 //! conn=1001 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=
 //! conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line that says what it means: WHOAMI
 //! conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
-//! conn=1001 op=3 UNBIND
+//! conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
+//! conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
+//! conn=1001 op=4 UNBIND
 //! conn=1001 fd=16 closed                                 or: closed (idletimeout)
 //! ```
 //!
@@ -153,7 +155,7 @@ fn operation(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Tol
     match text.first()? {
         b'S' | b'R' => search(conn, op, text, record).or_else(|| result(conn, op, text, record)),
         b'B' => bind(conn, op, text, record),
-        b'A' | b'M' | b'D' | b'C' | b'E' => request(conn, op, text, record),
+        b'A' | b'M' | b'D' | b'C' | b'E' => request(conn, op, text, record).or_else(|| modified(text, record)),
         b'U' => unbind(conn, op, text, record),
         _ => None,
     }
@@ -207,9 +209,14 @@ fn request(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told>
     record.tell(|log, time| log.request(conn, op, time, kind))
 }
 
-const DETAILS: [&[u8]; 13] = [
+/// `MOD attr=description cn;lang-fr`.
+fn modified(text: &[u8], record: &mut Record) -> Option<Told> {
+    let attributes = trimmed(text.strip_prefix(b"MOD attr=")?, b" \r");
+    record.tell(|log, _| log.modified(attributes))
+}
+
+const DETAILS: [&[u8]; 12] = [
     b"SRCH attr=",
-    b"MOD attr=",
     b"BIND authcid=",
     b"BIND anonymous ",
     b"STARTTLS",

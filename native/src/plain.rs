@@ -9,7 +9,7 @@ use crate::connection::{Account, Aside, Cell, Connection, Pending};
 use crate::rests::Rests;
 use crate::runs::Run;
 use crate::segment::Segment;
-use crate::tables::{ClientRow, Histogram, ShapeRow, Table};
+use crate::tables::{ClientRow, Histogram, Lookups, Measured, ShapeRow, Table};
 use crate::texts::{ANONYMOUS, Text};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -66,6 +66,12 @@ impl<'py> Plain<'py> {
         told.set_item("closed", self.table(&segment.closed, one)?)?;
         told.set_item("noted", self.table(&segment.noted, one)?)?;
         told.set_item("not_indexed", self.table(&segment.not_indexed, two)?)?;
+        told.set_item("modified", self.table(&segment.modified, one)?)?;
+        let lookups = PyDict::new(self.py);
+        for (key, &Lookups { count, most, least }) in segment.lookups.iter() {
+            lookups.set_item(two(key), self.list((count, most, least))?)?;
+        }
+        told.set_item("lookups", lookups)?;
         told.set_item("accounts", self.table(&segment.accounts, one)?)?;
         let failure = |&(dn, client, err): &(Text, Text, i64)| (self.text(dn), self.text(client), err);
         told.set_item("failures", self.table(&segment.failures, failure)?)?;
@@ -117,10 +123,11 @@ impl<'py> Plain<'py> {
     }
 
     fn cell(&self, cell: &Cell) -> PyResult<Bound<'py, PyList>> {
-        let numbers = [cell.count.into_bound_py_any(self.py)?, cell.etime.into_bound_py_any(self.py)?];
-        let told = PyList::new(self.py, numbers)?;
-        told.append(cell.noted)?;
-        Ok(told)
+        self.list((cell.count, cell.etime, cell.noted))
+    }
+
+    fn list(&self, numbers: impl IntoPyObject<'py, Target = PyTuple>) -> PyResult<Bound<'py, PyList>> {
+        Ok(numbers.into_bound_py_any(self.py)?.cast::<PyTuple>()?.to_list())
     }
 
     fn rests(&self, rests: &Rests) -> PyResult<Object<'py>> {
@@ -131,6 +138,10 @@ impl<'py> Plain<'py> {
         let (shape, base, scope) = row.key;
         let (etime, time, number, op) = row.worst.order;
         let worst = (etime, time, number, op, PyBytes::new(self.py, &row.worst.filter));
+        let pieces = PyDict::new(self.py);
+        for (&lengths, &Measured { answered, etime, noted, most }) in row.pieces.iter() {
+            pieces.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
+        }
         (
             (self.text(shape), self.text(base), scope),
             row.searches,
@@ -142,6 +153,8 @@ impl<'py> Plain<'py> {
             &row.errors,
             self.histogram(&row.histogram)?,
             worst,
+            (row.most_entries, row.most_limited),
+            (pieces, row.pieces.full),
         )
             .into_bound_py_any(self.py)
     }
@@ -257,6 +270,8 @@ fn full(segment: &Segment) -> Vec<&'static str> {
         ("closed", segment.closed.full),
         ("noted", segment.noted.full),
         ("not_indexed", segment.not_indexed.full),
+        ("lookups", segment.lookups.full),
+        ("modified", segment.modified.full),
         ("accounts", segment.accounts.full),
         ("failures", segment.failures.full),
         ("attribution", segment.attribution.full),

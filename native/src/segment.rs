@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 
 use crate::connection::Cell;
 use crate::kinds;
+use crate::pieces::has_pieces;
 use crate::runs::Run;
-use crate::tables::{Caps, ClientRow, Histogram, OTHER_SHAPE, ShapeKey, ShapeRow, Table};
+use crate::tables::{Caps, ClientRow, Histogram, Lookups, OTHER_SHAPE, ShapeKey, ShapeRow, Table};
 use crate::texts::{OTHER, Text, Texts};
 
 /// Lines that no rule fits are kept as samples.
@@ -80,6 +81,8 @@ pub struct Segment {
     pub closed: Table<Text, u64>,
     pub noted: Table<Text, u64>,
     pub not_indexed: Table<(Text, Text), u64>,
+    pub lookups: Table<(Text, Text), Lookups>,
+    pub modified: Table<Text, u64>,
     pub shapes: Table<ShapeKey, ShapeRow>,
     pub attribution: Table<(Text, Text, Text), Cell>,
     pub clients: Table<Text, ClientRow>,
@@ -121,6 +124,8 @@ impl Segment {
             closed: Table::new(caps.codes, OTHER),
             noted: Table::new(caps.notes, OTHER),
             not_indexed: Table::new(caps.shapes, (OTHER, OTHER)),
+            lookups: Table::new(caps.shapes, (OTHER, OTHER)),
+            modified: Table::new(caps.shapes, OTHER),
             shapes: Table::new(caps.shapes, OTHER_SHAPE),
             attribution: Table::new(caps.attribution, (OTHER, OTHER, OTHER)),
             clients: Table::new(caps.clients, OTHER),
@@ -132,12 +137,20 @@ impl Segment {
 
     /// Where searches of a shape are counted, or those of all others.
     pub fn shape(&mut self, key: ShapeKey) -> u32 {
-        self.shapes.place(key, ShapeRow::new) as u32
+        let texts = &self.texts;
+        self.shapes.place(key, |key| ShapeRow::new(key, has_pieces(texts.at(key.0)))) as u32
     }
 
     /// Where the connections of a client are counted, or those of all others.
     pub fn client(&mut self, address: Text) -> u32 {
         self.clients.place(address, |_| ClientRow::default()) as u32
+    }
+
+    /// Counts a look-up in an index, and keeps how many ids it found.
+    pub fn looked_up(&mut self, key: (Text, Text), ids: i64) {
+        let place = self.lookups.place(key, |_| Lookups { count: 0, most: ids, least: ids });
+        let told = self.lookups.at(place);
+        *told = Lookups { count: told.count + 1, most: told.most.max(ids), least: told.least.min(ids) };
     }
 
     /// Where searches of a shape by a client and an account are counted, or those of all others.

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::rests::Rests;
-use crate::texts::{OTHER, Text};
+use crate::texts::{ANONYMOUS, OTHER, Text};
 
 /// The most of each that is kept apart; what comes beyond is counted as `other`. Python says how many.
 #[derive(Clone, Copy)]
@@ -60,6 +60,16 @@ impl<Key: Copy + Eq + Hash, Row> Table<Key, Row> {
         &mut self.rows[place]
     }
 
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// The rows and their keys.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Key, &Row)> {
         self.rows.iter()
@@ -92,6 +102,9 @@ const OTHER_RESULT: i64 = -1;
 /// Result codes of one row.
 const MOST_ERRORS: usize = 100;
 
+/// Lengths of pieces of one row: two pieces of any length are fewer.
+const MOST_LENGTHS: usize = 100;
+
 /// Filter without its values, class of the base, scope.
 pub type ShapeKey = (Text, Text, i64);
 
@@ -123,6 +136,21 @@ pub struct Worst {
     pub filter: Vec<u8>,
 }
 
+/// Entries of the largest result where there was no such result.
+const NONE: i64 = -1;
+
+/// Results of searches whose pieces are of the same lengths.
+pub struct Measured {
+    /// Results.
+    pub answered: u64,
+    /// Nanoseconds they took.
+    pub etime: i128,
+    /// Those with a note.
+    pub noted: u64,
+    /// Entries of the largest.
+    pub most: i64,
+}
+
 /// The searches of one shape, base class and scope. Times in nanoseconds.
 pub struct ShapeRow {
     /// What they have in common.
@@ -137,6 +165,10 @@ pub struct ShapeRow {
     pub wait: i128,
     /// Entries that were sent.
     pub entries: i128,
+    /// Entries of one result that was complete: code 0, no page.
+    pub most_entries: i64,
+    /// Entries of one result that a limit ended, or a page: as many there were at least.
+    pub most_limited: i64,
     /// Results by notes.
     pub noted: FxHashMap<Text, u64>,
     /// Results by code, but for success.
@@ -145,11 +177,15 @@ pub struct ShapeRow {
     pub histogram: Histogram,
     /// The slowest.
     pub worst: Worst,
+    /// The shape has pieces.
+    pub has_pieces: bool,
+    /// Then results by the lengths of these; [`ANONYMOUS`], the empty text, where they are not told.
+    pub pieces: Table<Text, Measured>,
 }
 
 impl ShapeRow {
     /// A row that counts nothing yet.
-    pub fn new(key: ShapeKey) -> Self {
+    pub fn new(key: ShapeKey, has_pieces: bool) -> Self {
         ShapeRow {
             key,
             searches: 0,
@@ -157,10 +193,14 @@ impl ShapeRow {
             etime: 0,
             wait: 0,
             entries: 0,
+            most_entries: NONE,
+            most_limited: NONE,
             noted: FxHashMap::default(),
             errors: FxHashMap::default(),
             histogram: Histogram::default(),
             worst: Worst { order: (-1, 0, 0, 0), filter: Vec::new() },
+            has_pieces,
+            pieces: Table::new(MOST_LENGTHS, ANONYMOUS),
         }
     }
 
@@ -169,6 +209,28 @@ impl ShapeRow {
         let err = if self.errors.len() >= MOST_ERRORS && !self.errors.contains_key(&err) { OTHER_RESULT } else { err };
         *self.errors.entry(err).or_default() += 1;
     }
+
+    /// Counts a result by the lengths of the pieces it was of.
+    pub fn measured(&mut self, lengths: Text, etime: i64, noted: u64, entries: i64) {
+        let nothing = |_| Measured { answered: 0, etime: 0, noted: 0, most: NONE };
+        let place = self.pieces.place(lengths, nothing);
+        let told = self.pieces.at(place);
+        told.answered += 1;
+        told.etime += i128::from(etime);
+        told.noted += noted;
+        told.most = told.most.max(entries);
+    }
+}
+
+/// Look-ups in one index.
+#[derive(Clone, Copy)]
+pub struct Lookups {
+    /// How many.
+    pub count: u64,
+    /// Ids of the key that had the most.
+    pub most: i64,
+    /// Ids of the key that had the least.
+    pub least: i64,
 }
 
 /// The connections of one client address.

@@ -1,5 +1,8 @@
 //! How well a log could be read, and what it says besides its operations.
 
+use memchr::memchr;
+use rustc_hash::FxHashSet;
+
 use crate::scan::Scan;
 use crate::segment::{SAMPLES, beginning};
 
@@ -40,6 +43,24 @@ impl Scan {
         let texts = &mut self.segment.texts;
         let key = (texts.number(beginning(attribute)), texts.number(beginning(kind)));
         self.segment.not_indexed.count(key, 1);
+    }
+
+    /// Counts 389-ds' word on how many ids a key of an index holds.
+    pub fn looked_up(&mut self, attribute: &[u8], kind: &[u8], ids: i64) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.number(&type_of(attribute)), texts.number(beginning(kind)));
+        self.segment.looked_up(key, ids);
+    }
+
+    /// Counts a MOD request for each attribute that it touches, however often; there are blanks between them.
+    pub fn modified(&mut self, attributes: &[u8]) {
+        let mut touched = FxHashSet::default();
+        for attribute in attributes.split(|&byte| byte == b' ').filter(|attribute| !attribute.is_empty()) {
+            let attribute = self.segment.texts.number(&type_of(attribute));
+            if touched.insert(attribute) {
+                self.segment.modified.count(attribute, 1);
+            }
+        }
     }
 
     /// Counts lines that are understood and of no use here.
@@ -84,4 +105,10 @@ impl Scan {
     pub fn internal(&mut self) {
         self.segment.internal += 1;
     }
+}
+
+/// The attribute type of an attribute description (RFC 4512, 2.5): lower case, without options.
+fn type_of(attribute: &[u8]) -> Vec<u8> {
+    let attribute = beginning(attribute);
+    attribute[..memchr(b';', attribute).unwrap_or(attribute.len())].to_ascii_lowercase()
 }

@@ -51,6 +51,11 @@ impl Texts {
         Text(self.all.insert_full(text.into()).0 as u32)
     }
 
+    /// The text of a number.
+    pub fn at(&self, text: Text) -> &[u8] {
+        self.all.get_index(text.place()).map_or(b"", |text| text)
+    }
+
     /// All of them, by number.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.all.iter().map(|text| &text[..])

@@ -32,7 +32,7 @@ type Lines = fn(u64, &mut Vec<String>);
 /// What stands before the lines of one number.
 type Stamp = fn(u64) -> String;
 
-const TEXT: [(&str, Lines); 16] = [
+const TEXT: [(&str, Lines); 18] = [
     ("connections, never closed", |n, log| {
         log.push(format!("conn={n} fd=64 slot=64 connection from {} to ::1", client(n)))
     }),
@@ -56,6 +56,15 @@ const TEXT: [(&str, Lines); 16] = [
     ("shapes and bases", |n, log| {
         log.push(format!("conn={} op={n} SRCH base=\"ou=b{n},dc=x\" scope=2 filter=\"(a{n}=x)\" attrs=ALL", n % 9));
         log.push(format!("conn={} op={n} RESULT err=0 tag=101 nentries=0 etime=0.1", n % 9));
+    }),
+    ("lengths of pieces", |n, log| {
+        let pieces = (0..8)
+            .fold(String::from("*"), |pieces, digit| pieces + &"x".repeat((n >> (3 * digit) & 7) as usize + 1) + "*");
+        log.push(search(n % 9, n, &format!("(a{}={pieces})", n % 20_000)));
+        log.push(format!("conn={} op={n} RESULT err=0 tag=101 nentries=0 etime=0.1", n % 9));
+    }),
+    ("look-ups of attributes", |n, log| {
+        log.push(format!("conn=1 op={n} STAT read index: attribute=a{n}{} key(eq)={n} --> count {n}", "b".repeat(200)));
     }),
     ("accounts that fail", |n, log| {
         log.push(format!("conn={} op={n} BIND dn=\"uid={n},{}\" method=128 version=3", n % 9, "y".repeat(900)));
@@ -90,9 +99,13 @@ const TEXT: [(&str, Lines); 16] = [
     ("lines of no grammar", |n, log| log.push(format!("conn=1 op={n} {}", "what ".repeat(90)))),
 ];
 
-const OTHERS: [(&str, &str, Stamp, Lines); 4] = [
+const OTHERS: [(&str, &str, Stamp, Lines); 5] = [
     ("attributes without index", "openldap-stderr", hexadecimal, |n, log| {
         log.push(format!("<= mdb_equality_candidates: (a{n}{}) not indexed", "b".repeat(200)));
+    }),
+    ("modified attributes", "openldap-stderr", hexadecimal, |n, log| {
+        let attributes: Vec<_> = (0..500).map(|place| format!("a{}", n * 500 + place)).collect();
+        log.push(format!("conn=1 op={n} MOD attr={}", attributes.join(" ")));
     }),
     ("accounts of slapd", "openldap-stderr", hexadecimal, |n, log| {
         log.push(format!("conn={n} op=0 BIND dn=\"uid={n},{}\" method=128", "c".repeat(900)));

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
 from ldapdiag.evidence.log.merge import finish, merge
+from log.laid_open import plain
 from log.said import rendered
 
 if TYPE_CHECKING:
@@ -43,9 +44,14 @@ def boundaries(path: Path) -> list[int]:
     return sorted(ends - {0, len(data)})
 
 
+def told(segment: Segment) -> tuple[str, Any]:
+    """Return the JSON of a finished Segment, and what that does not say of its rows."""
+    return rendered(segment), plain([segment.shapes, segment.lookups, segment.modified])
+
+
 @cache
-def whole(path: Path) -> str:
-    return rendered(finish(scan_chunk(dialect_of(path), text(path))))
+def whole(path: Path) -> tuple[str, Any]:
+    return told(finish(scan_chunk(dialect_of(path), text(path))))
 
 
 def pieces(path: Path, places: list[int]) -> list[Segment]:

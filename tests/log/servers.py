@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 CLIENTS = [b"10.0.0.1", b"10.0.0.2", b"local"]
 DNS = [b"uid=app,dc=x", b"uid=web,dc=x", b"cn=Directory Manager"]
-FILTERS = [b"(uid=a)", b"(displayName=*joe*)", b"(|(uid=a)(mail=b*))", b"(objectClass=*)"]
+FILTERS = [
+    b"(uid=a)", b"(displayName=*joe*)", b"(displayName=*j\\C3\\B6*)", b"(|(uid=a)(mail=b*))", b"(|(uid=a)(mail=jean*))",
+    b"(objectClass=*)", b"(&(cn=*a*)(sn=a b c d e*f..."
+]  # fmt: skip
+KEYS = [b"cn key(sub)=^jo", b"CN;lang-fr key(sub)=x --> count 9", b"uid key(eq)=a"]
 CODES = [b"Cleanly Closed Connection - U1", b"Bad Ber Tag or uncleanly closed connection - B1", b"Idle Timeout - T1"]
 STEPS = [0, 1_000, 2_000_000, 999_999_999, 1_000_000_000, 31_000_000_000, 4_000_000_000_000]
 """Nanoseconds between two lines."""
@@ -88,7 +92,7 @@ class Server:
                 % (number, op, target, target + 1)
             )
         else:
-            text = FILTERS[self.draw(st.integers(0, 3))]
+            text = FILTERS[self.draw(st.integers(0, len(FILTERS) - 1))]
             self.say(b'conn=%d op=%d SRCH base="ou=people,dc=x" scope=2 filter="%b" attrs=ALL' % (number, op, text))
             self.waiting.append((number, op, b"101"))
 
@@ -97,7 +101,12 @@ class Server:
         tag, _, dn = what.partition(b" ")
         err = (0, 0, 0, 49, 14)[self.draw(st.integers(0, 4))] if dn else 0
         rest = b' dn="%b"' % dn if dn and err == 0 and self.draw(st.integers(0, 2)) else b""
+        entries = 0
         if tag == b"101":
+            err, entries = ((0, 1), (0, 7), (0, 3000), (4, 500), (11, 0), (32, 9))[self.draw(st.integers(0, 5))]
+            if self.draw(st.booleans()):
+                key = KEYS[self.draw(st.integers(0, len(KEYS) - 1))]
+                self.say(b"conn=%d op=%d STAT read index: attribute=%b --> count %d" % (number, op, key, entries))
             rest = (
                 b"",
                 b' notes=A details="Fully Unindexed Filter"',
@@ -106,8 +115,8 @@ class Server:
             )[self.draw(st.integers(0, 3))]
         etime = self.draw(st.integers(0, 3)) * 700_000_000
         self.say(
-            b"conn=%d op=%d RESULT err=%d tag=%b nentries=1 wtime=0.000100000 optime=0.0002 etime=%d.%09d%b"
-            % (number, op, err, tag, *divmod(etime, 10**9), rest)
+            b"conn=%d op=%d RESULT err=%d tag=%b nentries=%d wtime=0.000100000 optime=0.0002 etime=%d.%09d%b"
+            % (number, op, err, tag, entries, *divmod(etime, 10**9), rest)
         )
 
     def closes(self) -> None:

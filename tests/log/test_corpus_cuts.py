@@ -1,4 +1,4 @@
-"""Any cut of a real log at record boundaries, merged in any bracketing, gives the JSON of the whole, byte for byte."""
+"""Any cut of a real log at record boundaries, merged in any bracketing, gives what the whole gives, in every number."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from conftest import CAPTURES, CORPUS
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.sources.logs.files import LogFile, find_logs
-from log.cuts import boundaries, bracketed, dialect_of, pieces, text, whole
-from log.said import rendered
+from log.cuts import boundaries, bracketed, dialect_of, pieces, text, told, whole
 
 OURS = [CAPTURES / name for name in ("389ds/hostile-filters/access", "access-logs/389-unindexed.head500.access")]
 SHARED = [
@@ -89,7 +88,7 @@ def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
     choose = random.Random(f"{path.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
     places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
 
-    assert rendered(finish(bracketed(pieces(path, places), choose))) == whole(path)
+    assert told(finish(bracketed(pieces(path, places), choose))) == whole(path)
 
 
 @each_log
@@ -99,7 +98,7 @@ def test_each_boundary_of_its_beginning_and_end(path: Path) -> None:
     for place in {*ends[:25], *ends[-25:]}:
         data = text(path)
         left, right = (scan_chunk(dialect_of(path), part) for part in (data[:place], data[place:]))
-        assert rendered(finish(merge(left, right))) == whole(path), place
+        assert told(finish(merge(left, right))) == whole(path), place
 
 
 @each_log
@@ -108,7 +107,7 @@ def test_read_piece_by_piece_it_is_the_whole(path: Path) -> None:
     ends = boundaries(path)
     step = max(1, len(ends) // 60)
     parts = pieces(path, list(range(0, len(ends), step)))
-    assert rendered(finish(reduce(merge, parts, start()))) == whole(path)
+    assert told(finish(reduce(merge, parts, start()))) == whole(path)
 
 
 @given(st.data())
@@ -126,7 +125,7 @@ def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
     ]
     choose = data.draw(st.randoms(use_true_random=False))
 
-    assert rendered(finish(bracketed(segments, choose))) == rendered(finish(scan_chunk(dialect_of(path), head)))
+    assert told(finish(bracketed(segments, choose))) == told(finish(scan_chunk(dialect_of(path), head)))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -137,7 +136,7 @@ def test_streams_combine_in_any_order(seed: int) -> None:
     choose.shuffle(shuffled)
 
     one, other = (
-        rendered(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
+        told(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
         for order in (chosen, shuffled)
     )
 

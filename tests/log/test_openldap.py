@@ -96,7 +96,6 @@ def test_each_record_is_one_call(message: bytes, call: tuple, ending: bytes) -> 
     "message",
     [
         b"conn=7 op=1 SRCH attr=cn mail",
-        b"conn=7 op=2 MOD attr=description",
         b'conn=7 op=0 BIND authcid="a" authzid="b"',
         b"conn=7 op=0 BIND anonymous mech=implicit ssf=0",
         b"conn=7 op=0 STARTTLS",

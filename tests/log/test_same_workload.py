@@ -18,8 +18,8 @@ import pytest
 
 from conftest import CORPUS
 from ldapdiag.evidence.log.merge import finish
-from log.cuts import boundaries, bracketed, pieces, whole
-from log.said import Report, answered, asked, client, closes, failed_binds, rendered, said
+from log.cuts import boundaries, bracketed, pieces, told, whole
+from log.said import Report, answered, asked, client, closes, failed_binds, said
 
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
@@ -311,4 +311,4 @@ class TestJsonOf389:
         places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 7, 40]))]
 
         assert len(boundaries(log)) > 1900
-        assert rendered(finish(bracketed(pieces(log, places), choose))) == whole(log)
+        assert told(finish(bracketed(pieces(log, places), choose))) == whole(log)

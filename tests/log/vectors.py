@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.scan import Hints
@@ -45,6 +45,32 @@ def text(path: Path) -> bytes:
 
 
 def answer(segment: Segment, dialect: Dialect) -> str:
-    """Return what the JSON of a finished Segment says of the log."""
+    """Return what the JSON of a finished Segment says of the log, and what the Segment knows of indexes besides."""
     report = json.loads(rendered(segment, dialect.family))
-    return json.dumps({name: report[name] for name in report if name not in OF_THE_READING}, indent=1, sort_keys=True)
+    said = {name: report[name] for name in report if name not in OF_THE_READING}
+    return json.dumps(said | _of_indexes(segment), indent=1, sort_keys=True)
+
+
+def _of_indexes(segment: Segment) -> dict[str, Any]:
+    """Return what no report says as it is, where there is any of it."""
+    lengths = {
+        _written(*key): {_written(lengths): cell for lengths, cell in row.pieces.items()}
+        for key, row in segment.shapes.items()
+        if row.pieces
+    }
+    limited = {
+        _written(*key): [row.most_entries, row.most_limited]
+        for key, row in segment.shapes.items()
+        if row.most_limited >= 0
+    }
+    told = {
+        "of_indexes_by_lengths_of_pieces": lengths,
+        "of_indexes_largest_complete_and_limited_result": limited,
+        "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},
+        "of_indexes_modified": {_written(key): count for key, count in segment.modified.items()},
+    }
+    return {name: one for name, one in told.items() if one}
+
+
+def _written(*parts: bytes | int) -> str:
+    return " ".join(part.decode(errors="backslashreplace") if isinstance(part, bytes) else str(part) for part in parts)

@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Connection
 from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH
+from ldapdiag.evidence.log.pieces import lengths
 from ldapdiag.evidence.log.rests import Rests
 from ldapdiag.evidence.log.tables import OTHER
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Account, Answer, Pending
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tables import ShapeKey
+    from ldapdiag.evidence.log.tables import ShapeKey, ShapeRow
 
 IN_PROGRESS = 14
 """saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""
+
+LIMITS = frozenset({3, 4, 11})
+"""timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries."""
+PAGE = b"P"
+"""The note of 389-ds on a page of a paged search."""
 
 UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1)
 """Searches whose request is not in the log."""
@@ -53,10 +59,12 @@ def answer(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: 
     row.histogram[etime.bit_length()] += 1
     if wait is not None:
         row.wait += wait
-    if err:
-        row.failed(err)
-    if notes:
-        row.noted[notes] = row.noted.get(notes, 0) + 1
+    if err or notes:
+        _unusual(row, err, entries, notes)
+    elif entries > row.most_entries:
+        row.most_entries = entries
+    if row.has_pieces:
+        row.measured(lengths(subject), 1, etime, 1 if notes else 0, entries)
     if etime >= row.worst[0]:
         row.worst = max(row.worst, (etime, -time, -number, -op, subject))
     shape, client = row.key[0], connection.client
@@ -71,6 +79,18 @@ def answer(  # noqa: C901,PLR0913,PLR0917  the fields of a result, by position: 
     cell[1] += etime
     if notes:
         cell[2] += 1
+
+
+def _unusual(row: ShapeRow, err: int, entries: int, notes: bytes) -> None:
+    """Count a result with a code or notes, whose entries may not be all there are."""
+    if err:
+        row.failed(err)
+    if notes:
+        row.noted[notes] = row.noted.get(notes, 0) + 1
+    if err in LIMITS or (err == 0 and PAGE in notes.split(b",")):
+        row.most_limited = max(row.most_limited, entries)
+    elif err == 0:
+        row.most_entries = max(row.most_entries, entries)
 
 
 def answer_held(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.tally import Hints
 
 
-GRAMMAR_VERSION = 1
+GRAMMAR_VERSION = 2
 """Of what scanners make of a log: rises with whatever changes a Segment. A native scanner of another is not used."""
 
 

@@ -151,6 +151,8 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
             log.bound(conn, time, _text(fields, "bind_dn"))
         case "TLS_CLIENT_INFO" if dn := _text(fields, "client_dn"):
             log.bound(conn, time, dn)
+        case "STAT" if (ids := _number(fields, "stat_count", -1)) >= 0:
+            log.looked_up(_text(fields, "stat_attr"), _text(fields, "stat_key"), ids)
         case _ if operation in PASSED_OVER:
             log.passed_over()
         case _:

@@ -6,6 +6,7 @@ r"""What the lines of 389-ds and DSEE say of one operation, and of one connectio
     fd=64 Disconnect - Cleanly Closed Connection - U1
     fd=64 closed error 104 (Connection reset by peer) - B1
     fd=64 Disconnect - Connection reset by peer - TCP connection reset by peer.
+    STAT read index: attribute=displayName key(sub)=jos --> count 20212
 
     fd=64 slot=64 SSL connection from 127.0.0.11 to 127.0.0.1
     AUTOBIND dn="cn=Directory Manager"
@@ -59,13 +60,15 @@ REQUEST = pattern(
         \ scope=(?P<scope>-?\d{1,10}+)\ filter="(?:(?P<search>.*)"\ attrs=.* | (?P<refused>.*)"(?:,.*)?)
     | (?P<abandon>ABANDON)\ targetop=(?:(?P<target>\d{1,10}+)|[A-Z][\w -]{1,60})\ msgid=.*
     | fd=-?\d{1,10}+\ (?P<close>(?:closed|Disconnect)\b.*)
+    | STAT\ read\ index:\ attribute=(?P<attribute>\S{1,256}+)\ key\((?P<index>\w{1,20})\)=.*
+        \ -->\ count\ (?P<ids>-?\d{1,10}+)(?:\ \(duration\ [\d.]{1,30}\))?
     | (?P<passed>STAT|SORT|VLV|ENTRY|REFERRAL|SESSION|UNPROCESSED\ OPERATION|RESULT\ err=-?\d{1,10}\ tag=48)\b.*""",
     re.VERBOSE | re.DOTALL,
 )
 """What an operation can say of itself, but for its result.
 
 A base ends before the first `" scope=`, a filter before the last `" attrs=`; a search without attrs= is one that the
-server refused.
+server refused. A key that was looked up is the client's, and ends before the last ` --> count `.
 """
 
 EVENT = pattern(
@@ -143,6 +146,8 @@ def requested(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
             log.abandoned(conn, op, time, int(said["target"]) if said["target"] else None)
         case "close":
             log.closed(conn, time, close_code(said["close"]))
+        case "ids":
+            log.looked_up(said["attribute"], said["index"], max(int(said["ids"]), 0))
         case _:
             log.passed_over()
     return True

@@ -123,7 +123,11 @@ def _add_tables(left: Segment, right: Segment) -> None:
     left.accounts.take(right.accounts)
     left.failures.take(right.failures)
     left.not_indexed.take(right.not_indexed)
+    left.modified.take(right.modified)
     left.noticed.take(right.noticed)
+    for looked_up, told in right.lookups.items():
+        left.looked_up(looked_up, *told)
+    left.lookups.full |= right.lookups.full
     for asker, counts in right.attribution.items():
         left.attribute(asker, counts)
     left.attribution.full |= right.attribution.full

@@ -10,7 +10,9 @@ r"""slapd's log at level stats (256), alone or with others (filter, sync), of Op
     conn=1001 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=
     conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line that says what it means: WHOAMI
     conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
-    conn=1001 op=3 UNBIND
+    conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
+    conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
+    conn=1001 op=4 UNBIND
     conn=1001 fd=16 closed                                 or: closed (idletimeout)
 
 qtime and etime came with 2.5; etime counts qtime in. A DN is written in its normal form, with \ before a quote; a
@@ -53,7 +55,8 @@ MESSAGE = rb"""
         | (?P<what>ADD\ dn|MOD\ dn|MODRDN\ dn|DEL\ dn|CMP\ dn|EXT\ oid)=[^\n]*+(?:\n|\Z)(?P<request>)
         | UNBIND%(end)s(?P<unbind>)
         | ABANDON\ msg=\d++%(end)s(?P<abandon>)
-        | (?:SRCH\ attr=|MOD\ attr=|BIND\ (?:authcid=|anonymous\ )|STARTTLS|PASSMOD|WHOAMI|CANCEL[ ]
+        | MOD\ attr=(?P<attributes>[^\n]*+)(?:\n|\Z)(?P<modified>)
+        | (?:SRCH\ attr=|BIND\ (?:authcid=|anonymous\ )|STARTTLS|PASSMOD|WHOAMI|CANCEL[ ]
             |PROXYAUTHZ\ |ENTRY\ |REF\ |INTERMEDIATE\ |DISCONNECT\ |[a-z])[^\n]*+(?:\n|\Z)(?P<detail>)
       )
     | fd=\d++\ (?:
@@ -144,6 +147,10 @@ def _not_indexed(log: Scan, _: int, line: Match) -> None:
     log.not_indexed(line["attribute"], line["index"].removesuffix(b"_candidates"))
 
 
+def _modified(log: Scan, _: int, line: Match) -> None:
+    log.modified(line["attributes"].rstrip(b" \r"))
+
+
 def _banner(log: Scan, time: int, line: Match) -> None:
     log.banner(time, line["version"])
 
@@ -164,6 +171,7 @@ TAKERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
     "abandon": _abandon,
     "internal": _internal,
     "not_indexed": _not_indexed,
+    "modified": _modified,
     "banner": _banner,
     "lost": _lost,
 }

@@ -21,7 +21,10 @@ NUMBERS = (
     "lines", "misread", "samples", "passed_over", "lost", "first_time", "last_time", "resolution", "operations",
     "internal", "continued", "holes", "longest_wait", "waited", "took", "opened",
 )  # fmt: skip
-TABLES = ("servers", "instances", "closed", "noted", "not_indexed", "accounts", "failures", "attribution")
+TABLES = (
+    "servers", "instances", "closed", "noted", "not_indexed", "lookups", "modified", "accounts", "failures",
+    "attribution",
+)  # fmt: skip
 
 
 def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
@@ -56,8 +59,11 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
         row.errors,
         histogram,
         row.worst,
+        (row.most_entries, row.most_limited),
+        (pieces, row.pieces.full),
     ) = fields
     row.histogram.update(histogram)
+    row.pieces.update(pieces)
     return row
 
 

@@ -95,6 +95,10 @@ class Segment:
     """Results of searches by their notes."""
     not_indexed: Counts[tuple[bytes, bytes]] = field(init=False)
     """slapd at level filter: (attribute, kind of index)."""
+    lookups: Table[tuple[bytes, bytes], list[int]] = field(init=False)
+    """389-ds' STAT lines: look-ups by (attribute, kind of index); how many, and the most and the least ids of one."""
+    modified: Counts[bytes] = field(init=False)
+    """slapd: MOD requests by the attributes they touch; attributes in lower case without options, here and above."""
     noticed: Counts[tuple[ShapeKey, bool]] = field(init=False)
     """Unindexed searches that the errors log of 389-ds tells of, by shape; True: the server asked itself.
 
@@ -116,6 +120,8 @@ class Segment:
         self.closed = Counts(caps.codes, OTHER)
         self.noted = Counts(caps.notes, OTHER)
         self.not_indexed = Counts(caps.shapes, (OTHER, OTHER))
+        self.lookups = Table(caps.shapes, (OTHER, OTHER))
+        self.modified = Counts(caps.shapes, OTHER)
         self.noticed = Counts(caps.shapes, ((OTHER, OTHER, -1), False))
         self.shapes = Table(caps.shapes, (OTHER, OTHER, -1))
         self.attribution = Table(caps.attribution, (OTHER, OTHER, OTHER))
@@ -151,6 +157,15 @@ class Segment:
         for place, count in enumerate(counts):
             cell[place] += count
 
+    def looked_up(self, key: tuple[bytes, bytes], count: int, most: int, least: int) -> None:
+        """Count look-ups in an index, and keep how many ids they found."""
+        cell = self.lookups.get(key)
+        if cell is None:
+            cell = self.lookups.setdefault(self.lookups.place(key), [0, most, least])
+        cell[0] += count
+        cell[1] = max(cell[1], most)
+        cell[2] = min(cell[2], least)
+
     def result_code(self, err: int) -> int:
         """Return the code under which results of this one are counted."""
         if err in self.results or len(self.results) < self.caps.results:
@@ -172,6 +187,9 @@ class Segment:
             "instances": self.instances,
             "notes": self.noted,
             "not_indexed": self.not_indexed,
+            "lookups": self.lookups,
+            "modified": self.modified,
             "noticed": self.noticed,
         }
-        return sorted({name for name, table in tables.items() if table.full} | self.cut_short)
+        within = {"pieces"} if any(row.pieces.full for row in self.shapes.values()) else set()
+        return sorted({name for name, table in tables.items() if table.full} | within | self.cut_short)

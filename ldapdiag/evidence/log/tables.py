@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from ldapdiag.evidence.log.pieces import UNTOLD, has_pieces
 from ldapdiag.evidence.log.rests import Rests
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ OTHER_RESULT = -1
 """Results of any code, where there are too many different ones."""
 MOST_ERRORS = 100
 """Result codes of one row."""
+MOST_LENGTHS = 100
+"""Lengths of pieces of one row: two pieces of any length are fewer."""
 
 RESTART = b"restart"
 """The reason for the end of connections that a server's restart ended."""
@@ -120,11 +123,29 @@ Worst = tuple[int, int, int, int, bytes]
 
 NOTHING: Worst = (-1, 0, 0, 0, b"")
 
+NONE = -1
+"""Entries of the largest result where there was no such result."""
+
 
 class ShapeRow:
     """The searches of one shape, base class and scope. Times in nanoseconds."""
 
-    __slots__ = ("answered", "entries", "errors", "etime", "histogram", "key", "noted", "searches", "wait", "worst")
+    __slots__ = (
+        "answered",
+        "entries",
+        "errors",
+        "etime",
+        "has_pieces",
+        "histogram",
+        "key",
+        "most_entries",
+        "most_limited",
+        "noted",
+        "pieces",
+        "searches",
+        "wait",
+        "worst",
+    )
 
     def __init__(self, key: ShapeKey) -> None:
         self.key = key
@@ -134,18 +155,35 @@ class ShapeRow:
         self.etime = 0
         self.wait = 0
         self.entries = 0
+        self.most_entries = NONE
+        """Of one result that was complete: code 0, no page."""
+        self.most_limited = NONE
+        """Of one result that a limit ended, or a page: as many there were at least."""
         self.noted: dict[bytes, int] = {}
         self.errors: dict[int, int] = {}
         """Results by code, but for success."""
         self.histogram: defaultdict[int, int] = defaultdict(int)
         """Results by the bit length of their etime: bucket b holds those below 2**b nanoseconds."""
         self.worst = NOTHING
+        self.has_pieces = has_pieces(key[0])
+        self.pieces: Table[bytes, list[int]] = Table(MOST_LENGTHS, UNTOLD)
+        """Of a shape that has pieces, by their lengths: results, nanoseconds, results with a note, most entries."""
 
     def failed(self, err: int, count: int = 1) -> None:
         """Count results with a code other than success."""
         if err not in self.errors and len(self.errors) >= MOST_ERRORS:
             err = OTHER_RESULT
         self.errors[err] = self.errors.get(err, 0) + count
+
+    def measured(self, lengths: bytes, answered: int, etime: int, noted: int, most: int) -> None:
+        """Count results by the lengths of the pieces they were of."""
+        cell = self.pieces.get(lengths)
+        if cell is None:
+            cell = self.pieces.setdefault(self.pieces.place(lengths), [0, 0, 0, NONE])
+        cell[0] += answered
+        cell[1] += etime
+        cell[2] += noted
+        cell[3] = max(cell[3], most)
 
     def take(self, other: ShapeRow, notes: Table[bytes, int]) -> None:
         """Count the searches of another row, too; `notes` are those that are kept apart."""
@@ -159,6 +197,12 @@ class ShapeRow:
             self.failed(err, count)
         add(self.histogram, other.histogram)
         self.worst = max(self.worst, other.worst)
+        self.most_entries = max(self.most_entries, other.most_entries)
+        self.most_limited = max(self.most_limited, other.most_limited)
+        if self.has_pieces:
+            for lengths, cell in other.pieces.items():
+                self.measured(lengths, *cell)
+            self.pieces.full |= other.pieces.full
 
 
 class ClientRow:

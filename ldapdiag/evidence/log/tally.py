@@ -54,6 +54,15 @@ class Tally:
         """Count slapd's word that a candidate lookup had no index."""
         self.segment.not_indexed.count((attribute[:SAMPLE_BYTES], kind[:SAMPLE_BYTES]))
 
+    def looked_up(self, attribute: bytes, kind: bytes, ids: int) -> None:
+        """Count 389-ds' word on how many ids a key of an index holds."""
+        self.segment.looked_up((type_of(attribute), kind[:SAMPLE_BYTES]), 1, ids, ids)
+
+    def modified(self, attributes: bytes) -> None:
+        """Count a MOD request for each attribute that it touches, however often; there are blanks between them."""
+        for attribute in dict.fromkeys(type_of(one) for one in attributes.split(b" ") if one):
+            self.segment.modified.count(attribute)
+
     def passed_over(self, lines: int = 1) -> None:
         """Count lines that are understood and of no use here."""
         self.segment.passed_over += lines
@@ -78,3 +87,8 @@ class Tally:
             self.last = time
         if time < self.first:
             self.first = time
+
+
+def type_of(attribute: bytes) -> bytes:
+    """Return the attribute type of an attribute description (RFC 4512, 2.5): lower case, without options."""
+    return attribute[:SAMPLE_BYTES].partition(b";")[0].lower()
