@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import every_table
+import index_advice
 import live_diagnosis
 import live_sockets
 import log_hostile
@@ -34,6 +35,7 @@ def main() -> None:
             starting.figures(),
             live_diagnosis.figures(),
             log_speed.figures(tables),
+            index_advice.figures(tables),
         ):
             for figure in figures:
                 print(figure, flush=True)

@@ -128,7 +128,7 @@ def frequencies(
 
 def _take(seen: Seen, search: Search) -> None:
     seen.entries = max(seen.entries, search.most_entries, search.most_limited)
-    seen.limited |= search.most_limited > 0 or any(err in search.errors for err in (3, 4, 11))
+    seen.limited |= search.most_limited >= 0 or any(err in search.errors for err in (3, 4, 11))
 
 
 def _total(indexing: Indexing | None, backend: Backend | None) -> int | None:

@@ -65,9 +65,9 @@ class Search:
     wait: int
     entries: int
     most_entries: int
-    """The most that one complete answer had."""
+    """The most that one complete answer had; -1: there was none."""
     most_limited: int
-    """The most that one answer had which a limit cut off, or that was a page of a longer one."""
+    """The most that one answer had which a limit cut off, or that was a page of a longer one; -1: there was none."""
     pieces: Mapping[str, tuple[int, int, int, int]]
     """Of substrings, by the lengths of their pieces (evidence/filter_tree.py): results, nanoseconds, results with a
     note, most entries of one; empty text: not told."""

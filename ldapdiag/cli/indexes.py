@@ -113,7 +113,7 @@ def _checks() -> tuple[AnyCheck, ...]:
 def _write(diagnosis: Diagnosis, form: Form, stream: TextIO, *, ldif: bool, script: bool, verbose: bool) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
-    from ldapdiag.report import as_json  # noqa: PLC0415
+    from ldapdiag.report import as_json  # noqa: PLC0415  import late
     from ldapdiag.report.indexes import as_data, as_text, remedies  # noqa: PLC0415  import late, with rich
 
     if ldif:

@@ -190,7 +190,7 @@ class _Parser:
 
     def _leaf(self, written: str) -> Assertion | None:
         """Return the assertion between two parentheses."""
-        found = ASSERTION.fullmatch(written[1:-1].strip())
+        found = ASSERTION.fullmatch(written[1:-1].lstrip())
         if found is None or not (found["name"] or found["rule"] or found["dn"]):
             return None
         value = found["value"]

@@ -35,7 +35,9 @@ def added(
     return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=Kind.LDIF, text=ldif)
 
 
-def built(server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration) -> tuple[Remedy, ...]:
+def built(
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+) -> tuple[Remedy, ...]:
     """Return how to build indexes that are configured."""
     room = _room(configuration)
     return (room.build_indexes(server, backend, attributes, configuration),) if room else ()

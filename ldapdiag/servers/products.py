@@ -12,7 +12,9 @@ from ldapdiag.servers.ds389 import candidates as ds389_candidates
 from ldapdiag.servers.ds389 import defaults as ds389_defaults
 from ldapdiag.servers.ds389 import index_remedies as ds389_index_remedies
 from ldapdiag.servers.ds389 import remedies as ds389_remedies
+from ldapdiag.servers.dsee import candidates as dsee_candidates
 from ldapdiag.servers.dsee import defaults as dsee_defaults
+from ldapdiag.servers.dsee import index_remedies as dsee_index_remedies
 from ldapdiag.servers.dsee import remedies as dsee_remedies
 from ldapdiag.servers.opendj import candidates as opendj_candidates
 from ldapdiag.servers.opendj import defaults as opendj_defaults
@@ -155,7 +157,13 @@ PRODUCTS = {
         candidates=openldap_candidates,
     ),
     Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
-    Family.DSEE: Product(family=Family.DSEE, defaults=dsee_defaults, remedies=dsee_remedies),
+    Family.DSEE: Product(
+        family=Family.DSEE,
+        defaults=dsee_defaults,
+        remedies=dsee_remedies,
+        index_remedies=dsee_index_remedies,
+        candidates=dsee_candidates,
+    ),
     Family.OPENDJ: Product(
         family=Family.OPENDJ,
         defaults=opendj_defaults,

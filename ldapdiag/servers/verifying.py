@@ -81,7 +81,6 @@ def _assertion(asked: Assertion) -> str | None:
 def _pieces(asked: Assertion) -> str:
     """Return pieces as long as those that were asked for."""
     initial, *middle, final = (
-        "" if length == 0 else DIGITS[: length or len(DIGITS)]
-        for length in (asked.initial, *asked.middle, asked.final)
+        "" if length == 0 else DIGITS[: length or len(DIGITS)] for length in (asked.initial, *asked.middle, asked.final)
     )
     return "*".join((initial, *middle, final)) if middle or initial or final else "*"

@@ -20,7 +20,9 @@ def configured(name: str = "cn-config.ldif", identity: ServerIdentity = facts.DS
 
 
 def found(*hosts: Host, **evidence: Any) -> list[DirectoryServer]:
-    kinds = ("monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters")
+    kinds = (
+        "monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters", "indexes",
+    )  # fmt: skip
     return list(find_servers(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
 
 

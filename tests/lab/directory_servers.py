@@ -26,6 +26,7 @@ APPLICATIONS = ("application_xyz", "application_foo", "application_shizzle")
 
 INSTANCE = "/etc/dirsrv/slapd-live"
 DSE = f"{INSTANCE}/dse.ldif"
+SLAPD_FILE = "/etc/ldap/slapd.conf"
 PID_389, PID_SLAPD = "/run/dirsrv/slapd-live.pid", "/run/slapd/slapd.pid"
 KEPT = ("etc/dirsrv/slapd-live", "var/lib/dirsrv/slapd-live", "var/log/dirsrv/slapd-live")
 LIVE_INF = f"""[general]
@@ -75,7 +76,7 @@ rootdn cn=admin,{suffix}
 rootpw {password}
 directory /var/lib/ldap
 maxsize 200000000
-index objectClass,uid eq
+{database}
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact={root} manage by * read
 database monitor
@@ -86,8 +87,10 @@ ROOT = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
 
 # Stands in for systemd: a restart ends the server, and starts it under the limit that a drop-in names.
 SYSTEMCTL = """#!/bin/sh
-[ "$1" = restart ] || exit 0
-pid=$(cat {pid_file}); kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+case $1 in stop|restart)
+    pid=$(cat {pid_file}); kill "$pid"; while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+esac
+case $1 in start|restart) ;; *) exit 0 ;; esac
 limit=$(cat /etc/systemd/system/{unit}.d/*.conf 2>/dev/null | sed -n s/LimitNOFILE=//p)
 [ -z "$limit" ] || ulimit -n "$limit"
 rm -f {pid_file}
@@ -217,26 +220,37 @@ def slapd(
     folder: Path,
     *,
     configuration: str = "",
+    database: str = "index objectClass,uid eq",
+    entries: str = "",
+    level: str = "stats",
+    by_file: bool = False,
     descriptors: int | None = None,
     certificate: Certificate | None = None,
 ) -> Server:
-    """Start OpenLDAP's slapd in a host; its log goes to a file in this folder.
+    """Start OpenLDAP's slapd in a host; its log, at this level, goes to a file in this folder.
 
-    `configuration` are lines of slapd.conf, `descriptors` is `ulimit -n`; a certificate opens port 636 and StartTLS.
+    `configuration` are lines of slapd.conf, `database` those of its database; `entries` are LDIF beside the accounts.
+    `by_file`: slapd.conf stays its configuration, which else is cn=config.
+    `descriptors` is `ulimit -n`; a certificate opens port 636 and StartTLS.
     """
     tls = (
         f"TLSCACertificateFile {certificate.authority}\nTLSCertificateFile {certificate.certificate}\n"
         f"TLSCertificateKeyFile {certificate.key}\n"
     ) if certificate else ""  # fmt: skip
-    text = SLAPD_CONF.format(pid_file=PID_SLAPD, more=tls + configuration, password=PASSWORD, suffix=SUFFIX, root=ROOT)
+    text = SLAPD_CONF.format(
+        pid_file=PID_SLAPD, more=tls + configuration, database=database, password=PASSWORD, suffix=SUFFIX, root=ROOT
+    )
     host.run("rm -rf /etc/ldap/slapd.d /var/lib/ldap; mkdir -p /etc/ldap/slapd.d /var/lib/ldap /run/slapd")
     host.run(["tee", "/run/slapd/slapd.conf"], stdin=text)
     root_entry = f"dn: {SUFFIX}\nobjectClass: organization\nobjectClass: dcObject\no: example\ndc: example\n\n"
-    host.run("slapadd -q -f /run/slapd/slapd.conf", stdin=root_entry + accounts())
-    host.run("slaptest -f /run/slapd/slapd.conf -F /etc/ldap/slapd.d; rm /run/slapd/slapd.conf")
+    host.run("slapadd -q -f /run/slapd/slapd.conf", stdin=f"{root_entry}{accounts()}\n{entries}")
+    if by_file:
+        host.run(f"rm -r /etc/ldap/slapd.d; mv /run/slapd/slapd.conf {SLAPD_FILE}")
+    else:
+        host.run("slaptest -f /run/slapd/slapd.conf -F /etc/ldap/slapd.d; rm /run/slapd/slapd.conf")
     urls = "ldap:/// ldapi:///" + (" ldaps:///" if certificate else "")
     return Server(
-        host=host, argv=["slapd", "-F", "/etc/ldap/slapd.d", "-h", urls, "-d", "stats"],
+        host=host, argv=["slapd", *(["-f", SLAPD_FILE] if by_file else ["-F", "/etc/ldap/slapd.d"]), "-h", urls, "-d", level],
         administrator=f"cn=admin,{SUFFIX}", ldapi="%2Frun%2Fslapd%2Fldapi", log=folder / f"slapd-{host.pid}.log",
         pid_file=PID_SLAPD, unit="slapd.service", descriptors=descriptors,
     ).start()  # fmt: skip

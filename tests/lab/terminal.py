@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import signal
 import time
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from lab.host import Host
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test
-PROMPT = b"Enter LDAP Password: "
+PROMPT = re.compile(rb"Enter LDAP Password: |Enter password for [^\r\n]+: ")  # OpenLDAP's tools, dsconf
 PATIENCE = 60.0
 
 
@@ -43,7 +44,7 @@ def _typed(child: int, terminal: int, password: str) -> bytes:
         if not chunk:
             return shown
         shown += chunk
-        while shown.count(PROMPT) > answered:
+        while len(PROMPT.findall(shown)) > answered:
             answered += 1
             os.write(terminal, f"{password}\n".encode())
     os.kill(child, signal.SIGKILL)

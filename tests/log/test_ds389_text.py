@@ -16,8 +16,7 @@ from ldapdiag.evidence.log.kinds import BIND, COMPARE, DELETE, EXTENDED, MODIFY,
 from log.calls import Calls, calls_of
 
 CAPTURES = Path(__file__).parent.parent / "captures"
-STAMP = b"[20/Nov/2026:08:45:20.751921248 +0000] "
-TIME = 1795164320_751921248
+STAMP, TIME = b"[20/Nov/2026:08:45:20.751921248 +0000] ", 1795164320_751921248
 ANSWERED = b"err=0 tag=101 nentries=1"
 
 

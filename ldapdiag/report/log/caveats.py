@@ -25,6 +25,9 @@ CAPS = {
     "codes": "reasons for closes",
     "notes": "notes",
     "not_indexed": "attributes without index",
+    "pieces": "lengths of substrings",
+    "lookups": "attributes looked up",
+    "modified": "attributes modified",
     "noticed": "filters in the errors log",
     "connections": "connections open at once",
 }

@@ -1,0 +1,222 @@
+"""Indexes of slapd: how they are added, built and taken away. All of it was tried with 2.5.13 and back-mdb.
+
+while a new index is built           searches scan as before, and find all of it
+a type added to an indexed attribute its other types stay in use
+slapd stopped before the build ends  it takes the half for the whole afterwards: 47 of 600 entries were found
+cn=config changed while it is built  nobody gets an answer until the build has ended
+an index line new in slapd.conf      nothing is found by it until slapindex has run
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.openldap.index_changes import LineChanges, again, with_types, without_types
+from ldapdiag.servers.openldap.remedies import modify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.schema import Schema
+    from ldapdiag.servers.candidates import Change
+
+SLAPD_CONF = "slapd.conf"
+DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)
+
+SEARCH = "ldapsearch -LLL -Q -Y EXTERNAL -H ldapi:///"
+# bdb_online_index of 2.4 is named alike. Where root may not read cn=Monitor, or there is none, the loop ends at once.
+UNTIL_BUILT = (
+    f"while {SEARCH} -b cn=Tasklist,cn=Threads,cn=Monitor -s base monitoredInfo 2>/dev/null | grep -q online_index; "
+    "do sleep 1; done    # until the build has ended"
+)
+
+IN_BACKGROUND = (
+    "slapd builds in the background, an entry at a time (60 000 entries took 4.5 minutes; slapindex, with slapd "
+    "stopped, less than a second). Until it has ended searches look at every entry, as today, and find all of it. The "
+    "monitor database lists the build below cn=Tasklist,cn=Threads,cn=Monitor; without it nothing tells the end but "
+    "the searches, which are quick then. "
+)
+UNDISTURBED = (
+    "Until the build has ended, do not stop slapd: 2.5.13 takes the half-built index for the whole afterwards, and "
+    "searches silently miss entries (delete the line, then add it again). And change nothing in cn=config: 2.5.13 "
+    "answers nobody until the build has ended. "
+)
+OFFLINE = (
+    "slapd is stopped while slapindex runs. With the new line, but without slapindex, it starts all the same, and "
+    "searches by the attribute find nothing. "
+)
+EACH_SERVER = (
+    "Index configuration is not replicated, unless cn=config is: do the same on each replica, one at a time, off peak. "
+    "Every index makes writing its attribute dearer, sub the most."
+)
+
+
+def add_indexes(
+    server: str,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema | None = None,
+) -> Remedy:
+    """Add indexes and build them; `schema` tells of supertypes whose lines have answered so far."""
+    wanted = with_types(changes, backend, schema or standard())
+    by_file = configuration.file == SLAPD_CONF
+    text = _done(wanted, backend, by_file=by_file)
+    return Remedy(
+        title=f"Index {wanted.listed}" if text else "Index what cannot be named in a command",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL if text else Kind.ADVICE,
+        text=text or _in_words(wanted),
+        changes=(
+            "Searches by these attributes find their candidates in an index once it is built. "
+            f"{'' if by_file else IN_BACKGROUND}{wanted.sentence}"
+        ).strip(),
+        risk=f"{OFFLINE if by_file else UNDISTURBED}{EACH_SERVER}",
+        undo=_done(wanted.reversed, backend, by_file=by_file),
+        verify=_shown(backend, by_file=by_file),
+        family=Family.OPENLDAP,
+        needs=Needs.REINDEX,
+    )
+
+
+def add_indexes_ldif(
+    server: str,  # noqa: ARG001  the same question for every product
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema | None = None,
+) -> str | None:
+    """Return the same as LDIF for ldapmodify; None where a file sets the indexes, or nothing can be said."""
+    entry = _entry(backend)
+    wanted = with_types(changes, backend, schema or standard())
+    if configuration.file == SLAPD_CONF or entry is None or not (wanted.gone or wanted.come):
+        return None
+    return "\n".join(_ldif(entry, wanted)) + "\n"
+
+
+def build_indexes(
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+) -> Remedy:
+    """Build indexes that are configured; all of the database where no name is fit for a command."""
+    lines, entry = again(attributes, backend, standard()), _entry(backend)
+    online = configuration.file != SLAPD_CONF and entry is not None and bool(lines.gone)
+    if online and entry is not None:
+        gone, come = LineChanges(lines.gone, (), "", (), 0), LineChanges((), lines.come, "", (), 0)
+        text = "\n".join([modify(*_ldif(entry, gone)), modify(*_ldif(entry, come)), UNTIL_BUILT])
+    else:
+        text = "\n".join(_slapindex(backend, lines.attributes))
+    return Remedy(
+        title=f"Build the indexes of {lines.listed}" if lines.listed else "Build every index",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL,
+        text=text,
+        changes=(
+            f"The indexes are whole again. {IN_BACKGROUND if online else ''}"
+            f"{'Lines that go and come in one change are not built anew.' if online else ''}"
+        ).strip(),
+        risk=f"{UNDISTURBED if online else OFFLINE}{EACH_SERVER}",
+        undo="",
+        verify=_shown(backend, by_file=not online),
+        family=Family.OPENLDAP,
+        needs=Needs.REINDEX,
+    )
+
+
+def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+    """Take indexes away; never one that slapd itself needs."""
+    wanted = without_types(changes, backend, standard())
+    by_file = configuration.file == SLAPD_CONF
+    text = _done(wanted, backend, by_file=by_file, build=False)
+    return Remedy(
+        title=f"Drop the index of {wanted.listed}" if text else "Drop no index",
+        target=server,
+        where=Where.SERVER,
+        kind=Kind.SHELL if text else Kind.ADVICE,
+        text=text or _in_words(wanted),
+        changes=f"Writing these attributes costs less. {wanted.sentence}".strip(),
+        risk=(
+            "A search that needs it once a month looks at every entry from now on. Only a build brings it back. Index "
+            "configuration is not replicated, unless cn=config is: each replica by itself."
+        ),
+        undo=_done(wanted.reversed, backend, by_file=by_file),
+        verify=_shown(backend, by_file=by_file),
+        family=Family.OPENLDAP,
+        needs=Needs.RESTART if by_file else Needs.NONE,
+    )
+
+
+def _done(lines: LineChanges, backend: Backend, *, by_file: bool, build: bool = True) -> str:
+    """Return the commands that change lines; nothing where no line changes, or its place is not known."""
+    entry = _entry(backend)
+    if not (lines.gone or lines.come) or (entry is None and not by_file):
+        return ""
+    if not by_file and entry is not None:
+        return "\n".join([modify(*_ldif(entry, lines)), *([UNTIL_BUILT] if build else [])])
+    suffix = _suffix(backend)
+    edited = [
+        f"# In slapd.conf, in the section of the database with the suffix {suffix}",
+        *(f"# take out:  index {_commented(one)}" for one in lines.gone),
+        *(f"# put in:    index {_commented(one)}" for one in lines.come),
+    ]
+    return "\n".join([*edited, *(_slapindex(backend, lines.attributes) if build else ["systemctl restart slapd"])])
+
+
+def _slapindex(backend: Backend, attributes: Iterable[str]) -> list[str]:
+    """Return the commands that build indexes while slapd is stopped, as the account that owns its files."""
+    named = "".join(f" {one}" for one in attributes)
+    return [
+        "user=$(ps -o user:32= -C slapd | head -n 1)",
+        "systemctl stop slapd",
+        f'runuser -u "$user" -- slapindex -q -b {shlex.quote(_suffix(backend))}{named}',
+        "systemctl start slapd",
+    ]
+
+
+def _ldif(entry: str, lines: LineChanges) -> list[str]:
+    """Return one modification of a database's entry: in two, slapd would build in between."""
+    gone = [ldif_line("olcDbIndex", one) for one in lines.gone]
+    come = [ldif_line("olcDbIndex", one) for one in lines.come]
+    return [
+        ldif_line("dn", entry),
+        "changetype: modify",
+        *(["delete: olcDbIndex", *gone] if gone else []),
+        *(["-"] if gone and come else []),
+        *(["add: olcDbIndex", *come] if come else []),
+    ]
+
+
+def _entry(backend: Backend) -> str | None:
+    """Return the DN of a database's entry in cn=config; None where it is not known."""
+    if is_distinguished_name(backend.entry):
+        return backend.entry
+    return f"olcDatabase={backend.name},cn=config" if DATABASE.fullmatch(backend.name) else None
+
+
+def _suffix(backend: Backend) -> str:
+    return next((one for one in backend.suffixes if is_distinguished_name(one)), "SUFFIX")
+
+
+def _commented(line: str) -> str:
+    """Return a line as it may stand behind a number sign: nothing ends the comment."""
+    return " ".join(line.split()) if line.isprintable() else "(a line with characters that do not print)"
+
+
+def _shown(backend: Backend, *, by_file: bool) -> str:
+    entry = _entry(backend)
+    if by_file or entry is None:
+        return f"slapcat -n0 2>/dev/null | grep -i olcDbIndex    # of {_suffix(backend)}; searches must be quick now"
+    return f"{SEARCH} -b {shlex.quote(entry)} -s base olcDbIndex"
+
+
+def _in_words(lines: LineChanges) -> str:
+    """Return what there is to say where no command can be given."""
+    done = f"Set in the configuration of the database: {lines.listed}. " if lines.gone or lines.come else ""
+    return f"{done}{lines.sentence}".strip() or "Nothing is to be changed: the lines are as they should be."

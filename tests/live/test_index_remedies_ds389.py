@@ -1,0 +1,147 @@
+"""The commands that add and drop indexes of 389-ds, pasted on a real one: what it notes and finds, before and after."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.directory_servers import DSE, SUFFIX
+from lab.host import Host, wait_for
+from lab.laboratory import need
+from lab.odd_directory import SCAN_LIMIT, Asked, ask, limit_scans, load
+from lab.terminal import paste
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.ds389 import index_remedies as remedies
+from reading import facts_of
+
+ENTRIES = 1500
+SERVER = "127.0.0.1"
+NEW = (Change("employeeNumber", "eq"), Change("description", "eq"), Change("description", "pres"))
+FURTHER = (Change("uid", "sub"), Change("title", "eq"))
+NUMBERS = (Change("shadowMin", "eq", "integerOrderingMatch"),)
+SEARCHES = {
+    "employeeNumber": "(employeeNumber=1)", "description": "(description=d1)", "uid": "(uid=*u100)",
+    "title": "(title=t1)", "shadowMin": "(shadowMin>=98)",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(laboratory):
+    need("ns-slapd", "dsconf", "ldapmodify")
+    with Host("ldap") as host:
+        running = laboratory.ds389(host)
+        load(running, ENTRIES)
+        limit_scans(running, SCAN_LIMIT)
+        yield running
+
+
+def configured(server):
+    (configuration,) = [
+        one
+        for one in facts_of(server.host.run(["cat", DSE]), path="ds/dse.ldif")
+        if isinstance(one, IndexConfiguration)
+    ]
+    return configuration, next(one for one in configuration.backends if one.name.lower() == "userroot")
+
+
+def told(server, changes):
+    configuration, backend = configured(server)
+    return remedies.add_indexes(SERVER, backend, changes, configuration)
+
+
+def answers(server, changes):
+    """Return note and entries of the search that each change is for."""
+    attributes = dict.fromkeys(one.attribute for one in changes)
+    logged = ask(server, [Asked(SEARCHES[attribute]) for attribute in attributes])
+    assert {one.err for one in logged} == {0}
+    return {attribute: (one.notes, one.entries) for attribute, one in zip(attributes, logged, strict=True)}
+
+
+def built(server):
+    """Wait until no build is going on."""
+    wait_for(lambda: all_ended(server), "the build does not end", seconds=60)
+
+
+def all_ended(server):
+    tasks = server.search("cn=index,cn=tasks,cn=config", "(nsInstance=*)", "nsTaskExitCode").strip().split("\n\n")
+    assert not any("nsTaskExitCode: -" in one for one in tasks), tasks
+    return all("nsTaskExitCode: 0" in one for one in tasks)
+
+
+@pytest.mark.parametrize(
+    "changes", [NEW, FURTHER, NUMBERS, (*NEW, *FURTHER)], ids=["new", "further", "numbers", "both"]
+)
+def test_what_is_printed_adds_builds_and_takes_back(server, changes):
+    before, remedy = answers(server, changes), told(server, changes)
+    assert {note for note, _ in before.values()} == {"A"}
+    definitions = configured(server)[1].definitions
+    paste(server.host, remedy.text)
+    built(server)
+    after = answers(server, changes)
+    assert {note for note, _ in after.values()} == {""}
+    assert {name: found for name, (_, found) in after.items()} == {name: found for name, (_, found) in before.items()}
+    shown = paste(server.host, remedy.verify)
+    assert all(f"cn={one.attribute}," in shown for one in changes)
+    paste(server.host, remedy.undo)
+    assert set(configured(server)[1].definitions) == set(definitions)
+    server.restart()
+    limit_scans(server, SCAN_LIMIT)
+    assert answers(server, changes) == before
+
+
+def test_the_ldif_does_the_same(server):
+    configuration, backend = configured(server)
+    changes = (*NEW, *FURTHER)
+    before = answers(server, changes)
+    server.modify(remedies.add_indexes_ldif(SERVER, backend, changes, configuration))
+    built(server)
+    after = answers(server, changes)
+    assert {note for note, _ in after.values()} == {""}
+    assert [found for _, found in after.values()] == [found for _, found in before.values()]
+    server.modify(undo_ldif(told_undo := remedies.add_indexes(SERVER, backend, changes, configuration).undo))
+    assert "delete" in told_undo
+    server.restart()
+    limit_scans(server, SCAN_LIMIT)
+
+
+def undo_ldif(text):
+    """Return the LDIF of an ldapmodify with a here-document."""
+    return text.partition("\n")[2].rpartition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (Change("homeDirectory", "eq"), Change("homeDirectory", "sub")),
+        (Change("cn", "sub"),),
+        (Change("cn", "eq"), Change("cn", "pres"), Change("cn", "sub")),
+    ],
+    ids=["all types", "one type", "a default index"],
+)
+def test_what_is_dropped_is_gone_and_comes_back_as_it_was(server, changes):
+    configuration, backend = configured(server)
+    (before,) = [one for one in backend.definitions if one.attribute == changes[0].attribute]
+    remedy = remedies.drop_indexes(SERVER, backend, changes, configuration)
+    paste(server.host, remedy.text)
+    server.restart()
+    limit_scans(server, SCAN_LIMIT)
+    search = Asked(f"({before.attribute}=*/u100*)" if before.attribute == "homeDirectory" else "(cn=*me100*)")
+    without = ask(server, [search])[0]
+    assert without.notes == "A"
+    paste(server.host, remedy.undo)
+    built(server)
+    again = ask(server, [search])[0]
+    assert (again.err, again.notes, again.entries) == (0, "", without.entries)
+    (after,) = [one for one in configured(server)[1].definitions if one.attribute == before.attribute]
+    assert after == before
+
+
+def test_an_index_that_is_not_built_is_built(server):
+    configuration, backend = configured(server)
+    server.modify(remedies.add_indexes_ldif(SERVER, backend, NEW[:1], configuration).partition("\n\n")[0] + "\n")
+    first = answers(server, NEW[:1])
+    assert first == {"employeeNumber": ("A", 1)}
+    configuration, backend = configured(server)
+    paste(server.host, remedies.build_indexes(SERVER, backend, ["employeeNumber"], configuration).text)
+    assert answers(server, NEW[:1]) == {"employeeNumber": ("", 1)}
+    assert SUFFIX in backend.suffixes

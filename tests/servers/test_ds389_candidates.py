@@ -1,0 +1,262 @@
+"""What is foretold of searches on 389-ds and DSEE, whatever they are; tests/live has what a real server says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facts import origin
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Not, Or, assertions, parse
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, Untold
+from ldapdiag.servers.ds389.candidates import MANY, forecast
+from ldapdiag.servers.ds389.filter_order import as_written, rearranged
+from ldapdiag.servers.dsee.candidates import forecast as forecast_of_dsee
+
+SUFFIX = "dc=example,dc=com"
+INDEXES = {"objectClass": "eq", "uid": "eq", "cn": "pres eq sub", "title": "sub", "uidNumber": "eq", "member": "eq"}
+LIMIT = 500
+
+
+def configuration(*definitions, limit=LIMIT, version=(2, 3, 1), family=Family.DS389, **settings):
+    known = tuple(IndexDefinition(attribute=name, types=frozenset(types.split())) for name, types in INDEXES.items())
+    backend = Backend(name="userRoot", suffixes=(SUFFIX,), definitions=(*known, *definitions))
+    return IndexConfiguration(
+        origin=origin(),
+        identity=ServerIdentity(family=family, version=version),
+        backends=(backend,),
+        scan_limit=limit,
+        **settings,
+    )
+
+
+def database(*definitions, frequencies=None, **settings):
+    told = configuration(*definitions, **settings)
+    return Database(
+        configuration=told, backend=told.backends[0], schema=standard(), frequencies=frequencies or Untold()
+    )
+
+
+class Told:
+    """Frequencies as a function of the attribute; everything below every base."""
+
+    def __init__(self, sizes, everything=100_000):
+        self.sizes, self.everything = sizes, everything
+
+    def of(self, assertion):
+        size = self.sizes.get(assertion.attribute)
+        return Amount() if size is None else Amount(size, size)
+
+    def below(self, base, scope):
+        del base, scope
+        return Amount(self.everything, self.everything)
+
+
+def outlook(text, *definitions, sizes=None, base=SUFFIX, scope="sub", **settings):
+    frequencies = Told(sizes) if sizes is not None else None
+    return forecast(parse(text), base, scope, database(*definitions, frequencies=frequencies, **settings)).outlook
+
+
+NAMES = ("objectclass", "uid", "cn", "title", "uidnumber", "employeenumber", "nosuch")
+LEAVES = st.builds(
+    Assertion,
+    kind=st.sampled_from(list(Kind)),
+    attribute=st.sampled_from(NAMES),
+    text=st.just("(x=y)"),
+    value=st.none() | st.sampled_from(["person", "12", "a b"]),
+    initial=st.none() | st.integers(0, 9),
+    middle=st.lists(st.none() | st.integers(1, 9), max_size=2).map(tuple),
+    final=st.none() | st.integers(0, 9),
+    options=st.sampled_from([(), (), ("lang-fr",)]),
+    rule=st.sampled_from(["", "caseexactmatch"]),
+)
+FILTERS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.builds(And, st.lists(inner, max_size=4).map(tuple))
+        | st.builds(Or, st.lists(inner, max_size=4).map(tuple))
+        | st.builds(Not, inner)
+    ),
+    max_leaves=8,
+)
+SIZES = st.fixed_dictionaries(dict.fromkeys(NAMES, st.sampled_from([0, 1, 10, 11, LIMIT, LIMIT + 1, 90_000])))
+
+
+class TestAnyFilter:
+    @given(FILTERS, SIZES, st.sampled_from([20, 3000, 100_000]), st.sampled_from(["sub", "one"]))
+    def test_more_knowledge_chooses_among_what_was_possible(self, filter_, sizes, everything, scope):
+        told = forecast(filter_, SUFFIX, scope, database(frequencies=Told(sizes, everything)))
+        frequencies = Told(dict.fromkeys(sizes), everything)
+        unsure = forecast(filter_, SUFFIX, scope, database(frequencies=frequencies))
+        assert told.possible <= unsure.possible
+        assert told.notes <= unsure.notes
+
+    @given(FILTERS, st.sampled_from(["sub", "one", "base"]), st.sampled_from([(), (1, 3, 11), (2, 3, 1), (3, 1, 0)]))
+    def test_has_a_leaf_for_each_assertion_in_the_order_they_are_written(self, filter_, scope, version):
+        for told in (forecast, forecast_of_dsee):
+            leaves = told(filter_, SUFFIX, scope, database(version=version)).leaves
+            assert [leaf.assertion for leaf in leaves] == list(assertions(filter_))
+
+    @given(FILTERS)
+    def test_is_looked_up_in_another_order_and_nothing_is_lost(self, filter_):
+        def places(part):
+            return [part.place] if hasattr(part, "place") else [one for each in part.members for one in places(each)]
+
+        assert sorted(places(rearranged(as_written(filter_)))) == places(as_written(filter_))
+
+    @given(FILTERS)
+    def test_is_no_matter_when_the_base_alone_is_looked_at(self, filter_):
+        assert forecast(filter_, SUFFIX, "base", database()).outlook is Outlook.INDEXED
+
+    @given(FILTERS, SIZES)
+    def test_is_indexed_or_not_on_dsee(self, filter_, sizes):
+        told = forecast_of_dsee(filter_, SUFFIX, "sub", database(frequencies=Told(sizes), family=Family.DSEE))
+        assert told.outlook is not Outlook.PARTIALLY
+        assert told.notes <= {"", "U"}
+
+    @given(LEAVES, SIZES)
+    def test_that_lacks_an_index_is_answered_by_the_change_it_names(self, leaf, sizes):
+        sizes = dict.fromkeys(sizes, 5)
+        (told,) = forecast(leaf, SUFFIX, "sub", database(frequencies=Told(sizes))).leaves
+        if told.change is None:
+            return
+        added = IndexDefinition(
+            attribute=told.change.attribute,
+            types=frozenset({told.change.type}),
+            rules=(told.change.rule,) if told.change.rule else (),
+        )
+        changed = database(frequencies=Told(sizes))
+        kept = tuple(one for one in changed.backend.definitions if one.attribute != added.attribute)
+        changed = replace(changed, backend=replace(changed.backend, definitions=(*kept, added)))
+        (again,) = forecast(leaf, SUFFIX, "sub", changed).leaves
+        assert again.cause in {Cause.NONE, Cause.LIMIT_PERHAPS}
+
+
+class TestVersions:
+    @pytest.mark.parametrize(
+        ("version", "told"),
+        [
+            ((1, 3, 11), Outlook.UNINDEXED),
+            ((2, 3, 1), Outlook.UNINDEXED),
+            ((2, 4, 0), Outlook.INDEXED),
+            ((2, 2, 9), Outlook.DEPENDS),
+            ((), Outlook.DEPENDS),
+        ],
+    )
+    def test_have_a_scan_limit_of_their_own_where_none_is_set(self, version, told):
+        assert outlook("(uid=x)", sizes={"uid": 4001}, limit=None, version=version) is told
+
+    def test_before_1_4_go_through_an_and_as_it_is_written(self):
+        filter_ = "(&(employeeNumber=1)(uid=x))"
+        assert outlook(filter_, sizes={"uid": 1}) is Outlook.INDEXED
+        assert outlook(filter_, sizes={"uid": 1}, version=(1, 3, 11)) is Outlook.PARTIALLY
+
+    def test_that_do_not_check_names_scan_for_one_they_do_not_know(self):
+        schema = replace(standard(), whole=True)
+        new, old = (
+            forecast(parse("(nosuch=1)"), SUFFIX, "sub", replace(database(version=version), schema=schema))
+            for version in ((2, 3, 1), (1, 4, 0))
+        )
+        assert [one.leaves[0].cause for one in (new, old)] == [Cause.UNKNOWN_ATTRIBUTE] * 2
+        assert (new.outlook, old.outlook) == (Outlook.INDEXED, Outlook.UNINDEXED)
+
+
+class TestWithoutAScanLimit:
+    """The note says nothing there: the list of what lies below the base is never too long."""
+
+    def test_all_entries_are_looked_at_whatever_is_noted(self):
+        told = forecast(parse("(employeeNumber=1)"), SUFFIX, "sub", database(limit=-1, frequencies=Told({})))
+        assert (told.outlook, told.notes) == (Outlook.UNINDEXED, {"U"})
+        told = forecast(parse("(!(uid=x))"), SUFFIX, "sub", database(limit=2147483646, frequencies=Told({})))
+        assert (told.outlook, told.notes) == (Outlook.UNINDEXED, {""})
+
+    def test_few_below_the_base_are_few(self):
+        few = database(limit=-1, frequencies=Told({}, MANY))
+        assert forecast(parse("(employeeNumber=1)"), f"ou=few,{SUFFIX}", "sub", few).outlook is Outlook.PARTIALLY
+
+    def test_the_suffix_has_many_unless_somebody_tells(self):
+        assert outlook("(employeeNumber=1)", limit=-1) is Outlook.UNINDEXED
+        assert outlook("(employeeNumber=1)", limit=-1, base=f"ou=x,{SUFFIX}") is Outlook.DEPENDS
+
+
+class TestLeaves:
+    @pytest.mark.parametrize(
+        ("text", "cause", "change"),
+        [
+            ("(employeeNumber>=5)", Cause.NO_INDEX, Change("employeeNumber", "eq")),
+            ("(commonName~=x)", Cause.TYPE_MISSING, Change("cn", "approx")),
+            ("(title=x)", Cause.TYPE_MISSING, Change("title", "eq")),
+            ("(name=x)", Cause.NO_INDEX, Change("name", "eq")),
+            ("(gidNumber<=5)", Cause.NO_INDEX, Change("gidNumber", "eq", "integerOrderingMatch")),
+            ("(objectClass=*)", Cause.UNINDEXABLE, None),
+            ("(uidNumber=*12*)", Cause.UNINDEXABLE, None),
+            ("(cn:caseExactMatch:=x)", Cause.UNINDEXABLE, None),
+            ("(employeeNumber=a*)", Cause.TOO_SHORT, None),
+            ("(uid=x)", Cause.LIMIT_PERHAPS, None),
+        ],
+    )
+    def test_name_the_index_that_would_help(self, text, cause, change):
+        (leaf,) = forecast(parse(text), SUFFIX, "sub", database()).leaves
+        assert (leaf.cause, leaf.change) == (cause, change)
+        assert leaf.why
+
+    def test_of_an_excerpt_are_not_judged(self):
+        (leaf,) = forecast(parse("(mail=x)"), SUFFIX, "sub", database(whole=False)).leaves
+        assert (leaf.cause, leaf.outlook, leaf.change) == (Cause.UNCONFIGURED, Outlook.DEPENDS, Change("mail", "eq"))
+
+    def test_of_computed_values_have_no_index(self):
+        told = database(virtual_attributes={"mail": "class of service"})
+        (leaf,) = forecast(parse("(mail=x)"), SUFFIX, "sub", told).leaves
+        assert (leaf.cause, leaf.change) == (Cause.UNINDEXABLE, None)
+
+
+class TestScanLimits:
+    INDEX = IndexDefinition(
+        attribute="mail",
+        types=frozenset({"eq", "sub"}),
+        scan_limits=(
+            ScanLimit(limit=0, types=frozenset({"eq"}), flags=frozenset({"AND"}), values=("a",)),
+            ScanLimit(limit=-1, types=frozenset({"eq"})),
+            ScanLimit(limit=30, flags=frozenset({"AND"})),
+        ),
+    )
+
+    @pytest.mark.parametrize(
+        ("text", "size", "told"),
+        [
+            ("(mail=a)", 9000, Outlook.INDEXED),
+            ("(&(mail=a)(objectClass=person))", 20, Outlook.UNINDEXED),
+            ("(&(mail=b)(objectClass=person))", 9000, Outlook.INDEXED),
+            ("(&(mail=abcd*)(objectClass=person))", 31, Outlook.UNINDEXED),
+            ("(&(mail=abcd*)(objectClass=person))", 30, Outlook.INDEXED),
+            ("(&(mail=?)(objectClass=person))", 20, Outlook.INDEXED),
+        ],
+    )
+    def test_of_an_index_go_by_type_place_and_value(self, text, size, told):
+        assert outlook(text, self.INDEX, sizes={"mail": size, "objectclass": 90_000}) is told
+
+    def test_depend_on_a_value_that_is_not_told(self):
+        hidden = And((replace(parse("(mail=x)"), value=None), parse("(objectClass=person)")))
+        told = forecast(
+            hidden, SUFFIX, "sub", database(self.INDEX, frequencies=Told({"mail": 20, "objectclass": 9000}))
+        )
+        assert told.possible >= {Outlook.INDEXED, Outlook.UNINDEXED}
+
+
+class TestDsee:
+    def test_takes_the_nearest_threshold(self):
+        index = IndexDefinition(attribute="mail", types=frozenset({"eq"}), entry_limit=2000)
+
+        def told(size, *definitions, threshold=None):
+            known = database(*definitions, frequencies=Told({"mail": size}), family=Family.DSEE, limit=None)
+            known = replace(known, backend=replace(known.backend, entry_limit=threshold))
+            return forecast_of_dsee(parse("(mail=x)"), SUFFIX, "sub", known).outlook
+
+        plain = replace(index, entry_limit=None)
+        assert [told(2001, index), told(2001, plain)] == [Outlook.UNINDEXED, Outlook.INDEXED]
+        assert [told(4001, plain), told(4001, plain, threshold=5000)] == [Outlook.UNINDEXED, Outlook.INDEXED]

@@ -1,0 +1,172 @@
+"""Index lines of slapd, changed: what a real slapd does with the commands is tried in tests/live."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes.slapd_lines import IndexLines
+from ldapdiag.evidence.origin import Origin
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.remedy import Kind, Needs
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.openldap.index_changes import DESCRIPTION, TYPES, again, with_types, without_types
+from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
+
+ENTRY = "olcDatabase={1}mdb,cn=config"
+
+
+def backend(*lines: str, entry: str = ENTRY, suffix: str = "dc=example,dc=com") -> Backend:
+    read = IndexLines()
+    for line in lines:
+        read.take(line)
+    return Backend(
+        name="{1}mdb", suffixes=(suffix,), definitions=tuple(read.definitions.values()), entry=entry, kind="mdb"
+    )
+
+
+def configuration(place: Backend, file: str = "") -> IndexConfiguration:
+    return IndexConfiguration(
+        origin=Origin(path="x"), identity=ServerIdentity(family=Family.OPENLDAP), backends=(place,), file=file
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "gone", "come"),
+    [
+        (["cn eq"], [Change("displayName", "eq")], (), ("displayName eq",)),
+        (["cn eq"], [Change("cn", "sub")], ("cn eq",), ("cn eq,sub",)),
+        (["cn eq"], [Change("cn", "sub"), Change("cn", "pres")], ("cn eq",), ("cn pres,eq,sub",)),
+        (["cn,sn,mail eq"], [Change("sn", "sub")], ("cn,sn,mail eq",), ("cn eq", "mail eq", "sn eq,sub")),
+        (["CommonName  EQ,pres"], [Change("cn", "sub")], ("CommonName  EQ,pres",), ("CommonName pres,eq,sub",)),
+        (["cn eq,nosubtypes"], [Change("cn", "pres")], ("cn eq,nosubtypes",), ("cn pres,eq,nosubtypes",)),
+        (["cn eq,nolang"], [Change("cn", "pres")], ("cn eq,nolang",), ("cn pres,eq,notags",)),
+        (["cn eq"], [Change("cn", "sub"), Change("commonName", "pres")], ("cn eq",), ("cn pres,eq,sub",)),
+        (["mail subany"], [Change("mail", "sub")], ("mail subany",), ("mail sub",)),
+        (["default eq", "cn"], [Change("cn", "sub")], ("cn",), ("cn eq,sub",)),
+        (["name eq,pres"], [Change("cn", "sub")], (), ("cn pres,eq,sub",)),
+        (["name eq,nosubtypes"], [Change("cn", "sub")], (), ("cn sub",)),
+        (["cn eq"], [Change("cn;lang-fr", "sub")], (), ("cn;lang-fr eq,sub",)),
+        (["cn eq"], [Change("cn", "eq")], (), ()),
+    ],
+)  # fmt: skip
+def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
+    found = with_types(changes, backend(*lines), standard())
+    assert (found.gone, found.come) == (gone, come)
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "gone", "come"),
+    [
+        (["cn eq,sub"], [Change("cn", "sub")], ("cn eq,sub",), ("cn eq",)),
+        (["cn eq"], [Change("cn", "eq")], ("cn eq",), ()),
+        (["cn,sn eq"], [Change("cn", "eq")], ("cn,sn eq",), ("sn eq",)),
+        (["cn eq"], [Change("cn", "sub"), Change("mail", "eq")], (), ()),
+        (["objectClass eq", "entryUUID eq"], [Change("objectClass", "eq"), Change("entryUUID", "eq")], (), ()),
+    ],
+)
+def test_lines_of_which_types_are_taken(lines, changes, gone, come) -> None:
+    found = without_types(changes, backend(*lines), standard())
+    assert (found.gone, found.come) == (gone, come)
+
+
+def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
+    place = backend("cn,sn eq", "mail eq")
+    assert again(["cn", "sn", "uid"], place, standard()).gone == ("cn,sn eq",)
+    text = build_indexes("ldap1", place, ["cn"], configuration(place)).text
+    assert text.index("delete: olcDbIndex\nolcDbIndex: cn,sn eq") < text.index("add: olcDbIndex\nolcDbIndex: cn,sn eq")
+    assert text.count("ldapmodify") == 2
+
+
+def test_a_file_is_edited_and_slapindex_run() -> None:
+    place = backend("cn eq", entry="", suffix="o=it's,c=de")
+    for remedy in (
+        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf")),
+        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf")),
+    ):
+        words = shlex.split(remedy.text, comments=True)
+        assert words[words.index("slapindex") :][:5] == ["slapindex", "-q", "-b", "o=it's,c=de", "cn"]
+        assert remedy.needs is Needs.REINDEX
+    assert add_indexes_ldif("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf")) is None
+
+
+def test_where_nothing_can_be_commanded_it_is_said() -> None:
+    nowhere = Backend(name="?", suffixes=(), definitions=())
+    place = backend("cn eq")
+    for remedy in (
+        add_indexes("ldap1", nowhere, [Change("cn", "sub")], configuration(nowhere)),
+        add_indexes("ldap1", place, [Change("x$(id)", "sub")], configuration(place)),
+        drop_indexes("ldap1", place, [Change("objectClass", "eq")], configuration(place)),
+    ):
+        assert remedy.kind is Kind.ADVICE
+        assert remedy.text
+        assert "$(" not in remedy.text
+
+
+HOSTILE = (
+    "$(touch pasted)", "`touch pasted`", "'; touch pasted; '", '"; touch pasted; "', "x\nLDIF\ntouch pasted\n",
+    "x\ntouch pasted", "; touch pasted #", "| touch pasted", "x' && touch pasted && echo '", "$HOME;touch pasted",
+    "\x00", "cn eq\n-\nadd: olcRootPW",
+)  # fmt: skip
+TOOLS = ("ldapmodify", "ldapsearch", "grep", "sleep", "ps", "head", "systemctl", "runuser", "slapcat", "touch")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("file", ["", "slapd.conf"])
+def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
+    """Every tool is a stand-in that does nothing, but for the one that hostile names call for."""
+    tools, folder = tmp_path / "tools", tmp_path / "folder"
+    tools.mkdir()
+    folder.mkdir()
+    for name in TOOLS:
+        ends = {"touch": "exec /usr/bin/touch pasted", "grep": "exit 1"}.get(name, "exit 0")
+        (tools / name).write_text(f"#!/bin/sh\n{ends}\n")
+        (tools / name).chmod(0o755)
+    place = Backend(
+        name=f"{{1}}{hostile}", suffixes=(f"o={hostile}", hostile), entry=f"cn={hostile},cn=config",
+        definitions=(IndexDefinition(attribute="cn", types=frozenset({"eq"}), written=f"cn eq{hostile}"),),
+    )  # fmt: skip
+    changes = [Change(hostile, "eq"), Change("cn", "sub"), Change("mail", hostile)]
+    said = configuration(place, file)
+    for remedy in (
+        add_indexes("ldap1", place, changes, said),
+        build_indexes("ldap1", place, [hostile, "cn"], said),
+        drop_indexes("ldap1", place, [Change("cn", "eq"), *changes], said),
+    ):
+        for text in (remedy.text, remedy.undo, remedy.verify):
+            if remedy.kind is Kind.SHELL:
+                subprocess.run(
+                    ["/bin/sh", "-c", text], cwd=folder, env={"PATH": str(tools)}, check=False, timeout=20,
+                    capture_output=True,
+                )  # fmt: skip
+    assert list(folder.iterdir()) == []
+
+
+@given(st.text(max_size=30), st.text(max_size=10))
+def test_a_name_that_is_none_is_left_out(name, kind) -> None:
+    place = backend("cn eq")
+    wanted = with_types([Change(name, kind), Change("cn", "sub")], place, standard())
+    fits = DESCRIPTION.fullmatch(name) is not None and kind in TYPES
+    assert wanted.left_out == (not fits)
+    assert len(wanted.come) == 1 + (fits and name.lower() != "cn")
+
+
+LINES = ("cn,sn eq", "mail pres,eq,sub", "objectClass eq")
+CHANGES = st.builds(Change, st.sampled_from(["cn", "sn", "mail", "title"]), st.sampled_from(["eq", "sub", "pres"]))
+
+
+@given(st.lists(CHANGES, max_size=6))
+def test_what_is_added_is_there_and_nothing_is_lost(changes) -> None:
+    place = backend(*LINES)
+    wanted = with_types(changes, place, standard())
+    lines = [*(one for one in LINES if one not in wanted.gone), *wanted.come]
+    before, after = (
+        {(one.attribute, kind) for one in each.definitions for kind in one.types} for each in (place, backend(*lines))
+    )
+    assert after == before | {(one.attribute, one.type) for one in changes}
