@@ -55,7 +55,7 @@ def access_log() -> AccessLog:
     for op in range(40):
         log.searches(asking, op, DISPLAY_NAME, took=2.0, notes=b"A", wait=0.5)
     for op, (filter_, notes, entries) in enumerate(SCANS, 40):
-        log.searches(asking, op, filter_, took=1.0, notes=notes, entries=entries)
+        log.searches(asking, op, filter_, took=1.0, notes=notes, entries=entries, base=b"dc=example")
     return log.fact()
 
 

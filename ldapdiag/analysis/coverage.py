@@ -133,9 +133,11 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
     simulation = simulations.of(backend, search.base)
     if simulation is None:
         return
-    for lengths, count, etime, noted in _groups(search, simulation):
+    slow = _is_slow(search, search.answered, search.etime)
+    judged = family not in NOTING or search.notes or slow  # of quick ones a server that notes nothing has said it all
+    for lengths, count, etime, noted in _groups(search, simulation) if judged else _whole(search):
         tree = parse_shape(search.shape, lengths)
-        forecast = simulation.forecast(tree, search.base, search.scope) if tree else None
+        forecast = simulation.forecast(tree, search.base, search.scope) if tree and judged else None
         outlook = _outlook(search, family, forecast, noted=noted, slow=_is_slow(search, count, etime))
         refused = sum(search.errors.get(err, 0) for err in REFUSED) if outlook is Outlook.UNINDEXED else 0
         told = _helpful(tree, search, simulation) if outlook is Outlook.UNINDEXED and tree else ()
@@ -151,7 +153,7 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             outlook=outlook,
             forecast=forecast,
             alternatives=told,
-            blame=_blame(tree, search, simulation) if tree and outlook is Outlook.UNINDEXED and not told else None,
+            blame=_blame(tree, search, simulation, told) if tree and outlook is Outlook.UNINDEXED else None,
             worth_it=refused > 0 or _is_worth_it(search, count, etime, total),
         )
 
@@ -164,9 +166,14 @@ def _helpful(filter_: Node, search: Search, simulation: Simulation) -> Alternati
     return tuple(one for one in offered if one and simulation.would_do(filter_, search.base, search.scope, one))
 
 
-def _blame(filter_: Node, search: Search, simulation: Simulation) -> Blame | None:
-    """Return what stands in the way; an index that answers some of the searches is built."""
+def _blame(filter_: Node, search: Search, simulation: Simulation, helpful: Alternatives) -> Blame | None:
+    """Return what stands in the way where no index would help, or what must be built even where one would.
+
+    An index that answers some of the searches is built.
+    """
     told = blame(filter_, simulation.leaf)
+    if helpful and (told is None or told.cause is not Cause.NOT_BUILT):
+        return None
     if told and told.cause is Cause.NONE and search.unindexed < search.answered:
         return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY)
     return told
@@ -176,10 +183,14 @@ Group = tuple[str, int, int, int]
 """Lengths of the pieces, answered, nanoseconds, noted."""
 
 
+def _whole(search: Search) -> list[Group]:
+    return [("", search.answered, search.etime, search.unindexed)]
+
+
 def _groups(search: Search, simulation: Simulation) -> Iterable[Group]:
     """Return the searches of a shape by the lengths of their pieces; those that fare alike are one group."""
     if not search.pieces:
-        return [("", search.answered, search.etime, search.unindexed)]
+        return _whole(search)
     groups: dict[object, Group] = {}
     for lengths, (count, etime, noted, _) in sorted(search.pieces.items(), reverse=True):
         tree = parse_shape(search.shape, lengths)
@@ -210,11 +221,21 @@ def _outlook(search: Search, family: Family | None, forecast: Forecast | None, *
     """
     told = forecast.outlook if forecast else Outlook.DEPENDS
     if family is not None and family in NOTING:
-        foreseen = told
-        told = _noted(search, family) if noted else Outlook.INDEXED if search.answered else Outlook.DEPENDS
-        if family in MISTAKEN and foreseen is Outlook.INDEXED and told is Outlook.UNINDEXED and not slow:
-            told = Outlook.PARTIALLY
+        told = _by_the_note(search, family, forecast, noted=noted, slow=slow)
     return Outlook.UNINDEXED if slow and told in {Outlook.PARTIALLY, Outlook.DEPENDS} else told
+
+
+def _by_the_note(search: Search, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
+    """Return what a note means, or that there is none."""
+    foreseen = forecast.outlook if forecast else None
+    if not noted:
+        silent = foreseen is Outlook.UNINDEXED and forecast is not None and "" in forecast.notes
+        return Outlook.UNINDEXED if silent and slow else Outlook.INDEXED if search.answered else Outlook.DEPENDS
+    told = _noted(search, family)
+    if told is Outlook.PARTIALLY and foreseen is Outlook.UNINDEXED:
+        return Outlook.UNINDEXED  # without a scan limit, 389-ds says U of a full scan
+    mistaken = family in MISTAKEN and foreseen is Outlook.INDEXED and told is Outlook.UNINDEXED and not slow
+    return Outlook.PARTIALLY if mistaken else told
 
 
 def _noted(search: Search, family: Family) -> Outlook:

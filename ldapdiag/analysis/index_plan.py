@@ -49,7 +49,8 @@ class Row:
     @property
     def askers(self) -> tuple[Asker, ...]:
         """Whom to talk to, the costliest first."""
-        return tuple(sorted({one for row in self.resolves for one in row.search.askers}, key=lambda one: -one.etime))
+        told = {one for row in self.resolves for one in row.search.askers}
+        return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.servers import DirectoryServer, own
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
 from ldapdiag.evidence.indexes.explanations import IndexExplanations
 from ldapdiag.evidence.indexes.index_status import IndexStatus
@@ -137,9 +137,3 @@ def _filled(known: Backend, other: Backend) -> Backend:
         refuses_unindexed=known.refuses_unindexed or other.refuses_unindexed,
         entry_limit=other.entry_limit if known.entry_limit is None else known.entry_limit,
     )
-
-
-def definition_of(backend: Backend, attribute: str, schema: Schema) -> IndexDefinition | None:
-    """Return the indexes of an attribute, by whatever name they are configured."""
-    wanted = schema.primary(attribute).lower()
-    return next((one for one in backend.definitions if schema.primary(one.attribute).lower() == wanted), None)

@@ -50,8 +50,8 @@ def alternatives(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool
         case Assertion():
             told = leaf(node)
             matches_nothing = told.cause is Cause.UNKNOWN_ATTRIBUTE and told.outlook is not Outlook.UNINDEXED
-            if matches_nothing or (not scanned and told.cause in ANSWERED):
-                return (NOTHING,)
+            if matches_nothing or told.cause is Cause.NOT_BUILT or (not scanned and told.cause in ANSWERED):
+                return (NOTHING,)  # what is not built is built, not added
             return (frozenset({told.change}),) if told.change is not None else ()
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from ldapdiag.analysis.indexing import definition_of
 from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
@@ -117,7 +116,7 @@ def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) ->
         wanted[change.attribute].add(change)
     definitions = list(backend.definitions)
     for attribute, several in wanted.items():
-        known = definition_of(backend, attribute, schema)
+        known = backend.definition(schema.names(attribute))
         if known is None:
             known = IndexDefinition(attribute=attribute, types=frozenset())
             definitions.append(known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -94,7 +94,9 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
         with interruptible(evidence or []) as stop:
             asked = partial(_terms, terms, ldap_port or [])
             since_when = moments.since("--since", since)
-            checks = partial(_checks, check or [])
+            checks = cache(partial(_checks, check or []))
+            if check:
+                checks()  # whoever names one that does not exist need not wait
             diagnosis = judged(evidence or [], checks, asked, stop, since=since_when, verbose=verbose)
         if form is Form.JSON or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -84,7 +84,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
         with interruptible(evidence or []) as stop:
             since_when = moments.since("--since", since)
             asked = partial(_terms, terms)
-            diagnosis = judged(evidence or [], _checks, asked, stop, since=since_when, verbose=verbose)
+            diagnosis = judged(evidence or [], cache(_checks), asked, stop, since=since_when, verbose=verbose)
         if form is Form.JSON or ldif or script or output or not on_one_screen():
             tell(diagnosis.bundle.gaps)
         deliver(partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose), output)

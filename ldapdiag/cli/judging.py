@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,14 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
+def load(checks: Callable[[], object]) -> None:
+    """Import what judges and what tells of it: that takes as long as scanning a few hundred megabytes."""
+    from ldapdiag import diagnosis  # noqa: F401, PLC0415  import late
+    from ldapdiag.report import as_text  # noqa: F401, PLC0415  import late
+
+    checks()
+
+
 def judged(
     evidence: list[str],
     checks: Callable[[], Sequence[AnyCheck]],
@@ -49,25 +58,32 @@ def judged(
     verbose: bool,
 ) -> Diagnosis:
     """Gather the evidence, and let the checks judge it; typer.Exit where there is none."""
-    from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late: --help must be quick
-    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415
+    from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
 
     native.chosen()  # the environment may ask for one that cannot be had
-    chosen = checks()
     terms = asked()
     with reading() as progress:
-        heard = progress or SILENCE
-        bundle = gather(evidence, ldap_ports=terms.ldap_ports, terms=terms, progress=heard, stop=stop, since=since)
+        bundle = gather(
+            evidence,
+            ldap_ports=terms.ldap_ports,
+            terms=terms,
+            progress=progress or SILENCE,
+            stop=stop,
+            since=since,
+            meanwhile=partial(load, checks),
+        )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         complain(notice)
     if not bundle.facts:
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
-    return judge(bundle, chosen)
+    from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
+
+    return judge(bundle, checks())
 
 
 def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:

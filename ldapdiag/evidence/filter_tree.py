@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 DEEPEST = 40
 """Sets within sets; 389-ds' nsslapd-max-filter-nest-level. Deeper ones are told as not understood."""
+
+MOST_REMEMBERED = 4096
+"""Trees of shapes; each is asked for again and again."""
 
 ASSERTION = re.compile(
     r"(?P<undefined>\??)(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)?(?P<options>(?:;[A-Za-z0-9_=-]+)*)"
@@ -110,6 +114,7 @@ def parse(text: str) -> Node | None:
     return _Parser(text, shape=False).read()
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def parse_shape(text: str, lengths: str = "") -> Node | None:
     """Return the tree of a shape; `lengths` has one digit (9: or more) per piece of its substrings, in their order.
 
@@ -181,12 +186,20 @@ class _Parser:
                 at += 2
             else:
                 end = text.find(")", at)
-                leaf = self._leaf(text[at : end + 1]) if end > 0 else None
+                leaf = self._told(text[at : end + 1]) if end > 0 else None
                 if leaf is None:
                     return None
                 open_sets[-1][1].append(leaf)
                 at = end + 1
         return open_sets[0][1][0] if len(open_sets) == 1 and len(open_sets[0][1]) == 1 else None
+
+    def _told(self, written: str) -> Node | None:
+        """Return an assertion, or what slapd writes for a set of nothing, or for what it could not make sense of."""
+        if written in {"(?=true)", "(?=false)"}:
+            return And(()) if "true" in written else Or(())
+        if written in {"(?=undefined)", f"(?={HIDDEN})"}:
+            return Assertion(Kind.EQUALITY, "", written, undefined=True)
+        return self._leaf(written)
 
     def _leaf(self, written: str) -> Assertion | None:
         """Return the assertion between two parentheses."""

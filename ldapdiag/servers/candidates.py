@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.filter_tree import Assertion, Node
-    from ldapdiag.evidence.indexes import Backend, IndexConfiguration
-    from ldapdiag.evidence.indexes.index_status import IndexStatus
+    from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
     from ldapdiag.evidence.indexes.index_status import IndexStatus
     from ldapdiag.evidence.schema import Schema
 
@@ -140,6 +139,10 @@ class Database:
     frequencies: Frequencies
     statuses: tuple[IndexStatus, ...] = ()
     """What the server's own tool says of the state of its indexes (OpenDJ)."""
+
+    def definition(self, attribute: str) -> IndexDefinition | None:
+        """Return the indexes of an attribute, by whatever of its names they are configured; not its supertype's."""
+        return self.backend.definition(self.schema.names(attribute))
 
     @property
     def version(self) -> Version:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_words import TYPES, is_system
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import is_distinguished_name
 
 if TYPE_CHECKING:
@@ -106,14 +107,14 @@ class IndexTool:
 
     def _missing(self, wanted: Types) -> Iterator[tuple[str, IndexDefinition | None, list[str]]]:
         for attribute, types in wanted.items():
-            known = definition_of(self.backend, attribute)
+            known = self.backend.definition(standard().names(attribute))
             missing = [one for one in types if known is None or one not in known.types]
             if missing:
                 yield attribute, known, missing
 
     def _present(self, wanted: Types) -> Iterator[tuple[str, bool, list[str]]]:
         for attribute, types in wanted.items():
-            known = definition_of(self.backend, attribute)
+            known = self.backend.definition(standard().names(attribute))
             present = [one for one in types if known is not None and one in known.types]
             if known is not None and present:
                 yield attribute, known.types == set(present), present
@@ -144,7 +145,7 @@ def to_drop(changes: Sequence[Change], backend: Backend) -> Wanted:
 
 
 def _may_go(change: Change, backend: Backend) -> bool:
-    known = definition_of(backend, change.attribute)
+    known = backend.definition(standard().names(change.attribute))
     return known is not None and not known.system and not is_system(change.attribute) and change.type in known.types
 
 
@@ -153,7 +154,7 @@ def _wanted(changes: Sequence[Change | None], backend: Backend) -> Wanted:
     types: defaultdict[str, list[str]] = defaultdict(list)
     left_out = 0
     for change in changes:
-        known = definition_of(backend, change.attribute) if change else None
+        known = backend.definition(standard().names(change.attribute)) if change else None
         name = known.attribute if known else change.attribute if change else ""
         if change is None or not NAME.fullmatch(name):
             left_out += 1
@@ -170,11 +171,6 @@ def to_build(attributes: Iterable[str]) -> tuple[str, ...]:
 def listed(types: Types) -> str:
     """Return `cn (equality, substring), sn (equality)`."""
     return ", ".join(f"{attribute} ({', '.join(its)})" for attribute, its in types.items())
-
-
-def definition_of(backend: Backend, attribute: str) -> IndexDefinition | None:
-    """Return the indexes of an attribute by its name as configured."""
-    return next((one for one in backend.definitions if one.attribute.lower() == attribute.lower()), None)
 
 
 def backend_name(backend: Backend) -> str:

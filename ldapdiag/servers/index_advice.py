@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.remedy import Kind, Remedy
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:

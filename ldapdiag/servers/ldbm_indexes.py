@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.indexes.ds389 import DATABASES
 from ldapdiag.evidence.indexes.ds389_definition import SYSTEM
 from ldapdiag.evidence.ldif import comparable
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import ATTRIBUTE_TYPE, is_distinguished_name, ldif_line
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def to_drop(changes: Sequence[Change], backend: Backend, configuration: IndexCon
 
 
 def _to_add(attribute: str, changes: list[Change], backend: Backend) -> Wanted:
-    known = definition_of(attribute, backend)
+    known = backend.definition(standard().names(attribute))
     missing = {one.type for one in changes if known is None or one.type not in known.types}
     rules = {one.rule for one in changes if one.rule in RULES and one.type in missing}
     if known is not None:
@@ -115,7 +116,7 @@ def _to_add(attribute: str, changes: list[Change], backend: Backend) -> Wanted:
 
 
 def _to_drop(attribute: str, changes: list[Change], backend: Backend, configuration: IndexConfiguration) -> Wanted:
-    known, templates = definition_of(attribute, backend), configuration.templates
+    known, templates = backend.definition(standard().names(attribute)), configuration.templates
     comes_back = not templates or any(one.attribute.lower() == attribute for one in templates)
     name = known.attribute if known else attribute
     return Wanted(name, _in_order({one.type for one in changes}), known=known, comes_back=comes_back)
@@ -133,19 +134,14 @@ def _in_order(types: set[str]) -> tuple[str, ...]:
 
 
 def _has(change: Change, backend: Backend) -> bool:
-    known = definition_of(change.attribute, backend)
+    known = backend.definition(standard().names(change.attribute))
     return known is not None and change.type in known.types and change.type in TYPES
 
 
 def _may_be_changed(attribute: str, backend: Backend, configuration: IndexConfiguration) -> bool:
-    known = definition_of(attribute, backend)
+    known = backend.definition(standard().names(attribute))
     fit = NAME.fullmatch(attribute) and (known is None or (NAME.fullmatch(known.attribute) and not known.system))
     return bool(fit) and attribute.lower() not in SYSTEM and attribute.lower() not in configuration.virtual_attributes
-
-
-def definition_of(attribute: str, backend: Backend) -> IndexDefinition | None:
-    """Return the indexes of an attribute by its name as configured."""
-    return next((one for one in backend.definitions if one.attribute.lower() == attribute.lower()), None)
 
 
 def backend_name(backend: Backend) -> str:

@@ -59,7 +59,7 @@ class Answers:
 def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
     """Return what becomes of an assertion; `shared`: rules that compare alike share their keys."""
     schema, name = database.schema, database.schema.primary(assertion.attribute)
-    definition = definition_of(assertion.attribute, database)
+    definition = database.definition(assertion.attribute)
     if definition is None and _is_computed(assertion, database):
         return _unindexable(assertion, "computed by the server")
     if definition is None and schema.types and schema.whole and assertion.attribute and not schema.find(name):
@@ -124,13 +124,6 @@ def _of_substring(
     short = all(piece is not None and piece < length for piece in assertion.pieces)
     scanned = frozenset(beginning) | ({SUBSTRING} if short else frozenset())
     return Answers((SUBSTRING, *beginning), "equality" if begins and alone else SUBSTRING, scanned)
-
-
-def definition_of(attribute: str, database: Database) -> IndexDefinition | None:
-    """Return the indexes of an attribute; those of a supertype do not hold for it."""
-    wanted = database.schema.primary(attribute).lower()
-    backend = database.backend
-    return next((one for one in backend.definitions if database.schema.primary(one.attribute).lower() == wanted), None)
 
 
 def limit_of(database: Database, definition: IndexDefinition | None = None, type_: str = "") -> int:

@@ -20,7 +20,7 @@ from ldapdiag.sources.reading import Read, read
 from ldapdiag.sources.targets import Directory, sorted_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
     from ldapdiag.sources.live import Gathered, Terms
@@ -54,16 +54,17 @@ def gather(
     progress: Progress = SILENCE,
     stop: Event | None = None,
     since: int | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> Bundle:
     """Read files and folders, and look at targets, into a bundle; no evidence named means this host.
 
     `terms` say how targets are asked, `progress` hears of each file and target, and `stop`, when set, ends the looking
     early: what was had by then is in the bundle, with a gap. Of access logs, only what came at or after `since` counts
-    (nanoseconds since 1970).
+    (nanoseconds since 1970). `meanwhile` is done, perhaps, while others than this thread read logs.
     """
     targets, paths = sorted_out(evidence)
     stop = stop or Event()
-    basket = Basket(logs=LogsMet(Period(since=since) if since is not None else None))
+    basket = Basket(logs=LogsMet(Period(since=since) if since is not None else None, meanwhile=meanwhile))
     if targets:
         gathered = ask(targets, terms, stop=stop, progress=progress)
         basket.gaps.extend(gathered.gaps)

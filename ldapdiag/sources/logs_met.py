@@ -45,6 +45,8 @@ class LogsMet:
     lying: dict[str, Piece] = field(default_factory=dict)
     """Files that wait, by where they lie."""
     heard: list[Heard] = field(default_factory=list)
+    meanwhile: Callable[[], object] | None = None
+    """What else there is to do while others than this thread read."""
 
     def meet(self, piece: Piece, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Keep a file for later, or hear what runs on; yield its chunks for whoever else reads them."""
@@ -77,7 +79,8 @@ class LogsMet:
                     yield found
         by_server: dict[tuple[str, Family], list[_Told]] = defaultdict(list)
         streams = streams_of(files)
-        with Scanners([file for stream in streams for file in stream.files]) as scanners:
+        every = [file for stream in streams for file in stream.files]
+        with Scanners(every, meanwhile=self.meanwhile) as scanners:
             for stream in streams:
                 tell(stream.name)
                 told = _joined(stream, self.heard)

@@ -46,6 +46,14 @@ def test_what_slapd_could_not_evaluate_is_marked() -> None:
     assert (told.undefined, told.attribute, told.name) == (True, "employeenumber", "employeeNumber")
 
 
+def test_what_slapd_writes_for_sets_of_nothing() -> None:
+    assert (parse("(?=true)"), parse("(?=false)")) == (And(()), Or(()))
+    assert only("(?=undefined)").undefined
+    told = parse_shape(shape(b"(?=true)").decode())
+    assert isinstance(told, Assertion)
+    assert told.undefined, "a shape tells no more"
+
+
 @pytest.mark.parametrize(
     ("text", "lengths"),
     [

@@ -249,8 +249,9 @@ def slapd(
     else:
         host.run("slaptest -f /run/slapd/slapd.conf -F /etc/ldap/slapd.d; rm /run/slapd/slapd.conf")
     urls = "ldap:/// ldapi:///" + (" ldaps:///" if certificate else "")
+    place = ["-f", SLAPD_FILE] if by_file else ["-F", "/etc/ldap/slapd.d"]
     return Server(
-        host=host, argv=["slapd", *(["-f", SLAPD_FILE] if by_file else ["-F", "/etc/ldap/slapd.d"]), "-h", urls, "-d", level],
+        host=host, argv=["slapd", *place, "-h", urls, "-d", level],
         administrator=f"cn=admin,{SUFFIX}", ldapi="%2Frun%2Fslapd%2Fldapi", log=folder / f"slapd-{host.pid}.log",
         pid_file=PID_SLAPD, unit="slapd.service", descriptors=descriptors,
     ).start()  # fmt: skip

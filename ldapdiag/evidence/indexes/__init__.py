@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -68,6 +68,10 @@ class Backend:
     """nsslapd-require-index: a search without an index is refused."""
     entry_limit: int | None = None
     """What holds for indexes without an entry limit of their own (OpenDJ, Ping, DSEE); 0 is none."""
+
+    def definition(self, names: Collection[str]) -> IndexDefinition | None:
+        """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""
+        return next((one for one in self.definitions if one.attribute.lower() in names), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

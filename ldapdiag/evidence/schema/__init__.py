@@ -53,6 +53,11 @@ class Schema:
         found = self.find(name)
         return found.name if found else name
 
+    def names(self, name: str) -> frozenset[str]:
+        """Return every name of a type in lower case, its OID among them; of one that is not known this one alone."""
+        found = self.find(name)
+        return frozenset({name.lower(), *((found.oid, *map(str.lower, found.names)) if found else ())})
+
     def lineage(self, name: str) -> Iterator[AttributeType]:
         """Yield a type and its supertypes, the nearest first."""
         found, seen = self.find(name), set[str]()

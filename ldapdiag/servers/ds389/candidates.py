@@ -21,7 +21,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Database, Forecast, Outlook
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.ds389.id_lists import FilterWalk, passed
-from ldapdiag.servers.ds389.lookups import Ids, definition_of
+from ldapdiag.servers.ds389.lookups import Ids
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class _Below:
     def exceeds_limit(self) -> bool | None:
         """Tell whether the index by which the server knows what lies there gives all ids itself."""
         name = "parentid" if self.scope == "one" else "ancestorid"
-        definition = definition_of(name, self.database)
+        definition = self.database.definition(name)
         limits = self.limits(definition, "eq", None, self.database, in_and=True)
         base_itself = 0 if self.scope == "one" else 1
         amount = self.amount

@@ -81,7 +81,7 @@ def look_up(
     """
     if _is_unknown(assertion, database):
         return _of_unknown(assertion, checks_names=checks_names)
-    definition = definition_of(assertion.attribute, database)
+    definition = database.definition(assertion.attribute)
     if assertion.kind is Kind.EXTENSIBLE:
         return _extensible(assertion, definition)
     if hopeless := _unindexable(assertion, definition, database):
@@ -113,13 +113,6 @@ def _own_way(assertion: Assertion) -> Lookup | None:
         case _:
             return None
     return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why), Ids(every=False, size=size), noted=False)
-
-
-def definition_of(attribute: str, database: Database) -> IndexDefinition | None:
-    """Return the indexes of an attribute, by whatever of its names they are configured. Supertypes do not count."""
-    primary = database.schema.primary
-    wanted = primary(attribute).lower()
-    return next((one for one in database.backend.definitions if primary(one.attribute).lower() == wanted), None)
 
 
 def _is_unknown(assertion: Assertion, database: Database) -> bool:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import (
     BACKEND_NAME,
     IndexTool,
-    definition_of,
     listed,
     suffixes_of,
     to_add,
@@ -76,7 +76,7 @@ def add_indexes_ldif(
         return None
     entries = []
     for attribute, types in wanted.types.items():
-        known = definition_of(backend, attribute)
+        known = backend.definition(standard().names(attribute))
         missing = [ldif_line("ds-cfg-index-type", one) for one in types if known is None or one not in known.types]
         head = ldif_line("dn", f"ds-cfg-attribute={attribute},cn=Index,{place}")
         if known is not None and missing:

@@ -11,7 +11,7 @@ from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.scanning import Here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ldapdiag.sources.logs.files import LogFile
     from ldapdiag.sources.logs.scanning import Scanning
@@ -30,8 +30,18 @@ MOST_WORKERS = 8
 class Scanners:
     """Who scans the files of a reading; used in a `with`, which ends the processes that were started for it."""
 
-    def __init__(self, files: Sequence[LogFile], workers: int | None = None, scanner: Scanner | None = None) -> None:
-        """Choose by what there is to scan; NoNativeError where `scanner` cannot be had."""
+    def __init__(
+        self,
+        files: Sequence[LogFile],
+        workers: int | None = None,
+        scanner: Scanner | None = None,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> None:
+        """Choose by what there is to scan; NoNativeError where `scanner` cannot be had.
+
+        `meanwhile`: what else there is to do, while others than this thread work.
+        """
+        self._meanwhile = meanwhile
         self._native = native.chosen(scanner) is Scanner.NATIVE
         self._count = workers or min(_cores(), MOST_WORKERS)
         slow = [file for file in files if not self._is_native(file)]
@@ -58,7 +68,7 @@ class Scanners:
     def _threads(self) -> Scanning:
         from ldapdiag.sources.logs.threads import Threads  # noqa: PLC0415  import late: a small log needs to start fast
 
-        return Threads(self._count)
+        return Threads(self._count, self._meanwhile)
 
     def _workers(self) -> Scanning:
         from ldapdiag.sources.logs.workers import Workers  # noqa: PLC0415  import late: processes are slow

@@ -24,7 +24,7 @@ from ldapdiag.sources.logs.records import whole_lines
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, PartError, Scanned, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.native import Scan
@@ -50,8 +50,10 @@ class Threads:
 
     scanner = Scanner.NATIVE
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, meanwhile: Callable[[], object] | None = None) -> None:
+        """`meanwhile`: what else there is to do, once, in the thread that waits for the others."""
         self._count = count
+        self._meanwhile = meanwhile
         self._lane_bytes = LEAST_BYTES
         self.held = (count + 2) * MOST_FILES
 
@@ -75,6 +77,9 @@ class Threads:
         for thread in threads:
             thread.start()
         try:
+            if self._meanwhile is not None:
+                self._meanwhile()
+                self._meanwhile = None
             yield from run.told()
         finally:
             run.end()
