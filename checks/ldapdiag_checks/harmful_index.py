@@ -13,7 +13,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_advice import dropped
-from ldapdiag.servers.index_words import SUBSTRING_KINDS
+from ldapdiag.servers.index_types import SUBSTRING_KINDS
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
 """They compute roles and classes of service."""

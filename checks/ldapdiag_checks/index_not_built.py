@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.blamed import Blamed, blamed
 from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.unhelped import Unhelped, unhelped
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -34,7 +34,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     When it is being built at this moment.
     """
-    found = blamed(coverage, {Cause.NOT_BUILT, Cause.NONE}) if coverage.indexing is not None else ()
+    found = unhelped(coverage, {Cause.NOT_BUILT, Cause.NONE}) if coverage.indexing is not None else ()
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexing is None:
@@ -45,13 +45,13 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan asks for what has an index that would answer it")
 
 
-def _finding(one: Blamed, coverage: Coverage) -> Finding:
-    told = one.blame.cause is Cause.NOT_BUILT
+def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+    told = one.hindrance.cause is Cause.NOT_BUILT
     first, indexing = one.rows[0], coverage.indexing
     remedies = (
         built(one.host, first.backend, (one.attribute,), indexing.configuration) if indexing and first.backend else ()
     )
-    why = one.blame.why if told else "the index is configured, and few entries have the value"
+    why = one.hindrance.why if told else "the index is configured, and few entries have the value"
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.LOW,

@@ -12,7 +12,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, severity_of_share
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_advice import added
-from ldapdiag.servers.verifying import search_command
+from ldapdiag.servers.trial_search import search_command
 
 MOST = 10
 """Filters, clients and accounts that are named."""

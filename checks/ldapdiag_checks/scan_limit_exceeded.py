@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.blamed import Blamed, blamed
 from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.unhelped import Unhelped, unhelped
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -37,7 +37,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     (objectClass=person) below the suffix means everybody: it returns what it scans.
     """
-    found = blamed(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
+    found = unhelped(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexing is None:
@@ -48,18 +48,18 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan is due to a limit on the length of lists")
 
 
-def _finding(one: Blamed, coverage: Coverage) -> Finding:
+def _finding(one: Unhelped, coverage: Coverage) -> Finding:
     who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
-        confidence=Confidence.CERTAIN if one.blame.cause is Cause.LIMIT else Confidence.LIKELY,
-        title=f"{one.attribute} is indexed, and {one.shape} looks at every entry all the same: {one.blame.why}",
+        confidence=Confidence.CERTAIN if one.hindrance.cause is Cause.LIMIT else Confidence.LIKELY,
+        title=f"{one.attribute} is indexed, and {one.shape} looks at every entry all the same: {one.hindrance.why}",
         detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.\n"
         "Adding an index for this attribute would not help.",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(narrow_search(one.askers[0].client if one.askers else one.host, one.blame.text),),
+        remedies=(narrow_search(one.askers[0].client if one.askers else one.host, one.hindrance.text),),
         origins=coverage.origins,
     )

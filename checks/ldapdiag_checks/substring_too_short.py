@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.blamed import Blamed, blamed
 from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.unhelped import Unhelped, unhelped
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -34,7 +34,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
-    found = blamed(coverage, {Cause.TOO_SHORT})
+    found = unhelped(coverage, {Cause.TOO_SHORT})
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexing is None:
@@ -45,17 +45,17 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan looks for fewer characters than the keys of its index have")
 
 
-def _finding(one: Blamed, coverage: Coverage) -> Finding:
+def _finding(one: Unhelped, coverage: Coverage) -> Finding:
     who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{one.shape} looks for too few characters for the index of {one.attribute}: {one.blame.why}",
+        title=f"{one.shape} looks for too few characters for the index of {one.attribute}: {one.hindrance.why}",
         detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(ask_for_more_characters(one.askers[0].client if one.askers else one.host, one.blame.why),),
+        remedies=(ask_for_more_characters(one.askers[0].client if one.askers else one.host, one.hindrance.why),),
         origins=coverage.origins,
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.blamed import Blamed, blamed
 from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.unhelped import Unhelped, unhelped
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
@@ -34,24 +34,25 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     An export that wants every entry, at night.
     """
-    found = blamed(coverage, {Cause.UNINDEXABLE})
+    found = unhelped(coverage, {Cause.UNINDEXABLE})
     for one in found:
         yield _finding(one, coverage)
     if not found:
         yield Clear(subject=coverage.host, reason="no scan has a filter that no index would answer")
 
 
-def _finding(one: Blamed, coverage: Coverage) -> Finding:
+def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+    client = one.askers[0].client if one.askers else one.host
     who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"no index answers {one.shape}: {one.blame.why}",
+        title=f"no index answers {one.shape}: {one.hindrance.why}",
         detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(rewrite_filter(one.askers[0].client if one.askers else one.host, one.blame.text, one.blame.why),),
+        remedies=(rewrite_filter(client, one.hindrance.text, one.hindrance.why),),
         origins=coverage.origins,
     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.blame import MANY, Blame, blame
+from ldapdiag.analysis.alternatives import Alternatives, alternatives
+from ldapdiag.analysis.hindrance import MANY, Hindrance, hindrance
 from ldapdiag.analysis.indexing import Indexing
-from ldapdiag.analysis.remedying import Alternatives, alternatives
 from ldapdiag.analysis.searches import LATER_PAGE, Search
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.simulations import NOTING, Simulations
+from ldapdiag.analysis.simulated_server import NOTING, Simulations
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Node, parse_shape
@@ -25,7 +25,7 @@ from ldapdiag.servers.candidates import Cause, Forecast, Outlook
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ldapdiag.analysis.simulation import Simulation
+    from ldapdiag.analysis.simulated_database import Simulation
 
 FULLY = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
 
@@ -64,7 +64,7 @@ class Covered:
     forecast: Forecast | None
     alternatives: Alternatives = ()
     """Sets of indexes any of which would help."""
-    blame: Blame | None = None
+    hindrance: Hindrance | None = None
     """Why none helps."""
     worth_it: bool = False
     """It takes time enough to be worth an index, or fails for want of one."""
@@ -104,8 +104,13 @@ class Coverage:
         """Searches that look at every entry."""
         return tuple(row for row in self.rows if row.scans)
 
+    @property
+    def harmless(self) -> tuple[Covered, ...]:
+        """Searches that are partly without an index, and do no harm; many of them the server notes."""
+        return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY)
 
-def cover(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) -> Coverage:
+
+def audit(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) -> Coverage:
     """Judge every search of a server's log."""
     work = traffic.workload
     family = server.family or work.family
@@ -153,7 +158,7 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             outlook=outlook,
             forecast=forecast,
             alternatives=told,
-            blame=_blame(tree, search, simulation, told) if tree and outlook is Outlook.UNINDEXED else None,
+            hindrance=_hindrance(tree, search, simulation, told) if tree and outlook is Outlook.UNINDEXED else None,
             worth_it=refused > 0 or _is_worth_it(search, count, etime, total),
         )
 
@@ -166,12 +171,12 @@ def _helpful(filter_: Node, search: Search, simulation: Simulation) -> Alternati
     return tuple(one for one in offered if one and simulation.would_do(filter_, search.base, search.scope, one))
 
 
-def _blame(filter_: Node, search: Search, simulation: Simulation, helpful: Alternatives) -> Blame | None:
+def _hindrance(filter_: Node, search: Search, simulation: Simulation, helpful: Alternatives) -> Hindrance | None:
     """Return what stands in the way where no index would help, or what must be built even where one would.
 
     An index that answers some of the searches is built.
     """
-    told = blame(filter_, simulation.leaf)
+    told = hindrance(filter_, simulation.leaf)
     if helpful and (told is None or told.cause is not Cause.NOT_BUILT):
         return None
     if told and told.cause is Cause.NONE and search.unindexed < search.answered:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.cover import Demand, cover
 from ldapdiag.analysis.coverage import Coverage, Covered
 from ldapdiag.analysis.index_prices import Writes, price
 from ldapdiag.analysis.searches import Asker
+from ldapdiag.analysis.set_cover import Demand, cheapest
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
@@ -94,7 +94,7 @@ def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
         for row in wanted
     ]
     places = {place for demand in demands for one in demand.alternatives for place in one}
-    chosen = cover(demands, {place: _price(place, coverage, traffic) for place in places})
+    chosen = cheapest(demands, {place: _price(place, coverage, traffic) for place in places})
     added = frozenset(chosen.chosen)
     backends = {row.backend.name: row.backend for row in scanned if row.backend}
     rows = _rows(added, [row for row in scanned if row.alternatives], backends)

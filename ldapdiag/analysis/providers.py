@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.accounts import Accounts, count_accounts
 from ldapdiag.analysis.advice import IdleAdvice, advise
-from ldapdiag.analysis.coverage import Coverage, cover
+from ldapdiag.analysis.coverage import Coverage, audit
 from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
 from ldapdiag.analysis.idle import IdleBounds, bound_idle
 from ldapdiag.analysis.index_plan import IndexPlan, plan
@@ -31,7 +31,7 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     IdleAdvice: advise,
     IdleBounds: bound_idle,
     Indexing: find_indexing,
-    Coverage: cover,
+    Coverage: audit,
     IndexPlan: plan,
     Usage: find_usage,
 }

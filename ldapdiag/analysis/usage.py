@@ -10,7 +10,7 @@ from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change
-from ldapdiag.servers.index_words import SUBSTRING_KINDS, index_type
+from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

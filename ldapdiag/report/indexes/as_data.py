@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.coverage import Coverage
 from ldapdiag.analysis.index_plan import IndexPlan
-from ldapdiag.report.indexes.told import harmless
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def _plan(plan: IndexPlan, coverage: Coverage) -> dict[str, Any]:
         "plan": [_row(row) for row in plan.rows],
         "no_index_helps": _searches(plan.remaining),
         "not_worth_an_index": _searches(plan.spared),
-        "harmless": _searches(harmless(coverage)),
+        "harmless": _searches(coverage.harmless),
     }
 
 
@@ -66,9 +65,9 @@ def _searches(rows: Iterable[Covered]) -> list[dict[str, Any]]:
             "searches": row.count,
             "etime_seconds": seconds(row.etime),
             "noted": row.noted,
-            "cause": str(row.blame.cause) if row.blame else None,
-            "part": row.blame.text if row.blame else None,
-            "reason": row.blame.why if row.blame else None,
+            "cause": str(row.hindrance.cause) if row.hindrance else None,
+            "part": row.hindrance.text if row.hindrance else None,
+            "reason": row.hindrance.why if row.hindrance else None,
         }
         for row in rows
     ]

@@ -24,7 +24,6 @@ from ldapdiag.remedy import Kind
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.findings import commands, told
 from ldapdiag.report.indexes.remedies import of_plans
-from ldapdiag.report.indexes.told import harmless
 from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.names import Names
 from ldapdiag.report.log.quantities import duration, number, percent, span
@@ -151,7 +150,7 @@ class IndexScreen:
         self.searches("no index helps", plan.remaining, remaining)
         spared = [f"{row.search.shape} {_needs(row)}" for row in plan.spared]
         self.searches("not worth it", plan.spared, spared)
-        noted = harmless(coverage)
+        noted = coverage.harmless
         if noted:
             count, mean = (
                 sum(row.count for row in noted),
@@ -193,11 +192,13 @@ def _how_good(plan: IndexPlan) -> str:
 
 
 def _why(row: Covered) -> str:
+    """Return what stands in the way, and which part of the filter it is."""
     if row.filter is None:
         return "its filter was cut off in the log"
-    return (
-        f"{row.blame.text if row.blame.text != row.search.shape else ''} {row.blame.why}".strip() if row.blame else ""
-    )
+    if row.hindrance is None:
+        return ""
+    part = row.hindrance.text if row.hindrance.text != row.search.shape else ""
+    return f"{part} {row.hindrance.why}".strip()
 
 
 def _needs(row: Covered) -> str:

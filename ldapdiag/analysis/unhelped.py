@@ -1,4 +1,4 @@
-"""Blamed: scans that no index ends, by what stands in their way and the filter; one subject each."""
+"""Unhelped: scans that no index ends, by what stands in their way and the filter; one subject each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ldapdiag.evidence.log.stamps import SECOND
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ldapdiag.analysis.blame import Blame
     from ldapdiag.analysis.coverage import Coverage, Covered
+    from ldapdiag.analysis.hindrance import Hindrance
     from ldapdiag.servers.candidates import Cause
 
 MOST = 10
@@ -21,11 +21,11 @@ MOST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blamed:
+class Unhelped:
     """The searches of one filter without values that one thing stands in the way of."""
 
     host: str
-    blame: Blame
+    hindrance: Hindrance
     rows: tuple[Covered, ...]
     """By base and scope; the costliest first."""
     total: int
@@ -39,7 +39,7 @@ class Blamed:
     @property
     def attribute(self) -> str:
         """The attribute in the way, as the filter's first spelling has it."""
-        return self.blame.attribute
+        return self.hindrance.attribute
 
     @property
     def count(self) -> int:
@@ -83,28 +83,28 @@ class Blamed:
             "server": self.host,
             "attribute": self.attribute,
             "shape": self.shape,
-            "part": self.blame.text,
+            "part": self.hindrance.text,
             "bases": sorted({row.search.base for row in self.rows})[:MOST],
             "searches": self.count,
             "refused": self.refused,
             "etime_seconds": round(self.seconds, 9),
             "share": round(self.share, 6),
-            "reason": self.blame.why,
+            "reason": self.hindrance.why,
             "clients": list(dict.fromkeys(asker.client for asker in self.askers))[:MOST],
             "accounts": list(dict.fromkeys(asker.account for asker in self.askers))[:MOST],
         }
 
 
-def blamed(coverage: Coverage, causes: Collection[Cause]) -> tuple[Blamed, ...]:
+def unhelped(coverage: Coverage, causes: Collection[Cause]) -> tuple[Unhelped, ...]:
     """Return the scans that one of these causes stands in the way of, the costliest first."""
     groups: dict[str, list[Covered]] = defaultdict(list)
-    blames: dict[str, Blame] = {}
+    hindrances: dict[str, Hindrance] = {}
     for row in coverage.scanned:
-        if row.blame is not None and row.blame.cause in causes:
+        if row.hindrance is not None and row.hindrance.cause in causes:
             groups[row.search.shape].append(row)
-            blames.setdefault(row.search.shape, row.blame)
+            hindrances.setdefault(row.search.shape, row.hindrance)
     told = (
-        Blamed(host=coverage.host, blame=blames[shape], rows=tuple(rows), total=coverage.etime)
+        Unhelped(host=coverage.host, hindrance=hindrances[shape], rows=tuple(rows), total=coverage.etime)
         for shape, rows in groups.items()
     )
     return tuple(sorted(told, key=lambda one: (-one.seconds, one.shape)))

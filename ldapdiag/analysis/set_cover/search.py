@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.cover.bound import least_cost
-from ldapdiag.analysis.cover.greedy import greedy, improved
-from ldapdiag.analysis.cover.instance import Alternatives, Work, priced, without
+from ldapdiag.analysis.set_cover.bound import least_cost
+from ldapdiag.analysis.set_cover.greedy import greedy, improved
+from ldapdiag.analysis.set_cover.instance import Alternatives, Work, priced, without
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.analysis.remedying import NOTHING, alternatives
+from ldapdiag.analysis.alternatives import NOTHING, alternatives
 from ldapdiag.evidence.filter_tree import And, Assertion, Not, Or, assertions, parse
 from ldapdiag.servers.candidates import Cause, Change, Leaf, Outlook
 

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from operator import and_
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.cover.instance import Alternatives, Instance, Work, elements, without
+from ldapdiag.analysis.set_cover.instance import Alternatives, Instance, Work, elements, without
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Sequence

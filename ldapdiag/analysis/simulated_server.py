@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.frequencies import frequencies
 from ldapdiag.analysis.indexing import OWN_PLACES
-from ldapdiag.analysis.simulation import Configured, Simulation, Unconfigured
+from ldapdiag.analysis.simulated_database import Configured, Simulation, Unconfigured
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
 from ldapdiag.evidence.ldif import comparable

@@ -15,7 +15,7 @@ from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Cause, Change, Forecast, Leaf, Outlook
-from ldapdiag.servers.index_words import index_type
+from ldapdiag.servers.index_types import index_type
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family

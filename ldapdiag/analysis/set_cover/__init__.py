@@ -18,9 +18,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from ldapdiag.analysis.cover.instance import Alternatives, Instance, Work, elements, pieces, priced
-from ldapdiag.analysis.cover.reduction import reduced
-from ldapdiag.analysis.cover.search import solved
+from ldapdiag.analysis.set_cover.instance import Alternatives, Instance, Work, elements, pieces, priced
+from ldapdiag.analysis.set_cover.reduction import reduced
+from ldapdiag.analysis.set_cover.search import solved
 
 REDUCING, SEARCHING = 400_000, 500_000
 """Steps, so that the answer never depends on the machine. Half a second each, or so."""
@@ -63,7 +63,7 @@ class Cover(Generic[T]):
     """Places, in the sequence given, of the demands that no set satisfies."""
 
 
-def cover(
+def cheapest(
     demands: Sequence[Demand[T]],
     prices: Mapping[T, int],
     *,

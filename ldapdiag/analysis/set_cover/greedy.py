@@ -6,8 +6,8 @@ from collections import defaultdict
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.cover.instance import Alternatives, Work, elements, priced
-from ldapdiag.analysis.cover.reduction import parts
+from ldapdiag.analysis.set_cover.instance import Alternatives, Work, elements, priced
+from ldapdiag.analysis.set_cover.reduction import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldapdiag.analysis.cover import Demand, cover
-from ldapdiag.analysis.cover.bound import least_cost
-from ldapdiag.analysis.cover.greedy import greedy, improved
-from ldapdiag.analysis.cover.instance import Instance, Work, elements, priced
-from ldapdiag.analysis.cover.reduction import reduced
-from ldapdiag.analysis.cover.search import solved
+from ldapdiag.analysis.set_cover import Demand, cheapest
+from ldapdiag.analysis.set_cover.bound import least_cost
+from ldapdiag.analysis.set_cover.greedy import greedy, improved
+from ldapdiag.analysis.set_cover.instance import Instance, Work, elements, priced
+from ldapdiag.analysis.set_cover.reduction import reduced
+from ldapdiag.analysis.set_cover.search import solved
 
 NAMES = "abcdefghijkl"
 BUDGETS = [(400_000, 500_000), (0, 0), (20, 0), (60, 60)]
@@ -81,7 +81,7 @@ class TestAgainstEverySet:
     @settings(max_examples=150)
     @given(demands, prices, st.sampled_from(BUDGETS))
     def test_cost_and_bound_enclose_the_least_price(self, wanted, price, budget) -> None:
-        found = cover(wanted, price, reducing=budget[0], searching=budget[1])
+        found = cheapest(wanted, price, reducing=budget[0], searching=budget[1])
         least = optimum(wanted, price)
         assert found.at_least <= least <= found.cost
         assert found.exact == (found.at_least == found.cost)
@@ -90,7 +90,7 @@ class TestAgainstEverySet:
     @settings(max_examples=100)
     @given(demands, prices)
     def test_small_instances_are_solved(self, wanted, price) -> None:
-        found = cover(wanted, price)
+        found = cheapest(wanted, price)
         assert found.exact
         assert found.cost == optimum(wanted, price)
 
@@ -116,7 +116,7 @@ class TestAnyBudget:
     @settings(max_examples=150)
     @given(demands, prices, st.sampled_from(BUDGETS))
     def test_satisfies_what_can_be_and_nothing_can_be_left_out(self, wanted, price, budget) -> None:
-        found = cover(wanted, price, reducing=budget[0], searching=budget[1])
+        found = cheapest(wanted, price, reducing=budget[0], searching=budget[1])
         chosen = frozenset(found.chosen)
         assert all(satisfied(demand, chosen) for demand in satisfiable(wanted))
         for name in chosen:
@@ -132,13 +132,13 @@ class TestAnyBudget:
             )
             for place in places
         ]
-        first, second = (cover(each, price, reducing=budget[0], searching=budget[1]) for each in (wanted, mixed))
+        first, second = (cheapest(each, price, reducing=budget[0], searching=budget[1]) for each in (wanted, mixed))
         assert (first.chosen, first.saves, first.at_least) == (second.chosen, second.saves, second.at_least)
         assert set(first.unsatisfiable) == {places[place] for place in second.unsatisfiable}
 
     @given(demands, prices)
     def test_what_saves_most_comes_first(self, wanted, price) -> None:
-        found = cover(wanted, price)
+        found = cheapest(wanted, price)
         chosen = frozenset(found.chosen)
         for name, saves in zip(found.chosen, found.saves, strict=True):
             lost = [one for one in wanted if satisfied(one, chosen) and not satisfied(one, chosen - {name})]
@@ -153,11 +153,11 @@ class TestAnyBudget:
 )
 def test_large_ones_stay_within_their_bound(seed, traits) -> None:
     wanted, price = generated(seed, *traits)
-    found = cover(wanted, price, searching=50_000)
+    found = cheapest(wanted, price, searching=50_000)
     chosen = frozenset(found.chosen)
     assert all(satisfied(demand, chosen) for demand in wanted)
     assert found.at_least <= found.cost <= 1.2 * found.at_least
-    assert cover(wanted, price).at_least >= found.at_least
+    assert cheapest(wanted, price).at_least >= found.at_least
 
 
 @pytest.mark.parametrize("steps", [0, 1000, 20_000])
@@ -185,7 +185,7 @@ def test_greedy_is_improved_and_never_made_worse() -> None:
 def test_ten_thousand_demands_end() -> None:
     """Counted in steps; that the steps are short is what the suite's patience proves."""
     wanted, price = generated(5, 10_000, 2000, 4, 2)
-    found = cover(wanted, price, reducing=50_000, searching=50_000)
+    found = cheapest(wanted, price, reducing=50_000, searching=50_000)
     chosen = frozenset(found.chosen)
     assert all(satisfied(demand, chosen) for demand in wanted)
 
@@ -194,7 +194,7 @@ def test_a_demand_of_very_many_alternatives_ends() -> None:
     random = Random(3)  # noqa: S311  as above
     wanted = [Demand(tuple(frozenset(random.sample(range(2000), 3)) for _ in range(20_000)), 1)]
     price = {number: 1 + number % 7 for number in range(2000)}
-    found = cover(wanted, price)
+    found = cheapest(wanted, price)
     assert found.exact
     assert found.cost == min(sum(price[each] for each in one) for one in wanted[0].alternatives)
 
@@ -202,27 +202,27 @@ def test_a_demand_of_very_many_alternatives_ends() -> None:
 def test_one_for_all_is_cheaper_than_each_for_one() -> None:
     wanted = [Demand((frozenset({"a"}), frozenset({f"b{number}"})), number) for number in range(5)]
     price = {"a": 4} | {f"b{number}": 1 for number in range(5)}
-    assert cover(wanted, price).chosen == ("a",)
-    assert cover(wanted[:4], price | {"a": 5}).chosen == ("b3", "b2", "b1", "b0")
+    assert cheapest(wanted, price).chosen == ("a",)
+    assert cheapest(wanted[:4], price | {"a": 5}).chosen == ("b3", "b2", "b1", "b0")
 
 
 def test_every_branch_of_an_or_is_needed() -> None:
-    found = cover([Demand((frozenset({"title", "employeeNumber"}),), 7)], {"title": 1, "employeeNumber": 1})
+    found = cheapest([Demand((frozenset({"title", "employeeNumber"}),), 7)], {"title": 1, "employeeNumber": 1})
     assert found.chosen == ("employeeNumber", "title")
     assert found.saves == (7, 7)
 
 
 def test_what_nothing_satisfies_is_told() -> None:
     wanted = [Demand((), 1), Demand((frozenset({"a"}),), 1), Demand((frozenset({"b"}),), 1), Demand((frozenset(),), 1)]
-    found = cover(wanted, {"a": 1})
+    found = cheapest(wanted, {"a": 1})
     assert (found.chosen, found.unsatisfiable) == (("a",), (0, 2))
 
 
 def test_nothing_wanted_costs_nothing() -> None:
-    found = cover([], {"a": 1})
+    found = cheapest([], {"a": 1})
     assert (found.chosen, found.cost, found.at_least, found.exact) == ((), 0, 0, True)
 
 
 def test_a_price_is_above_zero() -> None:
     with pytest.raises(ValueError, match="above zero"):
-        cover([], {"a": 0})
+        cheapest([], {"a": 0})

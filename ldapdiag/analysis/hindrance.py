@@ -1,4 +1,4 @@
-"""Blame: what stands in the way of a search that no new index would help, one cause per search."""
+"""Hindrance: what stands in the way of a search that no new index would help, one cause per search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MANY = "more entries match than the server keeps a list of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Blame:
+class Hindrance:
     """Why no index helps."""
 
     cause: Cause
@@ -39,21 +39,21 @@ class Blame:
     why: str
 
 
-def blame(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Blame | None:
+def hindrance(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Hindrance | None:
     """Return what stands in the way; None where nothing is known to."""
-    found = list(_blames(filter_, leaf))
+    found = list(_hindrances(filter_, leaf))
     return min(found, key=lambda one: GRAVEST.index(one.cause), default=None)
 
 
-def _blames(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Blame]:
+def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Hindrance]:
     match node:
         case And(members) | Or(members):
             for member in members:
-                yield from _blames(member, leaf)
+                yield from _hindrances(member, leaf)
         case Not(member):
             negated = next(assertions(member), None)
             if negated is not None:
-                yield Blame(
+                yield Hindrance(
                     cause=Cause.UNINDEXABLE,
                     attribute=negated.name,
                     text=f"(!{negated.text})" if member is negated else "(!…)",
@@ -64,4 +64,4 @@ def _blames(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Blame]:
             if told.cause not in GRAVEST:
                 return
             why = MANY if told.cause is Cause.LIMIT_PERHAPS else told.why
-            yield Blame(cause=told.cause, attribute=node.name, text=node.text, why=why)
+            yield Hindrance(cause=told.cause, attribute=node.name, text=node.text, why=why)
