@@ -37,10 +37,10 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     (objectClass=person) below the suffix means everybody: it returns what it scans.
     """
-    found = unhelped(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
+    found = () if coverage.indexing is None else unhelped(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage)
-    if not found and coverage.indexing is None:
+    if coverage.indexing is None:
         reason = f"no index configuration of {coverage.host}: its limits are not known"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)

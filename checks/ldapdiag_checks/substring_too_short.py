@@ -34,10 +34,10 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
-    found = unhelped(coverage, {Cause.TOO_SHORT})
+    found = () if coverage.indexing is None else unhelped(coverage, {Cause.TOO_SHORT})
     for one in found:
         yield _finding(one, coverage)
-    if not found and coverage.indexing is None:
+    if coverage.indexing is None:
         reason = f"no index configuration of {coverage.host}: how long its keys are is not known"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)

@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.alternatives import Alternatives, alternatives
 from ldapdiag.analysis.hindrance import MANY, Hindrance, hindrance
 from ldapdiag.analysis.indexing import Indexing
-from ldapdiag.analysis.searches import LATER_PAGE, Search
+from ldapdiag.analysis.outlooks import outlook_of
+from ldapdiag.analysis.searches import Search
 from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.simulated_database import Unconfigured
 from ldapdiag.analysis.simulated_server import NOTING, Simulations
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Node, parse_shape
+from ldapdiag.evidence.filter_tree import Node, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
-from ldapdiag.servers.candidates import Cause, Forecast, Outlook
+from ldapdiag.servers.candidates import Cause, Change, Forecast, Outlook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.analysis.simulated_database import Simulation
-
-FULLY = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
-
-MISTAKEN = frozenset({Family.OPENDJ})
-"""Products that note some searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
 
 LEAST_SHARE = 0.005
 MUCH = 60 * SECOND
@@ -38,6 +35,9 @@ SLOW, ONCE = 5 * MILLISECOND, SECOND
 """A search that takes so long on average, or took so long once, is worth an index."""
 FEW = 100
 """Entries: a search that returns so few, and takes long, has looked at many more."""
+PRESENCE = frozenset({"pres", "presence"})
+MOST_HAVE_IT = "most entries may have it, and then no index lists them"
+UNHEARD_OF = "no schema at hand has it, and no search has found anything"
 REFUSED = {11: "administrative limit exceeded", 50: "refused, being unindexed", 53: "refused, being unindexed"}
 """Result codes of searches that failed for want of an index (RFC 4511, appendix A)."""
 
@@ -64,6 +64,8 @@ class Covered:
     forecast: Forecast | None
     alternatives: Alternatives = ()
     """Sets of indexes any of which would help."""
+    sure: bool = False
+    """One of them helps whatever is not known; else only if few entries have what is asked for."""
     hindrance: Hindrance | None = None
     """Why none helps."""
     worth_it: bool = False
@@ -140,13 +142,12 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
         return
     slow = _is_slow(search, search.answered, search.etime)
     judged = family not in NOTING or search.notes or slow  # of quick ones a server that notes nothing has said it all
-    for lengths, count, etime, noted in _groups(search, simulation) if judged else _whole(search):
+    for group in _groups(search, simulation) if judged else _whole(search):
+        lengths, count, etime, noted = group
         tree = parse_shape(search.shape, lengths)
         forecast = simulation.forecast(tree, search.base, search.scope) if tree and judged else None
-        outlook = _outlook(search, family, forecast, noted=noted, slow=_is_slow(search, count, etime))
-        refused = sum(search.errors.get(err, 0) for err in REFUSED) if outlook is Outlook.UNINDEXED else 0
-        told = _helpful(tree, search, simulation) if outlook is Outlook.UNINDEXED and tree else ()
-        yield Covered(
+        outlook = outlook_of(search, family, forecast, noted=noted, slow=_is_slow(search, count, etime))
+        row = Covered(
             search=search,
             lengths=lengths,
             filter=tree,
@@ -154,32 +155,66 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             count=count,
             etime=etime,
             noted=noted,
-            refused=refused,
+            refused=_refused(search, group, family) if outlook is Outlook.UNINDEXED else 0,
             outlook=outlook,
             forecast=forecast,
-            alternatives=told,
-            hindrance=_hindrance(tree, search, simulation, told) if tree and outlook is Outlook.UNINDEXED else None,
-            worth_it=refused > 0 or _is_worth_it(search, count, etime, total),
+        )
+        worth_it = row.refused > 0 or _is_worth_it(row, total)
+        yield (
+            replace(row, worth_it=worth_it)
+            if not row.scans
+            else _explained(replace(row, worth_it=worth_it), simulation)
         )
 
 
-def _helpful(filter_: Node, search: Search, simulation: Simulation) -> Alternatives:
-    """Return the sets of indexes that would help, each tried in the simulation."""
-    joined = simulation.forecast(filter_, search.base, search.scope).added
-    always = frozenset(leaf.change for leaf in joined if leaf.change is not None and leaf.cause is not Cause.NONE)
-    offered = [one | always for one in alternatives(filter_, simulation.leaf)]
-    return tuple(one for one in offered if one and simulation.would_do(filter_, search.base, search.scope, one))
+def _refused(search: Search, group: Group, family: Family | None) -> int:
+    """Return how many searches of a group failed for want of an index; at a server that notes, these are noted."""
+    _, count, _, noted = group
+    failed = sum(search.errors.get(err, 0) for err in REFUSED)
+    return min(failed, noted if family in NOTING else count)
 
 
-def _hindrance(filter_: Node, search: Search, simulation: Simulation, helpful: Alternatives) -> Hindrance | None:
+def _explained(row: Covered, simulation: Simulation) -> Covered:
+    """Return a scan with the indexes that would help, or with what stands in their way."""
+    if row.filter is None:
+        return row
+    search = row.search
+    helpful = [one | _joined(row) for one in alternatives(row.filter, simulation.leaf)]
+    foreseen = {one: simulation.with_added(row.filter, search.base, search.scope, one) for one in helpful if one}
+    told = tuple(one for one, outlook in foreseen.items() if _would_help(one, outlook, search, simulation))
+    sure = any(foreseen[one] in {Outlook.INDEXED, Outlook.PARTIALLY} for one in told)
+    return replace(row, alternatives=told, sure=sure, hindrance=_hindrance(row, simulation, told))
+
+
+def _joined(row: Covered) -> frozenset[Change]:
+    """Return the indexes of what the server joins to every filter."""
+    joined = row.forecast.added if row.forecast else ()
+    return frozenset(leaf.change for leaf in joined if leaf.change is not None and leaf.cause is not Cause.NONE)
+
+
+def _would_help(changes: frozenset[Change], outlook: Outlook, search: Search, simulation: Simulation) -> bool:
+    """Tell whether indexes would help: not those of what nearly all may have, nor of what perhaps there is not."""
+    many = outlook is Outlook.DEPENDS and any(change.type in PRESENCE for change in changes)
+    unheard_of = not search.entries and not all(simulation.knows(change.attribute) for change in changes)
+    return outlook is not Outlook.UNINDEXED and not unheard_of and (not many or isinstance(simulation, Unconfigured))
+
+
+def _hindrance(row: Covered, simulation: Simulation, helpful: Alternatives) -> Hindrance | None:
     """Return what stands in the way where no index would help, or what must be built even where one would.
 
     An index that answers some of the searches is built.
     """
-    told = hindrance(filter_, simulation.leaf)
+    if row.filter is None:
+        return None
+    told = hindrance(row.filter, simulation.leaf)
     if helpful and (told is None or told.cause is not Cause.NOT_BUILT):
         return None
-    if told and told.cause is Cause.NONE and search.unindexed < search.answered:
+    if told is None:
+        first = next(assertions(row.filter))
+        known = simulation.knows(first.attribute)
+        cause, why = (Cause.LIMIT_PERHAPS, MOST_HAVE_IT) if known else (Cause.UNKNOWN_ATTRIBUTE, UNHEARD_OF)
+        return Hindrance(cause=cause, attribute=first.name, text=first.text, why=why)
+    if told.cause is Cause.NONE and row.search.unindexed < row.search.answered:
         return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY)
     return told
 
@@ -211,39 +246,8 @@ def _is_slow(search: Search, count: int, etime: int) -> bool:
     return count > 0 and etime >= SLOW * count and search.entries <= FEW * search.answered
 
 
-def _is_worth_it(search: Search, count: int, etime: int, total: int) -> bool:
+def _is_worth_it(row: Covered, total: int) -> bool:
     """Tell whether searches take time enough to be worth an index."""
-    slow = count > 0 and etime >= SLOW * count
-    once = search.worst is not None and search.worst.etime >= ONCE
-    return (slow or once) and (etime >= LEAST_SHARE * total or etime >= MUCH)
-
-
-def _outlook(search: Search, family: Family | None, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
-    """Return how searches found their candidates: by the server's note, else by the simulation.
-
-    What is only partly answered by indexes, returns little and takes long has looked at nearly everything: a list of
-    all persons is as good as none.
-    """
-    told = forecast.outlook if forecast else Outlook.DEPENDS
-    if family is not None and family in NOTING:
-        told = _by_the_note(search, family, forecast, noted=noted, slow=slow)
-    return Outlook.UNINDEXED if slow and told in {Outlook.PARTIALLY, Outlook.DEPENDS} else told
-
-
-def _by_the_note(search: Search, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
-    """Return what a note means, or that there is none."""
-    foreseen = forecast.outlook if forecast else None
-    if not noted:
-        silent = foreseen is Outlook.UNINDEXED and forecast is not None and "" in forecast.notes
-        return Outlook.UNINDEXED if silent and slow else Outlook.INDEXED if search.answered else Outlook.DEPENDS
-    told = _noted(search, family)
-    if told is Outlook.PARTIALLY and foreseen is Outlook.UNINDEXED:
-        return Outlook.UNINDEXED  # without a scan limit, 389-ds says U of a full scan
-    mistaken = family in MISTAKEN and foreseen is Outlook.INDEXED and told is Outlook.UNINDEXED and not slow
-    return Outlook.PARTIALLY if mistaken else told
-
-
-def _noted(search: Search, family: Family) -> Outlook:
-    """Return what the server's notes say."""
-    fully = any(FULLY[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
-    return Outlook.UNINDEXED if fully else Outlook.PARTIALLY
+    worst = row.search.worst
+    once = worst is not None and worst.etime >= ONCE and row.count == row.search.answered
+    return (once or (row.count > 0 and row.mean >= SLOW)) and (row.etime >= LEAST_SHARE * total or row.etime >= MUCH)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Candidates, Database
 
 WHOLE_TREE = "sub"
-ALWAYS = {Kind.EQUALITY: ("objectclass",)}
+ALWAYS = frozenset({("objectclass", Kind.EQUALITY)})
 """What every product has an index for unless somebody took it away."""
 
 
@@ -37,8 +37,11 @@ class Simulation(Protocol):
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return what becomes of an assertion that stands alone."""
 
-    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:
-        """Tell whether a search would not look at every entry any more, with these indexes added."""
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
+        """Return what would become of a search with these indexes added."""
+
+    def knows(self, attribute: str) -> bool:
+        """Tell whether a schema at hand has an attribute."""
 
 
 @dataclass(slots=True)
@@ -65,11 +68,14 @@ class Configured:
             self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
         return self.leaves[assertion]
 
-    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:
-        """Tell whether a search would not look at every entry any more, with these indexes added."""
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
+        """Return what would become of a search with these indexes added."""
         backend = with_indexes(self.database.backend, changes, self.database.schema)
-        told = self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend))
-        return told.outlook is not Outlook.UNINDEXED
+        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).outlook
+
+    def knows(self, attribute: str) -> bool:
+        """Tell whether a schema at hand has an attribute."""
+        return self.database.schema.find(attribute) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +93,28 @@ class Unconfigured:
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that it has an index, or that nobody knows."""
-        if (assertion.attribute, assertion.kind) in self.answered or assertion.attribute in ALWAYS.get(
-            assertion.kind, ()
-        ):
-            return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NONE)
         word = index_type(self.family, assertion.kind)
         if word is None or (assertion.kind is Kind.PRESENCE and assertion.attribute == "objectclass"):
             why = "every entry has it" if assertion.kind is Kind.PRESENCE else "an extensible match"
             return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
-        name = self.schema.primary(assertion.attribute)
+        asked = (assertion.attribute, assertion.kind)
+        if asked in self.answered or asked in ALWAYS:
+            return Leaf(assertion=assertion, outlook=Outlook.DEPENDS, cause=Cause.LIMIT_PERHAPS)
         return Leaf(
             assertion=assertion,
             outlook=Outlook.DEPENDS,
             cause=Cause.UNCONFIGURED,
-            change=Change(attribute=name, type=word),
+            change=Change(attribute=self.schema.primary(assertion.name), type=word),
             why="the index configuration is not known",
         )
 
-    def would_do(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> bool:  # noqa: ARG002  a protocol
-        """Return that it may."""
-        return True
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:  # noqa: ARG002  a protocol
+        """Return that it depends."""
+        return Outlook.DEPENDS
+
+    def knows(self, attribute: str) -> bool:
+        """Tell whether a schema at hand has an attribute."""
+        return self.schema.find(attribute) is not None
 
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) -> Backend:

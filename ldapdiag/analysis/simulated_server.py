@@ -61,15 +61,14 @@ class Simulations:
         return Configured(product.candidates, database)
 
     def _answered(self) -> set[tuple[str, Kind]]:
-        """Return the assertions that stood alone and were answered without a note, at a server that notes."""
+        """Return the assertions that stood alone and were answered without any note, at a server that notes."""
         if self.family not in NOTING:
             return set()
         return {
             (tree.attribute, tree.kind)
             for search in self.work.searches
-            if search.scope != "base"
-            and search.answered > search.unindexed
-            and isinstance(tree := parse_shape(search.shape), Assertion)
+            if search.scope != "base" and search.answered > sum(search.notes.values())
+            if isinstance(tree := parse_shape(search.shape), Assertion)
         }
 
 

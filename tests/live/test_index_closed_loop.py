@@ -60,7 +60,15 @@ MODIFY = {
 """How LDIF is given to 389-ds, and to slapd."""
 TASKS, BUILDS = "cn=tasks,cn=config", "cn=index,cn=tasks,cn=config"
 """Where 389-ds has what it is told to do, and some minutes longer."""
-OWN = ("createtimestamp:", "creatorsname:", "modifytimestamp:", "modifiersname:", "entrycsn:", "numsubordinates:")
+OWN = (
+    "nsstate:",
+    "createtimestamp:",
+    "creatorsname:",
+    "modifytimestamp:",
+    "modifiersname:",
+    "entrycsn:",
+    "numsubordinates:",
+)
 """What servers write of a change beside the change."""
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Change
 
 NOTHING = "nothing to change"
-EACH = "Index configuration is not replicated: do this on each server that answers such searches, one at a time."
 
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -56,5 +55,5 @@ def as_ldif(diagnosis: Diagnosis) -> str:
 
 def _comments(remedy: Remedy) -> str:
     """Return what to know before, as comments of one line each."""
-    lines = (f"{remedy.title} at {remedy.target}", remedy.changes, remedy.risk, EACH)
+    lines = (f"{remedy.title} at {remedy.target}", remedy.changes, remedy.risk)
     return "\n".join(f"# {neutral(line, longest=2000)}" for line in lines)
