@@ -31,6 +31,7 @@ def judge(plan: IndexPlan, coverage: Coverage) -> Iterator[Verdict]:
     advised: an AND needs one of its parts, an OR every branch; a substring index costs more than one for equality, and
     most where a membership changes.
 
+    certain: the server notes them as unindexed, and the simulation says that the index ends it. likely: otherwise.
     high: half of all search time and a minute or more. medium: a tenth of it and 10 s or more. low: otherwise.
 
     ## Why it matters
@@ -86,7 +87,7 @@ def _finding(row: Row, plan: IndexPlan, coverage: Coverage) -> Finding:
         subject=_subject(row, plan),
         key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_share(share, seconds),
-        confidence=Confidence.CERTAIN if any(one.noted for one in row.resolves) else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if any(one.noted and one.sure for one in row.resolves) else Confidence.LIKELY,
         title=f"{plan.host} has no index {what}: {row.searches} searches look at every entry, {seconds:.3g} s in all "
         f"({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
@@ -114,13 +115,15 @@ def _sentences(row: Row, plan: IndexPlan) -> Iterator[str]:
     for one in row.resolves[:3]:
         noted = f", {one.noted} of {one.count} noted as unindexed" if one.noted else ""
         yield (
-            f"{one.search.shape} below {one.search.base or 'the root'} ({one.search.scope}): {one.count} searches of "
+            f"{one.search.shape} below {one.search.base or 'the root'} ({one.search.scope}): {one.count} times "
             f"{one.mean / SECOND:.2g} s{noted}."
         )
     for asker in row.askers[:3]:
         yield f"Asked by {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
     if refused := sum(one.refused for one in row.resolves):
         yield f"{refused} of them failed for want of an index."
+    if not any(one.sure for one in row.resolves):
+        yield "It helps if fewer entries have a value that is asked for than the server lists, which nothing tells."
     if not plan.exact:
         yield f"The plan it is part of costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest one."
 

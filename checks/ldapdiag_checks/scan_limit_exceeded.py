@@ -49,14 +49,12 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
 
 def _finding(one: Unhelped, coverage: Coverage) -> Finding:
-    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN if one.hindrance.cause is Cause.LIMIT else Confidence.LIKELY,
         title=f"{one.attribute} is indexed, and {one.shape} looks at every entry all the same: {one.hindrance.why}",
-        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.\n"
-        "Adding an index for this attribute would not help.",
+        detail=f"{one.story}\nAdding an index for this attribute would not help.",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),

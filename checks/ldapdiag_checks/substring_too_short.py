@@ -18,14 +18,14 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     """A search for fewer characters than the keys of the index have.
 
     ## What it looks at
-    Searches in the access log that look at every entry although the attribute has an index for substrings: what they
-    look for is shorter than its keys. 389-ds and DSEE: 2 characters at the beginning or the end, 3 in between; slapd: 2
+    Searches in the access log that look at every entry, whether the attribute has an index for substrings or not: what
+    they look for is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the end, 3 in between; slapd: 2
     at either end, 4 in between, unless it is set otherwise.
 
     high, medium, low: as missing-index, when they take time enough. info: otherwise.
 
     ## Why it matters
-    The index is there and paid for by every change, and these searches read the whole database all the same.
+    An index would be paid for by every change, and these searches would read the whole database all the same.
 
     ## What to do
     Have the application wait for another character before it asks (a picker that searches while people type). Shorter
@@ -46,13 +46,12 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
 
 def _finding(one: Unhelped, coverage: Coverage) -> Finding:
-    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{one.shape} looks for too few characters for the index of {one.attribute}: {one.hindrance.why}",
-        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
+        title=f"{one.shape} looks for too few characters for an index of {one.attribute}: {one.hindrance.why}",
+        detail=one.story,
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),

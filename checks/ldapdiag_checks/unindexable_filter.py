@@ -43,13 +43,12 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
 def _finding(one: Unhelped, coverage: Coverage) -> Finding:
     client = one.askers[0].client if one.askers else one.host
-    who = ", ".join(f"{asker.account} from {asker.client}" for asker in one.askers[:3])
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"no index answers {one.shape}: {one.hindrance.why}",
-        detail=f"{one.count} searches, {one.seconds:.3g} s ({one.share:.1%} of the search time).\nAsked by {who}.",
+        detail=one.story,
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),

@@ -41,7 +41,7 @@ def judge(usage: Usage, coverage: Coverage) -> Iterator[Verdict]:
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        how = IndexConfiguration.how if coverage.indexing is None else "the log of a month"
+        how = IndexConfiguration.how if coverage.indexing is None else None
         yield NotJudged(subject=coverage.host, reason=usage.reason, how=how)
         return
     for one in usage.unused:
@@ -49,7 +49,11 @@ def judge(usage: Usage, coverage: Coverage) -> Iterator[Verdict]:
     for name in usage.silent:
         yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search of the log went to this database")
     if not usage.unused:
-        yield Clear(subject=coverage.host, reason=f"every index was asked for in {hours:.1f} h of log")
+        yield Clear(subject=coverage.host, reason=f"every index was asked for in {_span(hours)} of log")
+
+
+def _span(hours: float) -> str:
+    return f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.0f} min"
 
 
 def _finding(one: Unused, hours: float, coverage: Coverage) -> Finding:
@@ -62,7 +66,7 @@ def _finding(one: Unused, hours: float, coverage: Coverage) -> Finding:
         key=f"{coverage.host}|{one.backend.name}|{one.attribute.lower()}",
         severity=Severity.LOW if hours >= MONTH else Severity.INFO,
         confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,
-        title=f"no search asked for the index {one.attribute} {types} of {one.backend.name} in {hours:.1f} h of log",
+        title=f"no search asked for the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
         detail="Internal searches and those of other servers' clients are not in this log.\n"
         + ("" if hours >= MONTH else "Keep it until a month of logs agrees."),
         observed={

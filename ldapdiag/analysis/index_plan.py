@@ -49,8 +49,12 @@ class Row:
     @property
     def askers(self) -> tuple[Asker, ...]:
         """Whom to talk to, the costliest first."""
-        told = {one for row in self.resolves for one in row.search.askers}
-        return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
+        told: dict[tuple[str, str], Asker] = {}
+        for search in {id(row.search): row.search for row in self.resolves}.values():
+            for one in search.askers:
+                known = told.get((one.account, one.client))
+                told[one.account, one.client] = one if known is None else known.joined(one)
+        return tuple(sorted(told.values(), key=lambda one: (-one.etime, -one.count, one.account, one.client)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,15 @@ class Unhelped:
         return self.rows[0].search.askers
 
     @property
+    def story(self) -> str:
+        """What they cost, and who asks; a sentence a line."""
+        many = f"{self.count} searches" if self.count != 1 else "1 search"
+        share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
+        who = ", ".join(f"{asker.account} from {asker.client}" for asker in self.askers[:3])
+        failed = f"\n{self.refused} of them failed for want of an index." if self.refused else ""
+        return f"{many}, {self.seconds:.3g} s in all ({share} of the search time).\nAsked by {who or 'nobody known'}.{failed}"
+
+    @property
     def subject(self) -> str:
         """What a verdict on them is about."""
         return f"{self.shape} at {self.host}"

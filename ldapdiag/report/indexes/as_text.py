@@ -30,7 +30,7 @@ from ldapdiag.report.log.quantities import duration, number, percent, span
 from ldapdiag.report.page import Page, packed, page_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Finding
@@ -100,12 +100,13 @@ class IndexScreen:
         if coverage.indexing is None:
             ends = f"perhaps: {changes} would end {percent(plan.saves / scanned if scanned else 0)} of it"
         self.page.labelled("PLAN", f"{ends}; {_how_good(plan)}", "bold red", "bold")
-        self.table(plan.rows, Names(asker.account for row in plan.rows for asker in row.askers))
+        self.table(plan.rows, Names({asker.account for row in plan.rows for asker in row.askers}))
         if coverage.indexing is None:
             self.page.indented(
                 "The index configuration is not at hand, so the cause is open: no such index, not built yet, or more "
                 "entries than the server's limit. To know, name the configuration, too (ldapdiag indexes --help)."
             )
+            self.page.blank()
             return
         for remedy in of_plans(self.diagnosis):
             if remedy.target == plan.host and remedy.kind is not Kind.LDIF:
@@ -127,6 +128,11 @@ class IndexScreen:
         """Return what a check found."""
         return [finding for name, finding in self.diagnosis.found if name == check]
 
+    def judged(self, row: Row) -> list[str]:
+        """Return how bad it is that a row is missing, and how sure that is."""
+        found = (one for one in self.found("missing-index") if one.observed["attribute"] == row.attribute)
+        return [f"{one.severity}, {one.confidence}" for one in found][:1]
+
     def table(self, rows: Sequence[Row], names: Names) -> None:
         """Print the indexes to add, with the filters they are for and who asks."""
         columns = [
@@ -140,42 +146,48 @@ class IndexScreen:
             table.row(place, row.attribute)
             shapes = list(dict.fromkeys(one.search.shape for one in row.resolves))
             who = [f"{names(asker.account)} ({asker.client})" for asker in row.askers]
-            parts = [*_some(shapes, 2, verbose=self.verbose), *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose)]
+            parts = [
+                *_some(shapes, 2, verbose=self.verbose),
+                *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
+                *self.judged(row),
+            ]
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)
 
     def rest(self, plan: IndexPlan, coverage: Coverage) -> None:
         """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
-        remaining = [f"{row.search.shape} {_why(row)}" for row in plan.remaining]
-        self.searches("no index helps", plan.remaining, remaining)
-        spared = [f"{row.search.shape} {_needs(row)}" for row in plan.spared]
-        self.searches("not worth it", plan.spared, spared)
-        noted = coverage.harmless
-        if noted:
-            count, mean = (
-                sum(row.count for row in noted),
-                sum(row.etime for row in noted) // sum(row.count for row in noted),
-            )
+        self.searches("no index", "no index helps these", plan.remaining, _why)
+        self.searches(
+            "not worth", "an index would help these, and they take too little time for one", plan.spared, _needs
+        )
+        if noted := coverage.harmless:
+            count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
             shapes = _some(list(dict.fromkeys(row.search.shape for row in noted)), FEW, verbose=self.verbose)
-            text = (
-                f"{number(count)} searches are partly without an index, and the rest of their filter, or their base, "
-            )
-            self.page.labelled(
-                "harmless", f"{text}leaves few entries ({duration(mean)} each): {', '.join(shapes)}", "bold"
-            )
+            self.page.packed("harmless", [f"{number(count)} searches look bad and are not, {_each(etime, count)}: the "
+                "rest of their filter, or their base, leaves few entries", *shapes], "bold")  # fmt: skip
         usage = self.diagnosis.facts.of(Usage, plan.host)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
-            short = "" if coverage.seconds >= MONTH else "  (keep them until a month of log agrees)"
             spanned = span(int(coverage.seconds * SECOND))
-            listed = ", ".join(_some(unused, 3 * FEW, verbose=self.verbose))
-            self.page.labelled("not used", f"in {spanned} of log: {listed}{short}", "bold")
+            keep = [] if coverage.seconds >= MONTH else ["keep them until a month of log agrees"]
+            listed = _some(unused, 3 * FEW, verbose=self.verbose)
+            self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
-    def searches(self, label: str, rows: Sequence[Covered], texts: list[str]) -> None:
-        """Print searches in a line or two, with the time they took."""
-        if rows:
-            parts = _some(list(dict.fromkeys(texts)), FEW, verbose=self.verbose)
-            self.page.packed(label, [duration(sum(row.etime for row in rows)), *parts], "bold")
+    def searches(self, label: str, story: str, rows: Sequence[Covered], told: Callable[[Covered], str]) -> None:
+        """Print searches by filter, each with the time it took."""
+        if not rows:
+            return
+        self.page.labelled(label, f"{story}: {duration(sum(row.etime for row in rows))}", "bold")
+        shown = rows if self.verbose else rows[: 2 * FEW]
+        width = max(len(duration(row.etime)) for row in shown)
+        for row in shown:
+            times = f"{duration(row.etime):>{width}}  {number(row.count)} x"
+            self.page.indented(f"{times} {row.search.shape}: {told(row)}")
+        if len(rows) > len(shown):
+            more = rows[len(shown) :]
+            self.page.indented(
+                f"and {number(len(more))} more, {duration(sum(row.etime for row in more))} (-v shows them)"
+            )
 
     def findings(self) -> None:
         """Print what the plan does not tell: indexes that are not built, harmful, or differ; unknown attributes."""
@@ -189,6 +201,10 @@ def _how_good(plan: IndexPlan) -> str:
     if plan.exact:
         return "no cheaper set of indexes does"
     return f"it costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest set"
+
+
+def _each(etime: int, count: int) -> str:
+    return f"{duration(etime // count if count else 0)} each"
 
 
 def _why(row: Covered) -> str:
