@@ -19,8 +19,8 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
     ## What it looks at
     Searches in the access log that look at every entry, whether the attribute has an index for substrings or not: what
-    they look for is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the end, 3 in between; slapd: 2
-    at either end, 4 in between, unless it is set otherwise.
+    they look for is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the end,
+    3 in between; slapd: 2 at either end, 4 in between, unless it is set otherwise.
 
     high, medium, low: as missing-index, when they take time enough. info: otherwise.
 

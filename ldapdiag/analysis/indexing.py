@@ -79,7 +79,9 @@ def find_indexing(
     if not configuration.identity.version:
         configuration = replace(configuration, identity=server.identity or configuration.identity)
     known = own(schemas, server.host)
-    suffixes = tuple(dict.fromkeys(one.suffix for one in (*own(statuses, server.host), *own(counts, server.host))))
+    told_suffixes = [one.suffix for one in own(statuses, server.host)]
+    told_suffixes += [one.suffix for one in own(counts, server.host)]
+    suffixes = tuple(dict.fromkeys(told_suffixes))
     if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
         configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
     return Indexing(

@@ -78,7 +78,8 @@ class Unhelped:
         share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
         who = ", ".join(f"{asker.account} from {asker.client}" for asker in self.askers[:3])
         failed = f"\n{self.refused} of them failed for want of an index." if self.refused else ""
-        return f"{many}, {self.seconds:.3g} s in all ({share} of the search time).\nAsked by {who or 'nobody known'}.{failed}"
+        cost = f"{many}, {self.seconds:.3g} s in all ({share} of the search time)."
+        return f"{cost}\nAsked by {who or 'nobody known'}.{failed}"
 
     @property
     def subject(self) -> str:

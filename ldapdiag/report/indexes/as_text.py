@@ -156,15 +156,14 @@ class IndexScreen:
 
     def rest(self, plan: IndexPlan, coverage: Coverage) -> None:
         """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
-        self.searches("no index", "no index helps these", plan.remaining, _why)
-        self.searches(
-            "not worth", "an index would help these, and they take too little time for one", plan.spared, _needs
-        )
+        self.searches("no index", "helps these, in all", plan.remaining, _why)
+        self.searches("not worth", "an index, for the little time they take", plan.spared, _needs)
         if noted := coverage.harmless:
             count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
             shapes = _some(list(dict.fromkeys(row.search.shape for row in noted)), FEW, verbose=self.verbose)
-            self.page.packed("harmless", [f"{number(count)} searches look bad and are not, {_each(etime, count)}: the "
-                "rest of their filter, or their base, leaves few entries", *shapes], "bold")  # fmt: skip
+            story = f"{number(count)} searches look bad and are not, {_each(etime, count)}"
+            why = "the rest of their filter, or their base, leaves few entries"
+            self.page.packed("harmless", [f"{story}: {why}", *shapes], "bold")
         usage = self.diagnosis.facts.of(Usage, plan.host)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
@@ -185,9 +184,8 @@ class IndexScreen:
             self.page.indented(f"{times} {row.search.shape}: {told(row)}")
         if len(rows) > len(shown):
             more = rows[len(shown) :]
-            self.page.indented(
-                f"and {number(len(more))} more, {duration(sum(row.etime for row in more))} (-v shows them)"
-            )
+            took = duration(sum(row.etime for row in more))
+            self.page.indented(f"and {number(len(more))} more, {took} (-v shows them)")
 
     def findings(self) -> None:
         """Print what the plan does not tell: indexes that are not built, harmful, or differ; unknown attributes."""
