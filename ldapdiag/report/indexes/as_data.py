@@ -48,6 +48,7 @@ def _row(row: Row) -> dict[str, Any]:
         "attribute": row.attribute,
         "types": list(row.types),
         "backend": row.backend.name if row.backend else None,
+        "sure": any(one.sure for one in row.resolves),
         "saves_seconds": seconds(row.saves),
         "searches": row.searches,
         "shapes": list(dict.fromkeys(one.search.shape for one in row.resolves)),
@@ -68,6 +69,9 @@ def _searches(rows: Iterable[Covered]) -> list[dict[str, Any]]:
             "cause": str(row.hindrance.cause) if row.hindrance else None,
             "part": row.hindrance.text if row.hindrance else None,
             "reason": row.hindrance.why if row.hindrance else None,
+            "wants": [
+                [{"attribute": one.attribute, "type": one.type} for one in sorted(some)] for some in row.alternatives
+            ],
         }
         for row in rows
     ]
