@@ -9,7 +9,12 @@ from enum import StrEnum
 
 from ldapdiag.evidence.family import Family
 
-ATTRIBUTE_TYPE = r"(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)"
+NUMBER = r"(?:0|[1-9][0-9]*)"
+ATTRIBUTE_TYPE = rf"(?:[A-Za-z][A-Za-z0-9-]*|{NUMBER}(?:\.{NUMBER})+)"
+"""RFC 4512, 1.4: descr or numericoid."""
+ATTRIBUTE_TYPES = re.compile(rf"(?=.{{1,128}}\Z){ATTRIBUTE_TYPE}")
+ATTRIBUTE_DESCRIPTIONS = re.compile(rf"(?=.{{1,255}}\Z){ATTRIBUTE_TYPE}(?:;[A-Za-z0-9-]+)*")
+"""RFC 4512, 2.5; as long as somebody could mean one to be."""
 ATTRIBUTE_VALUE = r"(?:#(?:[0-9A-Fa-f]{2})+|(?:[^\\,+\"<>;=\x00-\x1f\x7f]|=|\\[\\ #=\"+,;<>]|\\[0-9A-Fa-f]{2})*)"
 DISTINGUISHED_NAME = re.compile(
     rf"{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE}(?:[,+] *{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE})*",
@@ -63,6 +68,18 @@ class Remedy:
     verify: str
     family: Family | None = None
     needs: Needs = Needs.NONE
+
+
+def is_attribute_type(text: str) -> bool:
+    """Tell whether a text is the name or the OID of an attribute type, a class or a rule; only such a text may enter
+    a remedy. What reads evidence is laxer, for servers let in more than RFC 4512 does (`_`) and it is told of in words.
+    """
+    return ATTRIBUTE_TYPES.fullmatch(text) is not None
+
+
+def is_attribute_description(text: str) -> bool:
+    """Tell whether a text is an attribute type, perhaps with options; only such a text may enter a remedy."""
+    return ATTRIBUTE_DESCRIPTIONS.fullmatch(text) is not None
 
 
 def is_distinguished_name(text: str) -> bool:

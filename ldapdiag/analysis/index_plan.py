@@ -30,6 +30,8 @@ class Row:
     """None: the configuration is not known."""
     resolves: tuple[Covered, ...]
     """The searches it is needed for, the costliest first; others of them may be needed as well."""
+    askers: tuple[Asker, ...]
+    """Whom to talk to, the costliest first."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -45,16 +47,6 @@ class Row:
     def searches(self) -> int:
         """How many they are."""
         return sum(row.count for row in self.resolves)
-
-    @property
-    def askers(self) -> tuple[Asker, ...]:
-        """Whom to talk to, the costliest first."""
-        told: dict[tuple[str, str], Asker] = {}
-        for search in {id(row.search): row.search for row in self.resolves}.values():
-            for one in search.askers:
-                known = told.get((one.account, one.client))
-                told[one.account, one.client] = one if known is None else known.joined(one)
-        return tuple(sorted(told.values(), key=lambda one: (-one.etime, -one.count, one.account, one.client)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +137,22 @@ def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, B
                 changes=tuple(sorted(several)),
                 backend=backends.get(name),
                 resolves=tuple(sorted(resolves, key=lambda row: -row.etime)),
+                askers=_askers(resolves),
             )
         )
     return tuple(sorted(rows, key=lambda row: (-row.saves, row.attribute, row.types)))
+
+
+def _askers(rows: list[Covered]) -> tuple[Asker, ...]:
+    """Return who asks these searches, each client and account once; the costliest first."""
+    told: dict[tuple[str, str], list[int]] = {}
+    for search in {id(row.search): row.search for row in rows}.values():
+        for one in search.askers:
+            counts = told.setdefault((one.client, one.account), [0, 0, 0])
+            for place, count in enumerate((one.count, one.etime, one.noted)):
+                counts[place] += count
+    askers = (
+        Asker(client=client, account=account, count=count, etime=etime, noted=noted)
+        for (client, account), (count, etime, noted) in told.items()
+    )
+    return tuple(sorted(askers, key=lambda one: (-one.etime, -one.count, one.account, one.client)))

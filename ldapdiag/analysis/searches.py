@@ -6,7 +6,7 @@ Which searches are slow, on which attribute, from whom: the costliest come first
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.spellings import NOBODY_KNOWS, Spellings, caseless, counted, folded_dn, named, text
@@ -35,12 +35,6 @@ class Asker:
     etime: int
     noted: int
     """Results with a note."""
-
-    def joined(self, other: Asker) -> Asker:
-        """Return both, of one client and account, as one."""
-        return replace(
-            self, count=self.count + other.count, etime=self.etime + other.etime, noted=self.noted + other.noted
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ r"""What 389-ds and DSEE look for by themselves, and which attributes they compu
 
 Internal searches are in no access log of the default level, so an index may be needed that no log shows in use.
 Source: ldap/servers/plugins (referint, uiduniq, memberof, dna, linkedattrs, automember, retrocl, replication, usn, cos,
-roles), ldap/servers/slapd/sasl_map.c, ldapi.c.
+roles, sync, posix-winsync), ldap/servers/slapd/sasl_map.c, ldapi.c; and the filters in the plug-ins of 2.3.1.
 """
 
 from __future__ import annotations
@@ -55,15 +55,22 @@ ARGUMENTS = {
     "referint_postop_init": (range(3, 20), "referential integrity"),
 }
 """Plug-ins that old versions set by numbered arguments, and which of these name attributes."""
+REPLICATION = ("replication", ("nsUniqueId", "nscpEntryDN", "nsTombstoneCSN", "nsds5ReplConflict"))
+"""By nsTombstoneCSN it finds the deleted entries that may go; without its index each purge reads the database."""
 ALWAYS = {
-    "replication_multimaster_plugin_init": ("replication", ("nsUniqueId", "nscpEntryDN", "nsds5ReplConflict")),
-    "replication_multisupplier_plugin_init": ("replication", ("nsUniqueId", "nscpEntryDN", "nsds5ReplConflict")),
+    "replication_multimaster_plugin_init": REPLICATION,
+    "replication_multisupplier_plugin_init": REPLICATION,
     "retrocl_plugin_init": ("retro changelog", ("changeNumber", "targetUniqueId")),
-    "sync_init": ("content synchronization", ("changeNumber", "targetUniqueId")),
+    "sync_init": (
+        "content synchronization",
+        ("changeNumber", "targetUniqueId", "targetEntryUUID", "entryUUID", "nsUniqueId"),
+    ),
     "usn_init": ("USN", ("entryUSN",)),
+    "posix_winsync_plugin_init": ("POSIX attributes of Windows synchronization", ("uid", "uniqueMember", "memberUid")),
 }
 """Plug-ins that search for what no setting names."""
-WINDOWS, WINDOWS_ATTRIBUTES = "nsdswindowsreplicationagreement", ("ntUniqueId", "ntUserDomainId")
+WINDOWS = "nsdswindowsreplicationagreement"
+WINDOWS_ATTRIBUTES = ("ntUniqueId", "ntUserDomainId", "member", "uniqueMember")
 AUTOBIND = ("nsslapd-ldapiuidnumbertype", "nsslapd-ldapigidnumbertype")
 
 ROLES = {"nsrole": "roles"}

@@ -66,15 +66,14 @@ def look_up(assertion: Assertion, database: Database) -> Leaf:
 def _undefined(assertion: Assertion, database: Database) -> str:
     """Return why an assertion is undefined (RFC 4511, 4.5.1.7), or nothing: slapd then scans nothing for it.
 
-    slapd's log marks such a one. Where only a part of the schema is at hand, it is not judged by what that lacks.
+    slapd's log marks such a one, and the schema tells why. Where only a part of the schema is at hand, no other is
+    judged by what that lacks.
     """
-    if assertion.undefined:
-        return "slapd could not evaluate it: an attribute it does not know, a rule there is not, or a value of no use"
     schema, name = database.schema, assertion.attribute
-    if not schema.whole or not name:
-        return ""
+    if not name or not (schema.whole or assertion.undefined):
+        return "slapd could not evaluate it" if assertion.undefined else ""
     if schema.find(name) is None:
-        return "the schema does not know the attribute"
+        return f"the schema{'' if schema.whole else ' at hand'} does not know the attribute"
     missing = {
         Kind.EQUALITY: ("equality", schema.equality),
         Kind.APPROXIMATE: ("equality", schema.equality),
@@ -82,9 +81,9 @@ def _undefined(assertion: Assertion, database: Database) -> str:
         Kind.GREATER: ("ordering", schema.ordering),
         Kind.LESS: ("ordering", schema.ordering),
     }.get(assertion.kind)
-    if missing is None or missing[1](name):
-        return ""
-    return f"the schema has no {missing[0]} rule for the attribute"
+    if missing is not None and not missing[1](name):
+        return f"the attribute has no {missing[0]} rule"
+    return "its value is none of the attribute's syntax" if assertion.undefined else ""
 
 
 def _among_dns(assertion: Assertion) -> bool:
