@@ -71,8 +71,10 @@ class Remedy:
 
 
 def is_attribute_type(text: str) -> bool:
-    """Tell whether a text is the name or the OID of an attribute type, a class or a rule; only such a text may enter
-    a remedy. What reads evidence is laxer, for servers let in more than RFC 4512 does (`_`) and it is told of in words.
+    """Tell whether a text is the name or the OID of an attribute type, a class or a rule.
+
+    Only such a text may enter a remedy. What reads evidence is laxer: servers let in names with an underscore, and of
+    these it tells, too.
     """
     return ATTRIBUTE_TYPES.fullmatch(text) is not None
 
@@ -83,8 +85,11 @@ def is_attribute_description(text: str) -> bool:
 
 
 def is_distinguished_name(text: str) -> bool:
-    """Tell whether a text is a DN by RFC 4514; only such a text may enter a remedy."""
-    return len(text) < 2048 and DISTINGUISHED_NAME.fullmatch(text) is not None
+    """Tell whether a text is a DN by RFC 4514; only such a text may enter a remedy.
+
+    Nor may one that hides characters, or turns their direction: a script is read before it is run.
+    """
+    return len(text) < 2048 and text.isprintable() and DISTINGUISHED_NAME.fullmatch(text) is not None
 
 
 def ldif_line(attribute: str, value: str) -> str:

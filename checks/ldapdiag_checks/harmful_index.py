@@ -143,7 +143,11 @@ def _of_members(definition: IndexDefinition, name: str, indexing: Indexing) -> H
 def _finding(indexing: Indexing, backend: Backend, definition: IndexDefinition, harm: Harm) -> Finding:
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
-    remedies = dropped(indexing.host, backend, changes, indexing.configuration) if harm.goes and changes else ()
+    remedies = (
+        dropped(indexing.host, backend, changes, indexing.configuration, indexing.schema)
+        if harm.goes and changes
+        else ()
+    )
     return Finding(
         subject=f"{definition.attribute} of {backend.name} at {indexing.host}",
         key=f"{indexing.host}|{backend.name}|{definition.attribute.lower()}",

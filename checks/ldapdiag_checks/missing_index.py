@@ -11,7 +11,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, severity_of_share
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.index_advice import added
+from ldapdiag.servers.index_advice import added, asking
 from ldapdiag.servers.trial_search import search_command
 
 MOST = 10
@@ -132,5 +132,7 @@ def _remedies(row: Row, plan: IndexPlan, coverage: Coverage) -> tuple[Remedy, ..
     if row.backend is None or coverage.indexing is None:
         return ()
     first = row.resolves[0]
-    verify = search_command(plan.host, first.search.base, first.search.scope, first.filter)
-    return added(plan.host, row.backend, row.changes, coverage.indexing.configuration, verify)
+    configuration, schema = coverage.indexing.configuration, coverage.indexing.schema
+    asked = asking(plan.host, configuration)
+    verify = search_command(asked, first.search.base, first.search.scope, first.filter)
+    return added(plan.host, row.backend, row.changes, configuration, schema, verify)

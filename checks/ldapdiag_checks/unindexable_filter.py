@@ -52,6 +52,6 @@ def _finding(one: Unhelped, coverage: Coverage) -> Finding:
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(rewrite_filter(client, one.hindrance.text, one.hindrance.why),),
+        remedies=(rewrite_filter(client, one.hindrance.text, negated=one.hindrance.negated),),
         origins=coverage.origins,
     )

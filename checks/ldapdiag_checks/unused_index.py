@@ -60,7 +60,9 @@ def _finding(one: Unused, hours: float, coverage: Coverage) -> Finding:
     types = ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
     if hours >= MONTH and coverage.indexing is not None:
-        remedies = dropped(coverage.host, one.backend, one.changes, coverage.indexing.configuration)
+        remedies = dropped(
+            coverage.host, one.backend, one.changes, coverage.indexing.configuration, coverage.indexing.schema
+        )
     return Finding(
         subject=f"{one.attribute} of {one.backend.name} at {coverage.host}",
         key=f"{coverage.host}|{one.backend.name}|{one.attribute.lower()}",

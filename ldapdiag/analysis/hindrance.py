@@ -37,6 +37,7 @@ class Hindrance:
     text: str
     """The part of the filter, as logged."""
     why: str
+    negated: bool = False
 
 
 def hindrance(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Hindrance | None:
@@ -58,6 +59,7 @@ def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Hindr
                     attribute=negated.name,
                     text=f"(!{negated.text})" if member is negated else "(!…)",
                     why="negation: an index tells who has a value, never who has not",
+                    negated=True,
                 )
         case Assertion():
             told = leaf(node)

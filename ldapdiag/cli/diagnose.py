@@ -19,7 +19,7 @@ from ldapdiag.errors import LdapdiagError
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.sources.live import Terms
+    from ldapdiag.sources.terms import Terms
 
 
 @asks_targets

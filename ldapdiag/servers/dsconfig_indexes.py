@@ -9,22 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.indexes.opends_words import TYPES, is_system
-from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import is_distinguished_name
+from ldapdiag.evidence.indexes.opends_words import SYSTEM, TYPES
+from ldapdiag.remedy import is_attribute_type, is_distinguished_name
+from ldapdiag.servers.unready import NO_BACKEND, NO_SUFFIX, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.evidence.indexes import Backend, IndexDefinition
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.dsconfig import Dsconfig
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
-"""A descr (RFC 4512, 1.4). By its OID dsconfig does not take an attribute: tried with OpenDJ 4.10.1."""
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-UNKNOWN_BACKEND, UNKNOWN_SUFFIX = "BACKEND", "BASE_DN"
-"""Stand where the evidence names neither, or a name that fits no grammar."""
+NEVER_DROPPED = SYSTEM
+"""Lower case: what the server needs for itself, whatever a log shows. Nor is it ever added to."""
 Types = Mapping[str, tuple[str, ...]]
 """Types of index, by attribute."""
 ADDABLE = TYPES - {"extensible"}
@@ -59,6 +58,7 @@ class IndexTool:
     rebuild: str
     """rebuild-index with its connection options."""
     backend: Backend
+    schema: Schema
     noun: str
     """backend-index, local-db-index: what the product calls an index."""
     owner: str = "--backend-name"
@@ -107,14 +107,14 @@ class IndexTool:
 
     def _missing(self, wanted: Types) -> Iterator[tuple[str, IndexDefinition | None, list[str]]]:
         for attribute, types in wanted.items():
-            known = self.backend.definition(standard().names(attribute))
+            known = self.backend.definition(self.schema.names(attribute))
             missing = [one for one in types if known is None or one not in known.types]
             if missing:
                 yield attribute, known, missing
 
     def _present(self, wanted: Types) -> Iterator[tuple[str, bool, list[str]]]:
         for attribute, types in wanted.items():
-            known = self.backend.definition(standard().names(attribute))
+            known = self.backend.definition(self.schema.names(attribute))
             present = [one for one in types if known is not None and one in known.types]
             if known is not None and present:
                 yield attribute, known.types == set(present), present
@@ -134,38 +134,46 @@ class IndexTool:
         )
 
 
-def to_add(changes: Sequence[Change], backend: Backend) -> Wanted:
+def to_add(changes: Sequence[Change], backend: Backend, schema: Schema) -> Wanted:
     """Return which indexes to add."""
-    return _wanted([one if one.type in ADDABLE and not is_system(one.attribute) else None for one in changes], backend)
+    return _wanted([one if one.type in ADDABLE else None for one in changes], backend, schema)
 
 
-def to_drop(changes: Sequence[Change], backend: Backend) -> Wanted:
+def to_drop(changes: Sequence[Change], backend: Backend, schema: Schema) -> Wanted:
     """Return which indexes to take away: never one that the server itself needs."""
-    return _wanted([one if _may_go(one, backend) else None for one in changes], backend)
+    return _wanted([one if _may_go(one, backend, schema) else None for one in changes], backend, schema)
 
 
-def _may_go(change: Change, backend: Backend) -> bool:
-    known = backend.definition(standard().names(change.attribute))
-    return known is not None and not known.system and not is_system(change.attribute) and change.type in known.types
+def _may_go(change: Change, backend: Backend, schema: Schema) -> bool:
+    known = backend.definition(schema.names(change.attribute))
+    return known is not None and not known.system and change.type in known.types
 
 
-def _wanted(changes: Sequence[Change | None], backend: Backend) -> Wanted:
+def _wanted(changes: Sequence[Change | None], backend: Backend, schema: Schema) -> Wanted:
     """Return the types by attribute, but for what fits no command."""
     types: defaultdict[str, list[str]] = defaultdict(list)
     left_out = 0
     for change in changes:
-        known = backend.definition(standard().names(change.attribute)) if change else None
-        name = known.attribute if known else change.attribute if change else ""
-        if change is None or not NAME.fullmatch(name):
+        names = schema.names(change.attribute) if change else frozenset()
+        known = backend.definition(names)
+        name = known.attribute if known else schema.primary(change.attribute) if change else ""
+        if change is None or not _is_name(name) or not names.isdisjoint(NEVER_DROPPED):
             left_out += 1
         elif change.type not in types[name]:
             types[name].append(change.type)
     return Wanted({name: tuple(its) for name, its in types.items()}, left_out)
 
 
-def to_build(attributes: Iterable[str]) -> tuple[str, ...]:
-    """Return the attributes whose indexes a command can build."""
-    return tuple(dict.fromkeys(one for one in attributes if NAME.fullmatch(one)))
+def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:
+    """Return the attributes whose indexes a command can build, by the names they are configured by."""
+    known = ((one, backend.definition(schema.names(one))) for one in attributes)
+    named = (its.attribute if its else one for one, its in known)
+    return tuple(dict.fromkeys(one for one in named if _is_name(one)))
+
+
+def _is_name(attribute: str) -> bool:
+    """Tell whether dsconfig may be given an attribute: not by its OID, as tried with OpenDJ 4.10.1."""
+    return is_attribute_type(attribute) and attribute[0].isalpha()
 
 
 def listed(types: Types) -> str:
@@ -174,10 +182,15 @@ def listed(types: Types) -> str:
 
 
 def backend_name(backend: Backend) -> str:
-    """Return the name of a backend as it may stand in a command."""
-    return backend.name if BACKEND_NAME.fullmatch(backend.name) else UNKNOWN_BACKEND
+    """Return the name of a backend as it may stand in a command; empty where it may not."""
+    return backend.name if BACKEND_NAME.fullmatch(backend.name) else ""
 
 
 def suffixes_of(backend: Backend) -> list[str]:
-    """Return its suffixes, quoted; a placeholder where none is known."""
-    return [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)] or [UNKNOWN_SUFFIX]
+    """Return its suffixes that are DNs, quoted."""
+    return [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
+
+
+def lacking_of(server: str, backend: Backend) -> list[str]:
+    """Return what commands need and is not told."""
+    return lacking(server, (backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.family import Family
+from ldapdiag.servers import dsconfig_indexes, ldbm_indexes
 from ldapdiag.servers.active_directory import defaults as active_directory_defaults
 from ldapdiag.servers.active_directory import remedies as active_directory_remedies
 from ldapdiag.servers.ds389 import candidates as ds389_candidates
@@ -22,6 +23,7 @@ from ldapdiag.servers.opendj import index_remedies as opendj_index_remedies
 from ldapdiag.servers.opendj import remedies as opendj_remedies
 from ldapdiag.servers.openldap import candidates as openldap_candidates
 from ldapdiag.servers.openldap import defaults as openldap_defaults
+from ldapdiag.servers.openldap import index_changes
 from ldapdiag.servers.openldap import index_remedies as openldap_index_remedies
 from ldapdiag.servers.openldap import remedies as openldap_remedies
 from ldapdiag.servers.ping import candidates as ping_candidates
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Candidates, Change
 
@@ -96,28 +99,55 @@ class Remedies(Protocol):
 
 
 class IndexRemedies(Protocol):
-    """The room `index_remedies` of a family: a module of plain functions.
+    """The room `index_remedies` of a family: a module of plain functions, and of how to see what they did.
 
-    Names that are no attribute type descriptions are left out of the commands, and told in words.
+    Names that are no attribute types are left out of the commands, and told in words. Which names mean one attribute,
+    and of which others it is a kind, the server's schema tells.
     """
 
+    SIGN: str
+    """A sentence: what the log says of a search that an index answers."""
+
+    def asking(self, server: str, version: Version) -> str:
+        """Return ldapsearch with what it takes to ask a server for anything."""
+
     def add_indexes(
-        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+        self,
+        server: str,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
     ) -> Remedy:
         """Add indexes, and build them."""
 
     def add_indexes_ldif(
-        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+        self,
+        server: str,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
     ) -> str | None:
         """Return the same as LDIF; None where the product takes none."""
 
     def build_indexes(
-        self, server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+        self,
+        server: str,
+        backend: Backend,
+        attributes: Sequence[str],
+        configuration: IndexConfiguration,
+        schema: Schema,
     ) -> Remedy:
         """Build indexes that are configured."""
 
     def drop_indexes(
-        self, server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration
+        self,
+        server: str,
+        backend: Backend,
+        changes: Sequence[Change],
+        configuration: IndexConfiguration,
+        schema: Schema,
     ) -> Remedy:
         """Take indexes away."""
 
@@ -139,6 +169,8 @@ class Product:
     candidates: Candidates | None = None
     """None: how it finds candidates is not simulated."""
     index_remedies: IndexRemedies | None = None
+    never_dropped: frozenset[str] = frozenset()
+    """Attributes, by their primary names in lower case, whose indexes stay, whatever a log shows of their use."""
 
 
 PRODUCTS = {
@@ -148,12 +180,14 @@ PRODUCTS = {
         remedies=ds389_remedies,
         candidates=ds389_candidates,
         index_remedies=ds389_index_remedies,
+        never_dropped=ldbm_indexes.NEVER_DROPPED,
     ),
     Family.OPENLDAP: Product(
         family=Family.OPENLDAP,
         defaults=openldap_defaults,
         remedies=openldap_remedies,
         index_remedies=openldap_index_remedies,
+        never_dropped=index_changes.NEVER_DROPPED,
         candidates=openldap_candidates,
     ),
     Family.AD: Product(family=Family.AD, defaults=active_directory_defaults, remedies=active_directory_remedies),
@@ -162,6 +196,7 @@ PRODUCTS = {
         defaults=dsee_defaults,
         remedies=dsee_remedies,
         index_remedies=dsee_index_remedies,
+        never_dropped=ldbm_indexes.NEVER_DROPPED,
         candidates=dsee_candidates,
     ),
     Family.OPENDJ: Product(
@@ -169,6 +204,7 @@ PRODUCTS = {
         defaults=opendj_defaults,
         remedies=opendj_remedies,
         index_remedies=opendj_index_remedies,
+        never_dropped=dsconfig_indexes.NEVER_DROPPED,
         candidates=opendj_candidates,
         ignores_idle_timeout=opendj_defaults.ignores_idle_timeout,
     ),
@@ -177,6 +213,7 @@ PRODUCTS = {
         defaults=ping_defaults,
         remedies=ping_remedies,
         index_remedies=ping_index_remedies,
+        never_dropped=dsconfig_indexes.NEVER_DROPPED,
         candidates=ping_candidates,
     ),
 }

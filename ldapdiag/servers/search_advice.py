@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from ldapdiag.evidence.filter_tree import Assertion, parse_shape
+from ldapdiag.evidence.filter_tree import Kind as Asked
 from ldapdiag.remedy import Kind, Remedy, Where
 
 
-def rewrite_filter(client: str, part: str, why: str) -> Remedy:
-    """Ask for what is wanted, not for what is not."""
-    if why.startswith("negation"):
+def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
+    """Ask for what is wanted, not for what is not; `part` is that of the filter, as logged."""
+    asked = parse_shape(part)
+    if negated:
         text = (
             f"Put {part} beside a part that few entries match, as in (&(uid=joe){part}): the server looks at those few "
             "only. Or keep what it means in an attribute of its own, (accountStatus=active), and index that for "
             "equality; or leave the part out and drop in the application what is not wanted."
         )
-    elif "=*" in part:
+    elif isinstance(asked, Assertion) and asked.kind is Asked.PRESENCE:
         text = (
             "Search below the branch that is meant, or with scope base where one entry is; to read all entries, read "
             "them paged, at a quiet hour, or follow changes by synchronisation (RFC 4533) instead."

@@ -1,4 +1,4 @@
-"""Verifying: the search that shows whether an index is used, made of a filter that came out of a log.
+"""The trial search: the one that shows whether an index is used, made of a filter that came out of a log.
 
 Nothing of the log is in it but names that fit their grammar (RFC 4512) and a base that is a DN (RFC 4514); the values
 are digits, which nearly every syntax allows.
@@ -6,34 +6,26 @@ are digits, which nearly every syntax allows.
 
 from __future__ import annotations
 
-import re
 import shlex
 
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or
-from ldapdiag.remedy import is_distinguished_name
-from ldapdiag.servers.ldap_tools import MANAGER, as_manager
-
-DESCRIPTION = re.compile(r"(?:[A-Za-z][A-Za-z0-9-]{0,127}|\d{1,9}(?:\.\d{1,9}){1,40})(?:;[A-Za-z0-9-]{1,64}){0,8}")
-"""An attribute description (RFC 4512, 2.5), or the name of a class or a rule, of a length that somebody could mean."""
+from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
 
 DIGITS = "123456789"
 TIME = "20260101000000Z"
 OPERATORS = {Kind.EQUALITY: "=", Kind.APPROXIMATE: "~=", Kind.GREATER: ">=", Kind.LESS: "<="}
 
 
-def is_attribute(name: str) -> bool:
-    """Tell whether a text is an attribute description and nothing else; only such a text may enter a command."""
-    return DESCRIPTION.fullmatch(name) is not None
+def search_command(tool: str, base: str, scope: str, filter_: Node | None) -> str | None:
+    """Return the search that asks like those of a shape did; None where a name in it fits no grammar.
 
-
-def search_command(server: str, base: str, scope: str, filter_: Node | None, manager: str = MANAGER) -> str | None:
-    """Return the ldapsearch that asks like the searches of a shape did; None where a name in it fits no grammar."""
+    `tool` is ldapsearch as it reaches the server (`index_advice.asking`); empty: there is no way.
+    """
     asked = _filter(filter_) if filter_ is not None else None
     below = known_part(base)
-    if asked is None or below is None:
+    if not tool or asked is None or below is None:
         return None
     depth = {"one": "one", "subordinate": "children"}.get(scope, "sub")
-    tool = as_manager("ldapsearch", server, manager)
     return f"{tool} -LLL -b {shlex.quote(below)} -s {depth} {shlex.quote(asked)} 1.1"
 
 
@@ -64,7 +56,7 @@ def _set(operator: str, members: tuple[Node, ...]) -> str | None:
 
 def _assertion(asked: Assertion) -> str | None:
     name = ";".join((asked.attribute, *asked.options))
-    if not is_attribute(name) or (asked.rule and not is_attribute(asked.rule)):
+    if not is_attribute_description(name) or (asked.rule and not is_attribute_type(asked.rule)):
         return None
     if asked.kind is Kind.PRESENCE:
         return f"({name}=*)"
@@ -75,7 +67,7 @@ def _assertion(asked: Assertion) -> str | None:
     value = TIME if name.endswith("timestamp") else DIGITS
     if name == "objectclass" and asked.value is not None:
         value = asked.value
-    return f"({name}{OPERATORS[asked.kind]}{value})" if is_attribute(value) or value in {TIME, DIGITS} else None
+    return f"({name}{OPERATORS[asked.kind]}{value})" if is_attribute_type(value) or value in {TIME, DIGITS} else None
 
 
 def _pieces(asked: Assertion) -> str:

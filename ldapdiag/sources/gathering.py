@@ -5,27 +5,29 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from io import UnsupportedOperation
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
-from ldapdiag.evidence.sniff import FORMATS
 from ldapdiag.sources.capture import Piece, find, legible, unreadable
 from ldapdiag.sources.captures.unpacking import unpacked
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs_met import LogsMet
 from ldapdiag.sources.progress import SILENCE
-from ldapdiag.sources.reading import Read, read
+from ldapdiag.sources.set_aside import Turn, turn_of
 from ldapdiag.sources.targets import Directory, sorted_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
-    from ldapdiag.sources.live import Gathered, Terms
+    from ldapdiag.sources.live import Gathered
     from ldapdiag.sources.progress import Progress
+    from ldapdiag.sources.reading import Read
     from ldapdiag.sources.targets import Target
+    from ldapdiag.sources.terms import Terms
 
 
 NAMES_SHOWN = 3
@@ -44,6 +46,8 @@ class Basket:
     logs: LogsMet = field(default_factory=LogsMet)
     unknown: list[str] = field(default_factory=list)
     """The files of the folder just read that are no evidence we know."""
+    rest: list[tuple[str, list[Piece | Gap | PassedOver], list[str]]] = field(default_factory=list)
+    """What was named, what of it is still to be read, and which of its files are no evidence we know."""
 
 
 def gather(
@@ -64,7 +68,7 @@ def gather(
     """
     targets, paths = sorted_out(evidence)
     stop = stop or Event()
-    basket = Basket(logs=LogsMet(Period(since=since) if since is not None else None, meanwhile=meanwhile))
+    basket = Basket(logs=LogsMet(Period(since=since) if since is not None else None))
     if targets:
         gathered = ask(targets, terms, stop=stop, progress=progress)
         basket.gaps.extend(gathered.gaps)
@@ -75,8 +79,16 @@ def gather(
                 _read_found(unpacked(piece, again=True), basket, progress)
         basket.unknown.clear()
     for named in paths:
-        _read_all(named, basket, progress)
+        _sort(named, basket, progress)
+
+    def others() -> None:
+        _read_rest(basket, progress)
+        if meanwhile is not None:
+            meanwhile()
+
+    basket.logs.meanwhile = others
     _read_logs(basket, progress, stop)
+    _read_rest(basket, progress)
     return Bundle(
         facts=tuple(basket.facts),
         gaps=tuple(basket.gaps),
@@ -92,17 +104,46 @@ def named_ports(targets: Iterable[Target]) -> frozenset[int]:
 
 def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress: Progress) -> Gathered:
     """Ask the targets side by side, and return what they said."""
-    from ldapdiag.sources.live import Terms, look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
+    from ldapdiag.sources.live import look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
     from ldapdiag.sources.parties import parties_of  # noqa: PLC0415
+    from ldapdiag.sources.terms import Terms  # noqa: PLC0415
 
     terms = terms or Terms()
     terms = replace(terms, ldap_ports=terms.ldap_ports | named_ports(targets))
     return look_live(parties_of(targets, terms, stop), terms, stop=stop, progress=progress)
 
 
-def _read_all(named: str, basket: Basket, progress: Progress) -> None:
-    _read_found(find(named), basket, progress)
-    _tell_unknown(named, basket)
+def _sort(named: str, basket: Basket, progress: Progress) -> None:
+    """Read what must be read at once, set logs aside, and keep the rest for when these are scanned."""
+    rest: list[Piece | Gap | PassedOver] = []
+    for found in find(named):
+        turn = _turn_of(found)
+        if turn is Turn.AFTER:
+            rest.append(found)
+        elif isinstance(found, Piece) and found.location is not None and turn is Turn.ASIDE:
+            progress(found.path)
+            if not _is_known(Path(found.location).stat(), basket):
+                basket.logs.lying[found.location] = found
+        else:
+            _read_found([found], basket, progress)
+    basket.rest.append((named, rest, basket.unknown))
+    basket.unknown = []
+
+
+def _turn_of(found: Piece | Gap | PassedOver) -> Turn:
+    try:
+        return turn_of(found) if isinstance(found, Piece) else Turn.AFTER
+    except Exception:  # noqa: BLE001  reading it tells of the trouble
+        return Turn.NOW
+
+
+def _read_rest(basket: Basket, progress: Progress) -> None:
+    """Read what is still to be read; once."""
+    rest, basket.rest = basket.rest, []
+    for named, pieces, unknown in rest:
+        basket.unknown = unknown
+        _read_found(pieces, basket, progress)
+        _tell_unknown(named, basket)
 
 
 def _read_found(pieces: Iterable[Piece | Gap | PassedOver], basket: Basket, progress: Progress) -> None:
@@ -118,6 +159,8 @@ def _read_found(pieces: Iterable[Piece | Gap | PassedOver], basket: Basket, prog
 
 
 def _read(piece: Piece, basket: Basket) -> None:
+    from ldapdiag.sources.reading import read  # noqa: PLC0415  import late, with every grammar
+
     try:
         with piece.open() as stream:
             if not _seen(stream, basket):
@@ -156,11 +199,14 @@ def _seen(stream: BinaryIO, basket: Basket) -> bool:
         status = os.fstat(stream.fileno())
     except UnsupportedOperation:  # it is in memory
         return False
+    return _is_known(status, basket)
+
+
+def _is_known(status: os.stat_result, basket: Basket) -> bool:
     identity = (status.st_dev, status.st_ino)
-    if identity in basket.read:
-        return True
+    known = identity in basket.read
     basket.read.add(identity)
-    return False
+    return known
 
 
 def _keep(piece: Piece, said: Read, basket: Basket) -> None:
@@ -179,8 +225,9 @@ def _keep(piece: Piece, said: Read, basket: Basket) -> None:
 
 def _tell_unknown(named: str, basket: Basket) -> None:
     """Add one gap for all the files of a folder that are no evidence we know: some were meant to be read."""
-    names = basket.unknown
-    basket.unknown = []
+    from ldapdiag.evidence.sniff import formats  # noqa: PLC0415  import late, with every grammar
+
+    names, basket.unknown = basket.unknown, []
     if not names:
         return
     more = ", …" if len(names) > NAMES_SHOWN else ""
@@ -188,7 +235,7 @@ def _tell_unknown(named: str, basket: Basket) -> None:
     basket.gaps.append(
         Gap(
             target=legible(named),
-            reason=f"{files} none of the {len(FORMATS)} kinds of evidence I know "
+            reason=f"{files} none of the {len(list(formats()))} kinds of evidence I know "
             f"({', '.join(names[:NAMES_SHOWN])}{more})",
             how="-v lists them",
         )

@@ -19,7 +19,6 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
-from ldapdiag.sources.ldap.binding import Binding
 from ldapdiag.sources.reading import facts_of
 from ldapdiag.sources.targets import Local
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.ssh.access_logs import Tell
+    from ldapdiag.sources.terms import Terms
 
 HERE = Local().told
 MOST_AT_ONCE = 64
@@ -40,21 +40,6 @@ NAMES_SHOWN = 3
 """Logs of a target that progress names."""
 TICK = 0.05
 """Seconds between two looks at whether the operator wants to stop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How targets are asked."""
-
-    binding: Binding = field(default_factory=Binding)
-    sudo: bool = False
-    seconds: int = 10
-    """The time limit of each target, for its first answer, for every later look and for its logs."""
-    apart: float = 4.0
-    """Seconds between two looks at a server."""
-    logs: bool = False
-    """Whether hosts are asked for the access logs of their directory servers, too."""
-    ldap_ports: frozenset[int] = frozenset()
 
 
 class Party(Protocol):

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from ldapdiag.sources.capture import Piece
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.here.processes import DirectoryProcess
-    from ldapdiag.sources.live import Party, Terms
+    from ldapdiag.sources.live import Party
     from ldapdiag.sources.ssh.access_logs import Tell
     from ldapdiag.sources.targets import Target
+    from ldapdiag.sources.terms import Terms
 
 
 LOOPBACK = "127.0.0.1"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.server_log_text.access import LOGS, dialect_of
-from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.sniff import HEAD_BYTES, formats, head_of, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def read(piece: Piece, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
     head = head_of(name, start, whole=len(start) < HEAD_BYTES)
     form = recognise(head)
     if form is None:
-        reason = f"is none of the {len(FORMATS)} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
+        reason = f"is none of the {len(list(formats()))} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
         return Read(useless=reason, unknown=True)
     chunks = _chunks(start, stream)
     dialect = dialect_of(head) if logs is not None and form.name in LOGS else None

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import CAPTURES, CORPUS
-from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.sniff import HEAD_BYTES, formats, head_of, recognise
 
 TOLD_BY = {
     "ss-*": "ss",
@@ -36,7 +36,7 @@ FILES = sorted(path for folder in (CAPTURES, CORPUS) for path in folder.rglob("*
 
 def names(data, *, name="renamed"):
     head = head_of(name, data[:HEAD_BYTES], whole=len(data) <= HEAD_BYTES)
-    return [form.name for form in FORMATS if form.recognises(head)]
+    return [form.name for form in formats() if form.recognises(head)]
 
 
 def content_of(path):

@@ -10,10 +10,12 @@ from lab.laboratory import need
 from lab.odd_directory import SCAN_LIMIT, Asked, ask, limit_scans, load
 from lab.terminal import paste
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as remedies
 from reading import facts_of
 
+SCHEMA = standard()
 ENTRIES = 1500
 SERVER = "127.0.0.1"
 NEW = (Change("employeeNumber", "eq"), Change("description", "eq"), Change("description", "pres"))
@@ -46,7 +48,7 @@ def configured(server):
 
 def told(server, changes):
     configuration, backend = configured(server)
-    return remedies.add_indexes(SERVER, backend, changes, configuration)
+    return remedies.add_indexes(SERVER, backend, changes, configuration, SCHEMA)
 
 
 def answers(server, changes):
@@ -93,12 +95,12 @@ def test_the_ldif_does_the_same(server):
     configuration, backend = configured(server)
     changes = (*NEW, *FURTHER)
     before = answers(server, changes)
-    server.modify(remedies.add_indexes_ldif(SERVER, backend, changes, configuration))
+    server.modify(remedies.add_indexes_ldif(SERVER, backend, changes, configuration, SCHEMA))
     built(server)
     after = answers(server, changes)
     assert {note for note, _ in after.values()} == {""}
     assert [found for _, found in after.values()] == [found for _, found in before.values()]
-    server.modify(undo_ldif(told_undo := remedies.add_indexes(SERVER, backend, changes, configuration).undo))
+    server.modify(undo_ldif(told_undo := remedies.add_indexes(SERVER, backend, changes, configuration, SCHEMA).undo))
     assert "delete" in told_undo
     server.restart()
     limit_scans(server, SCAN_LIMIT)
@@ -121,7 +123,7 @@ def undo_ldif(text):
 def test_what_is_dropped_is_gone_and_comes_back_as_it_was(server, changes):
     configuration, backend = configured(server)
     (before,) = [one for one in backend.definitions if one.attribute == changes[0].attribute]
-    remedy = remedies.drop_indexes(SERVER, backend, changes, configuration)
+    remedy = remedies.drop_indexes(SERVER, backend, changes, configuration, SCHEMA)
     paste(server.host, remedy.text)
     server.restart()
     limit_scans(server, SCAN_LIMIT)
@@ -138,10 +140,12 @@ def test_what_is_dropped_is_gone_and_comes_back_as_it_was(server, changes):
 
 def test_an_index_that_is_not_built_is_built(server):
     configuration, backend = configured(server)
-    server.modify(remedies.add_indexes_ldif(SERVER, backend, NEW[:1], configuration).partition("\n\n")[0] + "\n")
+    server.modify(
+        remedies.add_indexes_ldif(SERVER, backend, NEW[:1], configuration, SCHEMA).partition("\n\n")[0] + "\n"
+    )
     first = answers(server, NEW[:1])
     assert first == {"employeeNumber": ("A", 1)}
     configuration, backend = configured(server)
-    paste(server.host, remedies.build_indexes(SERVER, backend, ["employeeNumber"], configuration).text)
+    paste(server.host, remedies.build_indexes(SERVER, backend, ["employeeNumber"], configuration, SCHEMA).text)
     assert answers(server, NEW[:1]) == {"employeeNumber": ("", 1)}
     assert SUFFIX in backend.suffixes

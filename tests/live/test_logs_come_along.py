@@ -30,7 +30,7 @@ import json, sys
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.live import Terms
+from ldapdiag.sources.terms import Terms
 
 class Heard(list):
     def __call__(self, path): self.append(path)

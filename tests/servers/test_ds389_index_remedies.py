@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from facts import origin
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
+from ldapdiag.evidence.schema.descriptions import attribute_type
+from ldapdiag.evidence.schema.merging import schema_of
+from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Kind, Needs
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.dsee import index_remedies as dsee
 from reading import facts_of
 
+SCHEMA = standard()
 SUFFIX = "dc=example,dc=com"
 ENTRY = "cn=userRoot,cn=ldbm database,cn=plugins,cn=config"
 UID = IndexDefinition(
@@ -68,9 +72,9 @@ EACH = pytest.mark.parametrize(("product", "told"), ROOMS, ids=["389 2.3", "389 
 
 
 def every_remedy(product, told, changes, server="ds1", backend=BACKEND):
-    yield product.add_indexes(server, backend, changes, told)
-    yield product.build_indexes(server, backend, [one.attribute for one in changes], told)
-    yield product.drop_indexes(server, backend, changes, told)
+    yield product.add_indexes(server, backend, changes, told, SCHEMA)
+    yield product.build_indexes(server, backend, [one.attribute for one in changes], told, SCHEMA)
+    yield product.drop_indexes(server, backend, changes, told, SCHEMA)
 
 
 def shell_accepts(text):
@@ -82,7 +86,8 @@ def shell_accepts(text):
 class TestEveryRemedy:
     def test_is_complete_and_shell(self, product, told, changes):
         for remedy in every_remedy(product, told, changes):
-            assert all((remedy.title, remedy.text, remedy.changes, remedy.risk, remedy.verify))
+            assert all((remedy.title, remedy.text, remedy.changes, remedy.risk))
+            assert remedy.verify or remedy.kind is Kind.ADVICE
             undo = "" if remedy.undo.startswith("None needed") else remedy.undo
             texts = (undo, remedy.verify, *((remedy.text,) if remedy.kind is Kind.SHELL else ()))
             assert all(shell_accepts(text) for text in texts)
@@ -91,7 +96,7 @@ class TestEveryRemedy:
     def test_names_the_server(self, product, told, changes):
         for remedy in every_remedy(product, told, changes):
             assert remedy.target == "ds1"
-            assert "ds1" in remedy.text or remedy.kind is Kind.ADVICE or "INSTANCE_PATH" in remedy.text
+            assert "ds1" in remedy.text or remedy.kind is Kind.ADVICE
 
 
 @EACH
@@ -99,17 +104,19 @@ class TestHostileNames:
     @pytest.mark.parametrize("name", HOSTILE)
     def test_of_attributes_are_left_out(self, product, told, name):
         changes = (Change(name, "eq"), Change("displayName", "eq"))
-        alone = product.add_indexes("ds1", BACKEND, changes[1:], told)
-        remedy = product.add_indexes("ds1", BACKEND, changes, told)
+        alone = product.add_indexes("ds1", BACKEND, changes[1:], told, SCHEMA)
+        remedy = product.add_indexes("ds1", BACKEND, changes, told, SCHEMA)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
         assert "Left out: 1" in remedy.changes
-        assert product.add_indexes("ds1", BACKEND, changes[:1], told).kind is Kind.ADVICE
-        assert product.build_indexes("ds1", BACKEND, [name], told) == product.build_indexes("ds1", BACKEND, [], told)
+        assert product.add_indexes("ds1", BACKEND, changes[:1], told, SCHEMA).kind is Kind.ADVICE
+        assert product.build_indexes("ds1", BACKEND, [name], told, SCHEMA) == product.build_indexes(
+            "ds1", BACKEND, [], told, SCHEMA
+        )
 
     @given(name=st.text(max_size=20))
     def test_of_types_are_left_out(self, product, told, name):
         if name not in {"eq", "pres", "sub", "approx"}:
-            assert product.add_indexes("ds1", BACKEND, (Change("displayName", name),), told).kind is Kind.ADVICE
+            assert product.add_indexes("ds1", BACKEND, (Change("displayName", name),), told, SCHEMA).kind is Kind.ADVICE
 
     @pytest.mark.parametrize("name", [one for one in HOSTILE if one != "a_b"])
     def test_of_backends_entries_and_servers_never_get_into_a_command(self, product, told, name):
@@ -121,7 +128,7 @@ class TestHostileNames:
             assert remedy.kind is Kind.ADVICE or shell_accepts(remedy.text)
 
     def test_of_rules_are_left_out(self, product, told):
-        text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), told).text
+        text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), told, SCHEMA).text
         assert "reboot" not in text
 
 
@@ -136,16 +143,89 @@ class TestWhatIsNeverTouched:
             Change("nsRole", "eq"),
         )
         for change in (product.add_indexes, product.drop_indexes):
-            assert change("ds1", BACKEND, changes, told).kind is Kind.ADVICE
-        assert product.add_indexes_ldif("ds1", BACKEND, changes, told) is None
+            assert change("ds1", BACKEND, changes, told, SCHEMA).kind is Kind.ADVICE
+        assert product.add_indexes_ldif("ds1", BACKEND, changes, told, SCHEMA) is None
+
+    def test_is_what_goes_by_another_name_of_theirs(self, product, told):
+        names = ("2.5.4.0", "OBJECTCLASS", "entryUUID", "nsTombstoneCSN")
+        definitions = tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names)
+        backend = replace(BACKEND, definitions=definitions)
+        for name in names:
+            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, SCHEMA).kind is Kind.ADVICE
+        assert product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), told, SCHEMA).kind is Kind.ADVICE
+
+    @given(
+        changes=st.lists(
+            st.builds(
+                Change,
+                st.sampled_from(["uid", "cn", "mail", "shadowMin", "0.9.2342.19200300.100.1.1"]),
+                st.sampled_from(["eq", "sub", "pres"]),
+                st.sampled_from(["", "integerOrderingMatch", "caseExactMatch"]),
+            ),
+            max_size=6,
+        )
+    )
+    def test_are_rules_but_of_an_attribute_that_has_no_index(self, product, told, changes):
+        """Neither added, nor left out where the new type would need one."""
+        for ruled in (product.add_indexes("ds1", BACKEND, changes, told, SCHEMA).text,
+                      product.add_indexes_ldif("ds1", BACKEND, changes, told, SCHEMA) or ""):  # fmt: skip
+            parts = [one for one in ruled.replace("LDIF\n", "\n\n").split("\n\n") if "nsMatchingRule" in one]
+            parts += [one for one in ruled.splitlines() if "--matching-rule" in one]
+            assert all("shadowMin" in one and "changetype: modify" not in one for one in parts)
+        known = {"uid": UID, "0.9.2342.19200300.100.1.1": UID, "cn": CN, "mail": NONE}
+        ruled = [one for one in changes if one.rule == "integerOrderingMatch" and one.attribute in known]
+        left = sum(one.type not in known[one.attribute].types for one in ruled)
+        said = product.add_indexes("ds1", BACKEND, changes, told, SCHEMA).changes
+        assert (f"Left out: {left} " in said) == (left > 0)
 
     def test_are_the_rules_of_indexes_that_are_there(self, product, told):
-        assert "caseExactMatch" not in product.add_indexes("ds1", BACKEND, FURTHER, told).text
+        assert "caseExactMatch" not in product.add_indexes("ds1", BACKEND, FURTHER, told, SCHEMA).text
+
+
+@EACH
+class TestWhatIsNotTold:
+    @pytest.mark.parametrize(("server", "name"), [("ds1", ""), ("ds1", "a b"), ("a b", "userRoot"), ("$(id)", "$(id)")])
+    def test_makes_no_command_but_a_sentence(self, product, told, server, name):
+        backend = replace(BACKEND, name=name, suffixes=() if server == "ds1" else (SUFFIX,), entry="")
+        assert server != "ds1" or product.add_indexes_ldif(server, backend, NEW, told, SCHEMA) is None
+        for remedy in (
+            product.add_indexes(server, backend, (*NEW, *FURTHER), told, SCHEMA),
+            product.build_indexes(server, backend, ["uid"], told, SCHEMA),
+            product.drop_indexes(server, backend, (Change("cn", "eq"),), told, SCHEMA),
+        ):
+            assert remedy.kind is Kind.ADVICE
+            assert "\n" not in remedy.text
+            assert "the evidence does not tell" in remedy.text
+            assert (remedy.undo, remedy.verify) == ("", "")
+
+
+class TestOwnSchema:
+    """Attribute types that only the server's schema has."""
+
+    BADGE = attribute_type("( 1.2.3.4 NAME ( 'badge' 'badgeNumber' ) SUP name )", {})
+    SCHEMA = schema_of([BADGE], origin(), whole=True)
+
+    @pytest.mark.parametrize("product", [ds389, dsee])
+    def test_tells_what_is_one_attribute(self, product):
+        badge = IndexDefinition(attribute="badge", types=frozenset({"eq"}))
+        backend = replace(BACKEND, definitions=(badge,))
+        told = configuration((11, 1, 1))
+        for name in ("badgeNumber", "1.2.3.4", "BADGE"):
+            change = (Change(name, "sub"),)
+            named, plain = (
+                product.add_indexes("ds1", backend, one, told, self.SCHEMA)
+                for one in (change, (Change("badge", "sub"),))
+            )
+            assert named == plain
+            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, self.SCHEMA).kind is Kind.SHELL
+            assert product.build_indexes("ds1", backend, [name], told, self.SCHEMA) == product.build_indexes(
+                "ds1", backend, ["badge"], told, self.SCHEMA
+            )
 
 
 class TestOn389:
     def test_new_indexes_are_added_and_built_by_dsconf(self):
-        told = ds389.add_indexes("ds1", BACKEND, NEW, configuration())
+        told = ds389.add_indexes("ds1", BACKEND, NEW, configuration(), SCHEMA)
         dsconf = 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index'
         assert told.text.splitlines() == [
             f"{dsconf} add --attr displayName --index-type eq --index-type sub userRoot",
@@ -156,17 +236,17 @@ class TestOn389:
         assert told.undo == f"{dsconf} delete --attr displayName --attr employeeNumber userRoot"
 
     def test_a_further_type_and_its_build_are_one_ldapmodify(self):
-        text = ds389.add_indexes("ds1", BACKEND, (*FURTHER, *NEW), configuration()).text
+        text = ds389.add_indexes("ds1", BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA).text
         assert text.count("ldapmodify") == 1
         assert text.index("cn=displayName") < text.index("dn: cn=uid") < text.index("dn: cn=ldapdiag-")
         assert text.count("nsIndexAttribute: ") == 3
 
     def test_an_entry_that_says_none_is_given_types_instead(self):
-        text = ds389.add_indexes_ldif("ds1", BACKEND, (Change("mail", "eq"),), configuration())
+        text = ds389.add_indexes_ldif("ds1", BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
         assert "replace: nsIndexType\nnsIndexType: eq\n" in text
 
     def test_an_index_that_is_there_is_only_built(self):
-        told = ds389.add_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration())
+        told = ds389.add_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
         assert (
             told.text == 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index reindex --wait --attr uid userRoot'
         )
@@ -174,14 +254,17 @@ class TestOn389:
 
     def test_a_default_index_is_not_deleted_for_it_would_come_back_empty(self):
         whole = tuple(Change("cn", one) for one in ("eq", "pres", "sub"))
-        told = ds389.drop_indexes("ds1", BACKEND, whole, configuration())
+        told = ds389.drop_indexes("ds1", BACKEND, whole, configuration(), SCHEMA)
         assert "nsIndexType: none" in told.text
         assert "delete" not in told.text
-        assert "delete --attr uid" in ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration()).text
+        assert (
+            "delete --attr uid"
+            in ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).text
+        )
 
     @pytest.mark.parametrize("changes", [NEW, FURTHER, (*NEW, *FURTHER)])
     def test_the_ldif_is_read_back_as_what_was_wanted(self, changes):
-        text = ds389.add_indexes_ldif("ds1", BACKEND, changes, configuration())
+        text = ds389.add_indexes_ldif("ds1", BACKEND, changes, configuration(), SCHEMA)
         added = [one for one in text.split("\n\n") if "changetype: add" in one and "nsIndexType" in one]
         records = "\n\n".join(one.replace("changetype: add\n", "") for one in added)
         read = facts_of(records, path="ds/x.ldif") if added else []
@@ -190,7 +273,7 @@ class TestOn389:
         assert definitions == {name: frozenset(one.type for one in changes if one.attribute == name) for name in wanted}
 
     def test_what_is_dropped_comes_back_with_all_that_was_set(self):
-        undo = ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration()).undo
+        undo = ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).undo
         record = undo.partition("\n")[2].partition("\n\n")[0].replace("changetype: add\n", "")
         (fact,) = facts_of(record + "\n", path="ds/x.ldif")
         assert fact.backends[0].definitions == (UID,)
@@ -198,7 +281,7 @@ class TestOn389:
 
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
-        told = dsee.add_indexes("ds1", BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE))
+        told = dsee.add_indexes("ds1", BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
         assert told.text.splitlines() == [
             "dsconf create-index -h ds1 -p 389 dc=example,dc=com displayName",
             (
@@ -210,6 +293,14 @@ class TestOnDsee:
         ]
 
     def test_before_dsconf_entries_are_written(self):
-        text = dsee.add_indexes("ds1", BACKEND, NEW, configuration((5, 2, 0), Family.DSEE)).text
-        assert text.startswith("ldapmodify")
-        assert "-n userRoot -t displayName -t employeeNumber" in text
+        told = configuration((5, 2, 0), Family.DSEE)
+        remedy = dsee.add_indexes("ds1", BACKEND, NEW, told, SCHEMA)
+        assert remedy.kind is Kind.ADVICE, "who builds them must be in a folder that nothing tells"
+        assert "db2index.pl" in remedy.text
+        text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, told, SCHEMA)
+        assert text.startswith("# Not built by this. Then: db2index.pl")
+        assert text.count("changetype: add") == 2
+
+    def test_what_was_not_tried_is_said_to_be_so(self):
+        for remedy in every_remedy(dsee, configuration((11, 1, 1), Family.DSEE), (*NEW, *FURTHER)):
+            assert "not tried here" in remedy.risk

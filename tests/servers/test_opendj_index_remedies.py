@@ -14,8 +14,10 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.ldif import entries
 from ldapdiag.evidence.origin import Origin
-from ldapdiag.remedy import Kind, Needs
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.remedy import Kind, Needs, is_distinguished_name
 from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.opendj import index_remedies as opendj
 from ldapdiag.servers.ping import index_remedies as ping
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 BOTH = pytest.mark.parametrize("product_s", [opendj, ping], ids=["opendj", "ping"])
+SCHEMA = standard()
 ENTRY = "ds-cfg-backend-id=userRoot,cn=Backends,cn=config"
 HOSTILE = ["a;rm -rf /", "$(id)", "cn\ndn: cn=config", "`id`", "cn'", 'cn"', "cn;lang-fr", "", "-x", "ä", "1.2.3"]
 
@@ -49,7 +52,7 @@ CONFIGURATION = configuration_of(BACKEND)
 
 def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
     changes = [Change("employeeNumber", "equality"), Change("UID", "substring"), Change("uid", "equality")]
-    remedy = opendj.add_indexes("ds1", BACKEND, changes, CONFIGURATION)
+    remedy = opendj.add_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
     create, add, build = commands(remedy.text)
     assert create[1] == "create-backend-index"
     assert create[-4:] == ["--index-name", "employeeNumber", "--set", "index-type:equality"]
@@ -66,13 +69,13 @@ def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
 
 
 def test_what_is_set_already_is_only_built() -> None:
-    remedy = opendj.add_indexes("ds1", BACKEND, [Change("cn", "equality")], CONFIGURATION)
+    remedy = opendj.add_indexes("ds1", BACKEND, [Change("cn", "equality")], CONFIGURATION, SCHEMA)
     assert [words[0] for words in commands(remedy.text)] == ["rebuild-index"]
 
 
 def test_the_same_as_ldif() -> None:
     changes = [Change("employeeNumber", "equality"), Change("employeeNumber", "ordering"), Change("uid", "substring")]
-    ldif = opendj.add_indexes_ldif("ds1", BACKEND, changes, CONFIGURATION)
+    ldif = opendj.add_indexes_ldif("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
     assert ldif is not None
     records = list(entries(Document(path="memory", source=lines_of([ldif.encode()]))))
     assert [(one.dn, one.changetype) for one in records] == [
@@ -84,17 +87,43 @@ def test_the_same_as_ldif() -> None:
     assert records[2].values("ds-task-rebuild-index") == ("employeeNumber", "uid")
 
 
+@BOTH
+def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType) -> None:
+    for name in ("userid", "0.9.2342.19200300.100.1.1", "UID"):
+        told = [
+            product_s.add_indexes("ds1", BACKEND, [Change(one, "substring")], CONFIGURATION, SCHEMA)
+            for one in (name, "uid")
+        ]
+        assert told[0] == told[1]
+        built = [product_s.build_indexes("ds1", BACKEND, [one], CONFIGURATION, SCHEMA) for one in (name, "uid")]
+        assert built[0] == built[1]
+    assert (
+        product_s.drop_indexes("ds1", BACKEND, [Change("2.5.4.0", "presence")], CONFIGURATION, SCHEMA).kind
+        is Kind.ADVICE
+    )
+
+
+def test_ping_says_that_nothing_was_tried() -> None:
+    change = [Change("uid", "equality")]
+    for remedy in (
+        ping.add_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
+        ping.build_indexes("ds1", BACKEND, ["uid"], CONFIGURATION, SCHEMA),
+        ping.drop_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
+    ):
+        assert "not tried here" in remedy.risk
+
+
 def test_ping_takes_no_ldif() -> None:
-    assert ping.add_indexes_ldif("ds1", BACKEND, [Change("l", "equality")], CONFIGURATION) is None
+    assert ping.add_indexes_ldif("ds1", BACKEND, [Change("l", "equality")], CONFIGURATION, SCHEMA) is None
 
 
 def test_each_product_has_its_own_words() -> None:
     local = backend_of(kind="local-db")
     change = [Change("l", "equality")]
-    assert "create-local-db-index" in opendj.add_indexes("ds1", local, change, configuration_of(local)).text
-    oracle = opendj.add_indexes("ds1", local, change, configuration_of(local, "Oracle Unified Directory")).text
+    assert "create-local-db-index" in opendj.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
+    oracle = opendj.add_indexes("ds1", local, change, configuration_of(local, "Oracle Unified Directory"), SCHEMA).text
     assert "--element-name userRoot" in oracle
-    told = ping.add_indexes("ds1", local, change, configuration_of(local)).text
+    told = ping.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
     assert "create-local-db-index" in told
     assert "rebuild-index --task --hostname ds1" in told
 
@@ -102,7 +131,7 @@ def test_each_product_has_its_own_words() -> None:
 @BOTH
 def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType) -> None:
     changes = [Change("sn", "substring"), Change("uid", "equality")]
-    remedy = product_s.drop_indexes("ds1", BACKEND, changes, CONFIGURATION)
+    remedy = product_s.drop_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
     assert [words[-1] for words in commands(remedy.text)] == ["index-type:substring", "uid"]
     again = commands(remedy.undo)
     assert [words[-1] for words in again[:-1]] == ["index-type:substring", "index-type:equality"]
@@ -113,7 +142,7 @@ def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType
 @pytest.mark.parametrize("attribute", ["aci", "ACI", "objectClass", "entryUUID", "ds-sync-hist"])
 def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attribute: str) -> None:
     for act in (product_s.add_indexes, product_s.drop_indexes):
-        remedy = act("ds1", BACKEND, [Change(attribute, "presence")], CONFIGURATION)
+        remedy = act("ds1", BACKEND, [Change(attribute, "presence")], CONFIGURATION, SCHEMA)
         assert remedy.kind is Kind.ADVICE
         assert attribute.lower() not in remedy.text.lower()
 
@@ -122,38 +151,45 @@ def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attri
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_told_of_and_never_pasted(product_s: ModuleType, name: str) -> None:
     changes = [Change(name, "equality"), Change("l", "equality")]
-    alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION)
+    alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION, SCHEMA)
     assert (alone.kind, "dsconfig" in alone.text) == (Kind.ADVICE, False)
-    remedy = product_s.add_indexes("ds1", BACKEND, changes, CONFIGURATION)
-    assert remedy.text == product_s.add_indexes("ds1", BACKEND, changes[1:], CONFIGURATION).text
+    remedy = product_s.add_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
+    assert remedy.text == product_s.add_indexes("ds1", BACKEND, changes[1:], CONFIGURATION, SCHEMA).text
     assert "Left out: 1" in remedy.changes
-    built = product_s.build_indexes("ds1", BACKEND, [name, "l"], CONFIGURATION)
-    assert built.text == product_s.build_indexes("ds1", BACKEND, ["l"], CONFIGURATION).text
+    built = product_s.build_indexes("ds1", BACKEND, [name, "l"], CONFIGURATION, SCHEMA)
+    assert built.text == product_s.build_indexes("ds1", BACKEND, ["l"], CONFIGURATION, SCHEMA).text
 
 
 @BOTH
 @given(
-    name=st.text(max_size=20), suffix=st.text(max_size=30), attribute=st.text(max_size=20), type_=st.text(max_size=9)
+    name=st.text(max_size=20) | st.just("userRoot"),
+    suffix=st.text(max_size=30) | st.text(max_size=30).map("o={}".format),
+    attribute=st.text(max_size=20),
+    type_=st.text(max_size=9),
 )
 def test_a_shell_takes_every_command_apart_as_it_was_meant(
     product_s: ModuleType, name: str, suffix: str, attribute: str, type_: str
 ) -> None:
     backend = backend_of(name, suffix)
     changes = [Change(attribute, type_), Change(attribute, "equality"), Change("l", "equality")]
-    remedy = product_s.add_indexes("ds1", backend, changes, configuration_of(backend))
+    remedy = product_s.add_indexes("ds1", backend, changes, configuration_of(backend), SCHEMA)
+    if not (BACKEND_NAME.fullmatch(name) and is_distinguished_name(suffix)):
+        assert (remedy.kind, remedy.undo, remedy.verify) == (Kind.ADVICE, "", "")
+        assert "the evidence does not tell" in remedy.text
+        return
     words = commands(remedy.text)
     assert {one[0] for one in words} == {"dsconfig", "rebuild-index"}
     assert len(words) == remedy.text.count("\n") + 1
     assert all(word.isprintable() for one in words for word in one)
     place = words[-1].index("--baseDN")
-    assert words[-1][place + 1] in {suffix, "BASE_DN"}
-    assert words[0][words[0].index("--backend-name") + 1] in {name, "BACKEND"}
+    assert words[-1][place + 1] == suffix
+    assert words[0][words[0].index("--backend-name") + 1] == name
 
 
 @given(attribute=st.text(max_size=20), suffix=st.text(max_size=30))
 def test_ldif_has_no_line_that_was_not_meant(attribute: str, suffix: str) -> None:
     backend = backend_of(suffix=suffix)
-    ldif = opendj.add_indexes_ldif("ds1", backend, [Change(attribute, "equality")], configuration_of(backend))
+    ldif = opendj.add_indexes_ldif("ds1", backend, [Change(attribute, "equality")], configuration_of(backend), SCHEMA)
     for line in (ldif or "").splitlines():
         assert line.partition(":")[0] in {
             "", "dn", "changetype", "objectClass", "add", "ds-cfg-attribute", "ds-cfg-index-type", "ds-task-id",

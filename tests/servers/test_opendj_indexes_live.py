@@ -205,7 +205,12 @@ def test_the_simulation_says_what_the_server_says(opendj):
 def test_building_makes_an_index_used(opendj):
     database = database_of(opendj)
     assert is_unindexed(opendj, "(title=nosuch)")
-    pasted(opendj, index_remedies.build_indexes(lab.HOST, database.backend, ["title"], database.configuration).text)
+    pasted(
+        opendj,
+        index_remedies.build_indexes(
+            lab.HOST, database.backend, ["title"], database.configuration, database.schema
+        ).text,
+    )
     assert not is_unindexed(opendj, "(title=nosuch)")
 
 
@@ -231,7 +236,7 @@ def test_the_indexes_that_are_offered_are_those_that_help_and_go_again(opendj):
         assert is_unindexed(opendj, text)
     assert offered == OFFERS
     changes = sorted(set(OFFERS.values()))
-    remedy = index_remedies.add_indexes(lab.HOST, database.backend, changes, database.configuration)
+    remedy = index_remedies.add_indexes(lab.HOST, database.backend, changes, database.configuration, database.schema)
     pasted(opendj, remedy.text)
     helped = [text for text in OFFERS if not is_unindexed(opendj, text)]
     assert helped == [text for text in OFFERS if "telephoneNumber" not in text], "every entry has a telephone number"
@@ -244,7 +249,7 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
     database = database_of(opendj)
     changes = [Change("uid", "substring"), Change("description", "equality")]
     assert is_unindexed(opendj, "(uid=*ser39*)")
-    ldif = index_remedies.add_indexes_ldif(lab.HOST, database.backend, changes, database.configuration)
+    ldif = index_remedies.add_indexes_ldif(lab.HOST, database.backend, changes, database.configuration, database.schema)
     assert ldif is not None
     opendj.run(f"ldapmodify -x -H ldap://{lab.HOST} -D '{lab.MANAGER}' -w {lab.PASSWORD}", stdin=ldif)
     ended = f"{SEARCH} -b cn=tasks '(&(ds-task-id=ldapdiag-*)(ds-task-state=COMPLETED_SUCCESSFULLY))' 1.1"
@@ -256,7 +261,11 @@ def test_ldif_adds_and_builds_as_the_commands_do(opendj):
 def test_what_is_dropped_is_gone_and_comes_back(opendj):
     database = database_of(opendj)
     remedy = index_remedies.drop_indexes(
-        lab.HOST, database.backend, [Change("sn", "substring"), Change("l", "presence")], database.configuration
+        lab.HOST,
+        database.backend,
+        [Change("sn", "substring"), Change("l", "presence")],
+        database.configuration,
+        database.schema,
     )
     pasted(opendj, remedy.text)
     assert is_unindexed(opendj, "(sn=*nosuch*)")

@@ -13,12 +13,15 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.origin import Origin
+from ldapdiag.evidence.schema.descriptions import attribute_type
+from ldapdiag.evidence.schema.merging import merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import Kind, Needs
+from ldapdiag.remedy import Kind, Needs, is_attribute_description
 from ldapdiag.servers.candidates import Change
-from ldapdiag.servers.openldap.index_changes import DESCRIPTION, TYPES, again, with_types, without_types
+from ldapdiag.servers.openldap.index_changes import TYPES, again, with_types, without_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
 
+SCHEMA = standard()
 ENTRY = "olcDatabase={1}mdb,cn=config"
 
 
@@ -57,7 +60,7 @@ def configuration(place: Backend, file: str = "") -> IndexConfiguration:
     ],
 )  # fmt: skip
 def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
-    found = with_types(changes, backend(*lines), standard())
+    found = with_types(changes, backend(*lines), SCHEMA)
     assert (found.gone, found.come) == (gone, come)
 
 
@@ -72,14 +75,14 @@ def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
     ],
 )
 def test_lines_of_which_types_are_taken(lines, changes, gone, come) -> None:
-    found = without_types(changes, backend(*lines), standard())
+    found = without_types(changes, backend(*lines), SCHEMA)
     assert (found.gone, found.come) == (gone, come)
 
 
 def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
     place = backend("cn,sn eq", "mail eq")
-    assert again(["cn", "sn", "uid"], place, standard()).gone == ("cn,sn eq",)
-    text = build_indexes("ldap1", place, ["cn"], configuration(place)).text
+    assert again(["cn", "sn", "uid"], place, SCHEMA).gone == ("cn,sn eq",)
+    text = build_indexes("ldap1", place, ["cn"], configuration(place), SCHEMA).text
     assert text.index("delete: olcDbIndex\nolcDbIndex: cn,sn eq") < text.index("add: olcDbIndex\nolcDbIndex: cn,sn eq")
     assert text.count("ldapmodify") == 2
 
@@ -87,22 +90,24 @@ def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
 def test_a_file_is_edited_and_slapindex_run() -> None:
     place = backend("cn eq", entry="", suffix="o=it's,c=de")
     for remedy in (
-        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf")),
-        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf")),
+        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
+        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
     ):
-        words = shlex.split(remedy.text, comments=True)
-        assert words[words.index("slapindex") :][:5] == ["slapindex", "-q", "-b", "o=it's,c=de", "cn"]
+        (built,) = [shlex.split(line) for line in remedy.text.splitlines() if " slapindex -q " in line]
+        assert built[built.index("-b") :][:3] == ["-b", "o=it's,c=de", "cn"]
+        asked = [shlex.split(line) for line in remedy.text.splitlines() if "(olcSuffix=" in line]
+        assert [word for line in asked for word in line if word.startswith("(olc")] == ["(olcSuffix=o=it's,c=de)"]
         assert remedy.needs is Needs.REINDEX
-    assert add_indexes_ldif("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf")) is None
+    assert add_indexes_ldif("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA) is None
 
 
 def test_where_nothing_can_be_commanded_it_is_said() -> None:
     nowhere = Backend(name="?", suffixes=(), definitions=())
     place = backend("cn eq")
     for remedy in (
-        add_indexes("ldap1", nowhere, [Change("cn", "sub")], configuration(nowhere)),
-        add_indexes("ldap1", place, [Change("x$(id)", "sub")], configuration(place)),
-        drop_indexes("ldap1", place, [Change("objectClass", "eq")], configuration(place)),
+        add_indexes("ldap1", nowhere, [Change("cn", "sub")], configuration(nowhere), SCHEMA),
+        add_indexes("ldap1", place, [Change("x$(id)", "sub")], configuration(place), SCHEMA),
+        drop_indexes("ldap1", place, [Change("objectClass", "eq")], configuration(place), SCHEMA),
     ):
         assert remedy.kind is Kind.ADVICE
         assert remedy.text
@@ -114,7 +119,15 @@ HOSTILE = (
     "x\ntouch pasted", "; touch pasted #", "| touch pasted", "x' && touch pasted && echo '", "$HOME;touch pasted",
     "\x00", "cn eq\n-\nadd: olcRootPW",
 )  # fmt: skip
-TOOLS = ("ldapmodify", "ldapsearch", "grep", "sleep", "ps", "head", "systemctl", "runuser", "slapcat", "touch")
+TOOLS = (
+    "ldapmodify", "ldapsearch", "grep", "sleep", "ps", "head", "sed", "wc", "mktemp", "rm", "slaptest", "slapcat",
+    "slapindex", "systemctl", "runuser", "touch",
+)  # fmt: skip
+SAYS = {
+    "touch": "exec /usr/bin/touch pasted", "ps": "echo slapd -f /dev/null", "wc": "echo 1", "sed": "echo /dev/null",
+    "mktemp": "echo /dev/null/none", "slapcat": "echo olcDbIndex: cn eq,sub",
+}  # fmt: skip
+"""What leads through all commands; nothing but what hostile names call for can write."""
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -125,7 +138,7 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
     tools.mkdir()
     folder.mkdir()
     for name in TOOLS:
-        ends = {"touch": "exec /usr/bin/touch pasted", "grep": "exit 1"}.get(name, "exit 0")
+        ends = SAYS.get(name, "exit 0") if file or name != "grep" else "exit 1"  # which ends the loop that waits
         (tools / name).write_text(f"#!/bin/sh\n{ends}\n")
         (tools / name).chmod(0o755)
     place = Backend(
@@ -135,9 +148,9 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
     changes = [Change(hostile, "eq"), Change("cn", "sub"), Change("mail", hostile)]
     said = configuration(place, file)
     for remedy in (
-        add_indexes("ldap1", place, changes, said),
-        build_indexes("ldap1", place, [hostile, "cn"], said),
-        drop_indexes("ldap1", place, [Change("cn", "eq"), *changes], said),
+        add_indexes("ldap1", place, changes, said, SCHEMA),
+        build_indexes("ldap1", place, [hostile, "cn"], said, SCHEMA),
+        drop_indexes("ldap1", place, [Change("cn", "eq"), *changes], said, SCHEMA),
     ):
         for text in (remedy.text, remedy.undo, remedy.verify):
             if remedy.kind is Kind.SHELL:
@@ -151,8 +164,8 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
 @given(st.text(max_size=30), st.text(max_size=10))
 def test_a_name_that_is_none_is_left_out(name, kind) -> None:
     place = backend("cn eq")
-    wanted = with_types([Change(name, kind), Change("cn", "sub")], place, standard())
-    fits = DESCRIPTION.fullmatch(name) is not None and kind in TYPES
+    wanted = with_types([Change(name, kind), Change("cn", "sub")], place, SCHEMA)
+    fits = is_attribute_description(name) and kind in TYPES
     assert wanted.left_out == (not fits)
     assert len(wanted.come) == 1 + (fits and name.lower() != "cn")
 
@@ -164,9 +177,37 @@ CHANGES = st.builds(Change, st.sampled_from(["cn", "sn", "mail", "title"]), st.s
 @given(st.lists(CHANGES, max_size=6))
 def test_what_is_added_is_there_and_nothing_is_lost(changes) -> None:
     place = backend(*LINES)
-    wanted = with_types(changes, place, standard())
+    wanted = with_types(changes, place, SCHEMA)
     lines = [*(one for one in LINES if one not in wanted.gone), *wanted.come]
     before, after = (
         {(one.attribute, kind) for one in each.definitions for kind in one.types} for each in (place, backend(*lines))
     )
     assert after == before | {(one.attribute, one.type) for one in changes}
+
+
+def test_own_attribute_types_take_over_what_their_supertypes_line_answers() -> None:
+    """Only the server's schema tells that a badge is a name, and another name of it."""
+    badge = attribute_type("( 1.2.3.4 NAME ( 'badge' 'badgeNumber' ) SUP name )", {})
+    schema = merged([schema_of([badge], Origin(path="x"), whole=True), SCHEMA])
+    place = backend("name eq,pres", "1.2.3.4;x-old eq")
+    for name in ("badge", "badgeNumber", "1.2.3.4"):
+        ldif = add_indexes_ldif("ldap1", place, [Change(name, "sub")], configuration(place), schema)
+        assert f"olcDbIndex: {name} pres,eq,sub" in ldif
+    own = backend("badge eq")
+    ldif = add_indexes_ldif("ldap1", own, [Change("badgeNumber", "sub")], configuration(own), schema)
+    assert "delete: olcDbIndex\nolcDbIndex: badge eq\n" in ldif
+    assert "add: olcDbIndex\nolcDbIndex: badge eq,sub\n" in ldif
+    objects = backend("2.5.4.0 eq")
+    kept = drop_indexes("ldap1", objects, [Change("2.5.4.0", "eq")], configuration(objects), schema)
+    assert kept.kind is Kind.ADVICE
+
+
+def test_without_a_suffix_a_file_has_no_commands() -> None:
+    place = backend("cn eq", entry="", suffix="")
+    for remedy in (
+        add_indexes("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA),
+        build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
+        drop_indexes("ldap1", place, [Change("cn", "eq")], configuration(place, "slapd.conf"), SCHEMA),
+    ):
+        assert (remedy.kind, remedy.undo, remedy.verify) == (Kind.ADVICE, "", "")
+        assert "the suffix of the database, which the evidence does not tell" in remedy.text

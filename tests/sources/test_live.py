@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.live import Gathered, Terms, look_live
+from ldapdiag.sources.live import Gathered, look_live
 from ldapdiag.sources.progress import SILENCE
+from ldapdiag.sources.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

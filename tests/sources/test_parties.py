@@ -21,8 +21,8 @@ from ldapdiag.sources.here import namespaces, processes
 from ldapdiag.sources.here.namespaces import Namespace, Namespaces
 from ldapdiag.sources.here.processes import DirectoryProcess
 from ldapdiag.sources.ldap.binding import Binding
-from ldapdiag.sources.live import Terms
 from ldapdiag.sources.targets import target_of
+from ldapdiag.sources.terms import Terms
 
 OWN = Namespace(identity="boot:4:1", path="/proc/self/ns/net", own=True)
 HIDDEN = Gap(target="local:", reason="its other network namespaces (containers) cannot be seen by this user")

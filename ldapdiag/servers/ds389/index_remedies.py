@@ -19,27 +19,26 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Kind, Needs, Remedy, Where
 from ldapdiag.servers.ldap_tools import MANAGER, as_manager, modify
 from ldapdiag.servers.ldbm_indexes import (
-    NAME,
     Selection,
     Wanted,
-    backend_name,
-    container,
     goes_wholly,
-    in_one,
-    ldif_added,
-    ldif_dropped,
-    ldif_restored,
     to_add,
+    to_build,
     to_drop,
 )
+from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
 from ldapdiag.servers.paste import host_name
+from ldapdiag.servers.unready import NO_BACKEND, lacking, ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+
+SIGN = "Its RESULT in the access log must have no notes=A, and an etime of milliseconds."
 
 TASKS = "cn=index,cn=tasks,cn=config"
 FIRST_WITH_DSCONF = (1, 4)
@@ -55,10 +54,18 @@ NO_RESTART = (
 TAKEN_AWAY = "A type taken away is kept and used until the next restart."
 
 
-def add_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def asking(server: str, version: Version) -> str:
+    """Return ldapsearch as it reaches a server and may ask for anything."""
+    del version  # the same in each
+    return as_manager("ldapsearch", server)
+
+
+def add_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Add indexes and build them."""
-    chosen = to_add(changes, backend, configuration)
-    return Remedy(
+    chosen = to_add(changes, backend, configuration, schema)
+    remedy = Remedy(
         title=f"Index {chosen.listed}" if chosen.wanted else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
@@ -74,6 +81,7 @@ def add_indexes(server: str, backend: Backend, changes: Sequence[Change], config
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(server, backend))
 
 
 def add_indexes_ldif(
@@ -81,18 +89,19 @@ def add_indexes_ldif(
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
+    schema: Schema,
 ) -> str | None:
     """Return the same as LDIF for ldapmodify, with the task that builds them; None where nothing can be done."""
-    chosen = to_add(changes, backend, configuration)
-    return "\n".join(_ldif(backend, chosen)) + "\n" if chosen.wanted else None
+    chosen = to_add(changes, backend, configuration, schema)
+    return "\n".join(_ldif(backend, chosen)) + "\n" if chosen.wanted and backend_name(backend) else None
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Build indexes that are configured; every one where no name is fit for a command."""
-    names = tuple(dict.fromkeys(one for one in attributes if NAME.fullmatch(one)))
-    return Remedy(
+    names = to_build(attributes, backend, schema)
+    remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server,
         where=Where.SERVER,
@@ -105,13 +114,16 @@ def build_indexes(
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(server, backend))
 
 
-def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def drop_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Take indexes away."""
-    chosen, version = to_drop(changes, backend, configuration), configuration.identity.version
+    chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
     types = [one for one in chosen.wanted if not goes_wholly(one)]
-    return Remedy(
+    remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.wanted else "Drop no index",
         target=server,
         where=Where.SERVER,
@@ -128,6 +140,11 @@ def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], confi
         family=Family.DS389,
         needs=Needs.RESTART if types else Needs.NONE,
     )
+    return ready(remedy, _lacking(server, backend))
+
+
+def _lacking(server: str, backend: Backend) -> list[str]:
+    return lacking(server, (backend_name(backend), NO_BACKEND))
 
 
 def _has_dsconf(version: Version) -> bool:

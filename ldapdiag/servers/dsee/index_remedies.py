@@ -1,9 +1,10 @@
-"""Indexes of Directory Server Enterprise Edition: dsconf's commands as the manuals have them; not tried.
+"""Indexes of Directory Server Enterprise Edition: dsconf's commands by its documentation, not tried here.
 
     dsconf create-index, set-index-prop    set what is to be kept; until it is built, no search uses it
     dsconf reindex -t                      builds it while the server runs; searches of the suffix are not indexed then
 
-Source: Oracle 821-1504, "Managing Indexes". Up to 5.2 the same entries are written with ldapmodify.
+Source: Oracle 821-1504, "Managing Indexes". Up to 5.2 the same entries are written with ldapmodify, and built by a
+script in the instance's folder, which no evidence tells.
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, PORT
 from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.ldbm_indexes import (
-    NAME,
     Selection,
     Wanted,
-    backend_name,
-    container,
     goes_wholly,
-    in_one,
-    ldif_added,
-    ldif_dropped,
-    ldif_restored,
     to_add,
+    to_build,
     to_drop,
 )
+from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
 from ldapdiag.servers.paste import bare_host
+from ldapdiag.servers.unready import NO_BACKEND, NO_SUFFIX, lacking, ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
 
-UNKNOWN_SUFFIX = "SUFFIX_DN"
+SIGN = "Its RESULT in the access log must have no notes=U, and an etime of milliseconds."
+
 TYPES = ("pres", "eq", "sub", "approx")
 
+NOT_TRIED = "By its documentation, not tried here."
+BY_SCRIPT = "db2index.pl, in the folder of the instance"
 WHILE_IT_BUILDS = (
-    "From the first command until the build ends, searches by these attributes look at every entry, and while it runs, "
-    "so may every other search below the suffix."
+    f"{NOT_TRIED} From the first command until the build ends, searches by these attributes look at every entry, and "
+    "while it runs, so may every other search below the suffix."
 )
 EACH_REPLICA = (
     "Index configuration is not replicated: do the same on each replica, one at a time, off peak. Every index makes "
@@ -51,11 +52,19 @@ EACH_REPLICA = (
 )
 
 
-def add_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def asking(server: str, version: Version) -> str:
+    """Return ldapsearch as it reaches a server and may ask for anything."""
+    del version  # the same in each
+    return as_manager("ldapsearch", server)
+
+
+def add_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Add indexes and build them."""
-    chosen, version = to_add(changes, backend, configuration), configuration.identity.version
+    chosen, version = to_add(changes, backend, configuration, schema), configuration.identity.version
     commands = [*_added(server, backend, chosen, version), *_built(server, backend, chosen.attributes, version)]
-    return Remedy(
+    remedy = Remedy(
         title=f"Index {chosen.listed}" if chosen.wanted else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
@@ -68,47 +77,56 @@ def add_indexes(server: str, backend: Backend, changes: Sequence[Change], config
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(server, backend, version, builds=True))
 
 
 def add_indexes_ldif(
-    server: str,  # noqa: ARG001  the same question for every product
+    server: str,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
+    schema: Schema,
 ) -> str | None:
-    """Return the entries as LDIF; None where nothing can be done. Building them is a command of its own."""
-    chosen = to_add(changes, backend, configuration)
+    """Return the entries as LDIF, with a comment on how to build them; None where nothing can be done."""
+    chosen = to_add(changes, backend, configuration, schema)
     wanted = (*chosen.new, *chosen.extended)
-    return "\n".join(in_one(ldif_added(one, backend) for one in wanted)) + "\n" if wanted else None
+    if not wanted or not backend_name(backend):
+        return None
+    built = _built(server, backend, chosen.attributes, configuration.identity.version) or [BY_SCRIPT]
+    comment = "".join(f"# Not built by this. Then: {one}\n" for one in built)
+    return comment + "\n".join(in_one(ldif_added(one, backend) for one in wanted)) + "\n"
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Build indexes that are configured; every one where no name is fit for a command."""
-    names = tuple(dict.fromkeys(one for one in attributes if NAME.fullmatch(one)))
-    return Remedy(
+    names, version = to_build(attributes, backend, schema), configuration.identity.version
+    remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server,
         where=Where.SERVER,
         kind=Kind.SHELL,
-        text="\n".join(_built(server, backend, names, configuration.identity.version)),
+        text="\n".join(_built(server, backend, names, version)),
         changes="The indexes are used again.",
         risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         undo="None needed: the same indexes are written again.",
-        verify=_looked_at(server, backend, names, configuration.identity.version),
+        verify=_looked_at(server, backend, names, version),
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(server, backend, version, builds=True))
 
 
-def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def drop_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Take indexes away."""
-    chosen, version = to_drop(changes, backend, configuration), configuration.identity.version
+    chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
     rest = tuple(one.attribute for one in chosen.wanted if not goes_wholly(one))
     built = _built(server, backend, rest, version) if rest else []
     restored = [*_restored(server, backend, chosen, version), *_built(server, backend, chosen.attributes, version)]
-    return Remedy(
+    remedy = Remedy(
         title=f"Drop the index of {chosen.listed}" if chosen.wanted else "Drop no index",
         target=server,
         where=Where.SERVER,
@@ -117,13 +135,22 @@ def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], confi
         changes=f"Writing these attributes costs less. {chosen.sentence}".strip(),
         risk=(
             "A search that needs it once a month looks at every entry from now on. Index configuration is not "
-            "replicated: each replica by itself." + (f" {WHILE_IT_BUILDS}" if rest else "")
+            f"replicated: each replica by itself. {WHILE_IT_BUILDS if rest else NOT_TRIED}"
         ),
         undo="\n".join(restored) if chosen.wanted else "None needed: nothing is done.",
         verify=_looked_at(server, backend, chosen.attributes, version),
         family=Family.DSEE,
         needs=Needs.REINDEX if rest else Needs.NONE,
     )
+    return ready(remedy, _lacking(server, backend, version, builds=bool(rest)))
+
+
+def _lacking(server: str, backend: Backend, version: Version, *, builds: bool) -> list[str]:
+    """Return what the commands need and is not told."""
+    if _is_old(version):
+        folder = (not builds, "the folder of the instance, where db2index.pl is")
+        return lacking(server, (backend_name(backend), NO_BACKEND), folder)
+    return lacking(server, (_suffix(backend), NO_SUFFIX))
 
 
 def _is_old(version: Version) -> bool:
@@ -136,8 +163,8 @@ def _dsconf(server: str, command: str, *words: str) -> str:
 
 
 def _suffix(backend: Backend) -> str:
-    """Return the suffix, quoted; a placeholder where none is known."""
-    return next((shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)), UNKNOWN_SUFFIX)
+    """Return the suffix, quoted; empty where none is known."""
+    return next((shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)), "")
 
 
 def _set(server: str, backend: Backend, attribute: str, values: dict[str, str]) -> str:
@@ -163,8 +190,7 @@ def _added_one(server: str, backend: Backend, one: Wanted) -> list[str]:
 
 def _built(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> list[str]:
     if _is_old(version):
-        named = " ".join(f"-t {one}" for one in attributes)
-        return [f"cd INSTANCE_PATH && ./db2index.pl -D 'cn=Directory Manager' -w - -n {backend_name(backend)} {named}"]
+        return []  # the folder of the script that does it is not told: _lacking
     return [_dsconf(server, "reindex", *(f"-t {one}" for one in attributes), _suffix(backend))]
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
-from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import (
     BACKEND_NAME,
     IndexTool,
+    lacking_of,
     listed,
     suffixes_of,
     to_add,
@@ -22,13 +22,18 @@ from ldapdiag.servers.dsconfig_indexes import (
     to_drop,
 )
 from ldapdiag.servers.ldap_tools import as_manager
-from ldapdiag.servers.opendj.remedies import dsconfig
+from ldapdiag.servers.opendj.remedies import dsconfig, manager
+from ldapdiag.servers.unready import ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
+    from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
+
+SIGN = "Its SEARCH RES in the access log must not say `unindexed`, and its etime must be milliseconds."
 
 ORACLE = "Oracle Unified Directory"
 TASK_CLASS = "org.opends.server.tasks.RebuildTask"
@@ -43,11 +48,18 @@ EACH_REPLICA = (
 )
 
 
-def add_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def asking(server: str, version: Version) -> str:
+    """Return ldapsearch as it reaches a server and may ask for anything."""
+    return as_manager("ldapsearch", server, manager(version))
+
+
+def add_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Add indexes and build them."""
-    wanted, tool = to_add(changes, backend), _tool(server, backend, configuration)
+    wanted, tool = to_add(changes, backend, schema), _tool(server, backend, configuration, schema)
     named = listed(wanted.types)
-    return Remedy(
+    remedy = Remedy(
         title=f"Index {named}" if named else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
@@ -56,10 +68,13 @@ def add_indexes(server: str, backend: Backend, changes: Sequence[Change], config
         changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
         risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         undo="\n".join(tool.undo_add(wanted.types)),
-        verify="\n".join(_explained(server, backend, attribute) for attribute in wanted.types),
+        verify="\n".join(
+            _explained(server, backend, attribute, configuration.identity.version) for attribute in wanted.types
+        ),
         family=Family.OPENDJ,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, lacking_of(server, backend))
 
 
 def add_indexes_ldif(
@@ -67,16 +82,17 @@ def add_indexes_ldif(
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
+    schema: Schema,
 ) -> str | None:
     """Return the same as LDIF, with a task that builds them; None where the place of the indexes is not known."""
     del server  # it is the one that the LDIF is given to
-    place, wanted = _place(backend, configuration), to_add(changes, backend)
+    place, wanted = _place(backend, configuration), to_add(changes, backend, schema)
     suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
     if place is None or not wanted.types or not suffixes:
         return None
     entries = []
     for attribute, types in wanted.types.items():
-        known = backend.definition(standard().names(attribute))
+        known = backend.definition(schema.names(attribute))
         missing = [ldif_line("ds-cfg-index-type", one) for one in types if known is None or one not in known.types]
         head = ldif_line("dn", f"ds-cfg-attribute={attribute},cn=Index,{place}")
         if known is not None and missing:
@@ -89,11 +105,11 @@ def add_indexes_ldif(
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Build indexes that are configured; all that are not valid where no name is fit for a command."""
-    names, tool = to_build(attributes), _tool(server, backend, configuration)
-    return Remedy(
+    names, tool = to_build(attributes, backend, schema), _tool(server, backend, configuration, schema)
+    remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index that is not valid",
         target=server,
         where=Where.SERVER,
@@ -102,17 +118,20 @@ def build_indexes(
         changes=f"The indexes are used again. {PASSWORD_HINT}",
         risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         undo="",
-        verify="\n".join(_explained(server, backend, attribute) for attribute in names),
+        verify="\n".join(_explained(server, backend, attribute, configuration.identity.version) for attribute in names),
         family=Family.OPENDJ,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, lacking_of(server, backend))
 
 
-def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def drop_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Take indexes away."""
-    wanted, tool = to_drop(changes, backend), _tool(server, backend, configuration)
+    wanted, tool = to_drop(changes, backend, schema), _tool(server, backend, configuration, schema)
     named = listed(wanted.types)
-    return Remedy(
+    remedy = Remedy(
         title=f"Drop the index of {named}" if named else "Drop no index",
         target=server,
         where=Where.SERVER,
@@ -127,24 +146,26 @@ def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], confi
         verify="\n".join(map(tool.show, wanted.types)),
         family=Family.OPENDJ,
     )
+    return ready(remedy, lacking_of(server, backend))
 
 
-def _tool(server: str, backend: Backend, configuration: IndexConfiguration) -> IndexTool:
+def _tool(server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexTool:
     identity = configuration.identity
     tool = dsconfig(server, identity.version)
     return IndexTool(
         tool=tool,
         rebuild=f"rebuild-index {tool.options.removesuffix(' -n')}",
         backend=backend,
+        schema=schema,
         noun="local-db-index" if backend.kind == LOCAL_DB or identity.product == ORACLE else "backend-index",
         owner="--element-name" if identity.product == ORACLE else "--backend-name",
     )
 
 
-def _explained(server: str, backend: Backend, attribute: str) -> str:
+def _explained(server: str, backend: Backend, attribute: str, version: Version) -> str:
     """Return the search that shows the server's own account of an equality match: INDEX and COUNT, not NOT-INDEXED."""
-    tool = as_manager("ldapsearch", server)
-    return f"{tool} -LLL -b {suffixes_of(backend)[0]} '({attribute}=ldapdiag)' debugsearchindex"
+    asked = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
+    return "".join(f"{asking(server, version)} -LLL {one}" for one in asked)
 
 
 def _place(backend: Backend, configuration: IndexConfiguration) -> str | None:

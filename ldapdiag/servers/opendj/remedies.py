@@ -30,11 +30,17 @@ PERSONAL_LIMIT = PersonalLimit(
 )
 
 
+def manager(version: Version) -> str:
+    """Return the account that may do everything; ForgeRock DS 7 and PingDS 8 renamed it."""
+    return "uid=admin" if (7,) <= version < (11,) else MANAGER
+
+
 def dsconfig(server: str, version: Version = ()) -> Dsconfig:
     """Return dsconfig at the administration port of a server."""
-    manager = "uid=admin" if (7,) <= version < (11,) else f'"{MANAGER}"'  # ForgeRock DS 7 and PingDS 8 renamed it
+    name = manager(version)
+    named = f'"{name}"' if " " in name else name
     return Dsconfig(
-        f"-h {bare_host(server)} -p {ADMINISTRATION_PORT} -D {manager} --bindPasswordFile {PASSWORD_FILE} -X -n"
+        f"-h {bare_host(server)} -p {ADMINISTRATION_PORT} -D {named} --bindPasswordFile {PASSWORD_FILE} -X -n"
     )
 
 

@@ -9,12 +9,12 @@ While that last one is built, (cn=x) is looked up nowhere: slapd scans for it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes import IndexDefinition
-from ldapdiag.remedy import ATTRIBUTE_TYPE
+from ldapdiag.remedy import is_attribute_description
+from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.openldap.index_lines import SUBSTRING_TYPES, line_of, own_line
 
 if TYPE_CHECKING:
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.indexes import Backend
     from ldapdiag.evidence.schema import Schema
-    from ldapdiag.servers.candidates import Change
 
-DESCRIPTION = re.compile(rf"(?=.{{1,255}}\Z){ATTRIBUTE_TYPE}(?:;[A-Za-z0-9-]+)*")
-"""An attribute description (RFC 4512, 2.5)."""
 TYPES = ("pres", "eq", "approx", "sub", "subinitial", "subany", "subfinal")
-NEEDED = frozenset({"objectclass", "entrycsn", "entryuuid"})
-"""slapd itself searches by these: for referrals in every search, and to replicate."""
+NEVER_DROPPED = frozenset({"objectclass", "entrycsn", "entryuuid"})
+"""Lower case: slapd itself searches by these, for referrals in every search, and to replicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +39,16 @@ class LineChanges:
     """What is done, for people: `cn sub, mail eq`."""
     attributes: tuple[str, ...]
     left_out: int
-    """Changes that can or must not be put into a command."""
+    """Changes that cannot or must not be put into a command."""
+    added: tuple[Change, ...] = ()
+    """What the lines say afterwards, and do not yet."""
+    removed: tuple[Change, ...] = ()
+    """What they say, and do not afterwards."""
 
     @property
     def reversed(self) -> LineChanges:
         """Return what takes them back."""
-        return replace(self, gone=self.come, come=self.gone)
+        return replace(self, gone=self.come, come=self.gone, added=self.removed, removed=self.added)
 
     @property
     def sentence(self) -> str:
@@ -62,7 +63,7 @@ class LineChanges:
 
 def with_types(changes: Sequence[Change], backend: Backend, schema: Schema) -> LineChanges:
     """Return the lines that add types of index."""
-    fit = [one for one in changes if DESCRIPTION.fullmatch(one.attribute) and one.type in TYPES]
+    fit = [one for one in changes if is_attribute_description(one.attribute) and one.type in TYPES]
     wanted: dict[str, IndexDefinition] = {}
     for change in fit:
         name, *tags = change.attribute.split(";")
@@ -81,8 +82,8 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
     fit, wanted = [], dict[str, IndexDefinition]()
     for change in changes:
         name, *tags = change.attribute.split(";")
-        own = own_line(name, tags, backend.definitions, schema) if DESCRIPTION.fullmatch(change.attribute) else None
-        if own is None or schema.primary(name).lower() in NEEDED or not _removed(change) & own.types:
+        own = own_line(name, tags, backend.definitions, schema) if is_attribute_description(change.attribute) else None
+        if own is None or not NEVER_DROPPED.isdisjoint(schema.names(name)) or not _removed(change) & own.types:
             continue
         key = _key(change.attribute, schema)
         known = wanted.get(key, own)
@@ -93,7 +94,7 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
 
 def again(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
     """Return the lines of attributes, to go and to come again."""
-    names = [one for one in attributes if DESCRIPTION.fullmatch(one)]
+    names = [one for one in attributes if is_attribute_description(one)]
     found = [own_line(one.split(";")[0], one.split(";")[1:], backend.definitions, schema) for one in names]
     lines = tuple(dict.fromkeys(written(one) for one in found if one is not None))
     return LineChanges(lines, lines, ", ".join(names), tuple(names), len(attributes) - len(names))
@@ -117,6 +118,13 @@ def _key(attribute: str, schema: Schema) -> str:
     return ";".join((schema.primary(name), *sorted(tags))).lower()
 
 
+def _said(definition: IndexDefinition | None) -> frozenset[str]:
+    """Return the types of a line; one for any substrings is one for all."""
+    if definition is None:
+        return frozenset()
+    return definition.types | (SUBSTRING_TYPES if definition.types & SUBSTRING_TYPES else frozenset())
+
+
 def _removed(change: Change) -> frozenset[str]:
     return SUBSTRING_TYPES if change.type in SUBSTRING_TYPES else frozenset({change.type})
 
@@ -133,11 +141,14 @@ def _changes(
 ) -> LineChanges:
     """Return what the lines must be for these attributes; the others of a line that goes keep what they have."""
     owned: dict[str, IndexDefinition] = {}
+    added, removed = list[Change](), list[Change]()
     for asked, one in wanted.items():
         name, *tags = asked.split(";")
         own = own_line(name, tags, backend.definitions, schema)
+        added += [Change(one.attribute, each) for each in TYPES if each in one.types - _said(own)]
         if own is not None:
             owned[own.attribute.lower()] = one
+            removed += [Change(one.attribute, each) for each in TYPES if each in own.types - _said(one)]
     gone = dict.fromkeys(written(one) for one in backend.definitions if one.attribute.lower() in owned)
     beside = [one for one in backend.definitions if written(one) in gone and one.attribute.lower() not in owned]
     come = [line(one) for one in (*beside, *wanted.values()) if one.types]
@@ -148,4 +159,6 @@ def _changes(
         listed=", ".join(f"{one.attribute} {one.type}" for one in done),
         attributes=tuple(dict.fromkeys(one.attribute for one in done)),
         left_out=left_out,
+        added=tuple(added),
+        removed=tuple(removed),
     )

@@ -4,7 +4,7 @@ while a new index is built           searches scan as before, and find all of it
 a type added to an indexed attribute its other types stay in use
 slapd stopped before the build ends  it takes the half for the whole afterwards: 47 of 600 entries were found
 cn=config changed while it is built  nobody gets an answer until the build has ended
-an index line new in slapd.conf      nothing is found by it until slapindex has run
+an index line new in slapd.conf      nothing is found by it until slapindex has run (edited_file)
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.openldap.edited_file import alone, building, checked, shown
 from ldapdiag.servers.openldap.index_changes import LineChanges, again, with_types, without_types
 from ldapdiag.servers.openldap.remedies import modify
+from ldapdiag.servers.unready import NO_SUFFIX, ready
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+    from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 SLAPD_CONF = "slapd.conf"
 DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)
 
-SEARCH = "ldapsearch -LLL -Q -Y EXTERNAL -H ldapi:///"
+AS_ROOT = "ldapsearch -Q -Y EXTERNAL -H ldapi:///"
+SEARCH = f"{AS_ROOT} -LLL"
+SIGN = (
+    "It must be answered within milliseconds: slapd notes no scan, but from 2.5 on its SEARCH RESULT in the log has an "
+    "etime."
+)
 # bdb_online_index of 2.4 is named alike. Where root may not read cn=Monitor, or there is none, the loop ends at once.
 UNTIL_BUILT = (
     f"while {SEARCH} -b cn=Tasklist,cn=Threads,cn=Monitor -s base monitoredInfo 2>/dev/null | grep -q online_index; "
@@ -57,18 +64,20 @@ EACH_SERVER = (
 )
 
 
+def asking(server: str, version: Version) -> str:
+    """Return ldapsearch as root has it at the server itself."""
+    del server, version  # the same in each
+    return AS_ROOT
+
+
 def add_indexes(
-    server: str,
-    backend: Backend,
-    changes: Sequence[Change],
-    configuration: IndexConfiguration,
-    schema: Schema | None = None,
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Add indexes and build them; `schema` tells of supertypes whose lines have answered so far."""
-    wanted = with_types(changes, backend, schema or standard())
+    wanted = with_types(changes, backend, schema)
     by_file = configuration.file == SLAPD_CONF
-    text = _done(wanted, backend, by_file=by_file)
-    return Remedy(
+    text = _done(wanted, backend, schema, by_file=by_file)
+    remedy = Remedy(
         title=f"Index {wanted.listed}" if text else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
@@ -79,11 +88,12 @@ def add_indexes(
             f"{'' if by_file else IN_BACKGROUND}{wanted.sentence}"
         ).strip(),
         risk=f"{OFFLINE if by_file else UNDISTURBED}{EACH_SERVER}",
-        undo=_done(wanted.reversed, backend, by_file=by_file),
+        undo=_done(wanted.reversed, backend, schema, by_file=by_file),
         verify=_shown(backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(backend, by_file=by_file))
 
 
 def add_indexes_ldif(
@@ -91,28 +101,30 @@ def add_indexes_ldif(
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
-    schema: Schema | None = None,
+    schema: Schema,
 ) -> str | None:
     """Return the same as LDIF for ldapmodify; None where a file sets the indexes, or nothing can be said."""
     entry = _entry(backend)
-    wanted = with_types(changes, backend, schema or standard())
+    wanted = with_types(changes, backend, schema)
     if configuration.file == SLAPD_CONF or entry is None or not (wanted.gone or wanted.come):
         return None
     return "\n".join(_ldif(entry, wanted)) + "\n"
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration
+    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Build indexes that are configured; all of the database where no name is fit for a command."""
-    lines, entry = again(attributes, backend, standard()), _entry(backend)
-    online = configuration.file != SLAPD_CONF and entry is not None and bool(lines.gone)
+    lines, entry = again(attributes, backend, schema), _entry(backend)
+    by_file = configuration.file == SLAPD_CONF
+    online = not by_file and entry is not None and bool(lines.gone)
     if online and entry is not None:
         gone, come = LineChanges(lines.gone, (), "", (), 0), LineChanges((), lines.come, "", (), 0)
         text = "\n".join([modify(*_ldif(entry, gone)), modify(*_ldif(entry, come)), UNTIL_BUILT])
     else:
-        text = "\n".join(_slapindex(backend, lines.attributes))
-    return Remedy(
+        build = building(_suffix(backend), lines.attributes)
+        text = checked(lines, _suffix(backend), schema, build) if by_file else alone(build)
+    remedy = Remedy(
         title=f"Build the indexes of {lines.listed}" if lines.listed else "Build every index",
         target=server,
         where=Where.SERVER,
@@ -124,18 +136,21 @@ def build_indexes(
         ).strip(),
         risk=f"{UNDISTURBED if online else OFFLINE}{EACH_SERVER}",
         undo="",
-        verify=_shown(backend, by_file=not online),
+        verify=_shown(backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
+    return ready(remedy, _lacking(backend, by_file=not online))
 
 
-def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration) -> Remedy:
+def drop_indexes(
+    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+) -> Remedy:
     """Take indexes away; never one that slapd itself needs."""
-    wanted = without_types(changes, backend, standard())
+    wanted = without_types(changes, backend, schema)
     by_file = configuration.file == SLAPD_CONF
-    text = _done(wanted, backend, by_file=by_file, build=False)
-    return Remedy(
+    text = _done(wanted, backend, schema, by_file=by_file)
+    remedy = Remedy(
         title=f"Drop the index of {wanted.listed}" if text else "Drop no index",
         target=server,
         where=Where.SERVER,
@@ -146,38 +161,30 @@ def drop_indexes(server: str, backend: Backend, changes: Sequence[Change], confi
             "A search that needs it once a month looks at every entry from now on. Only a build brings it back. Index "
             "configuration is not replicated, unless cn=config is: each replica by itself."
         ),
-        undo=_done(wanted.reversed, backend, by_file=by_file),
+        undo=_done(wanted.reversed, backend, schema, by_file=by_file),
         verify=_shown(backend, by_file=by_file),
         family=Family.OPENLDAP,
         needs=Needs.RESTART if by_file else Needs.NONE,
     )
+    return ready(remedy, _lacking(backend, by_file=by_file))
 
 
-def _done(lines: LineChanges, backend: Backend, *, by_file: bool, build: bool = True) -> str:
-    """Return the commands that change lines; nothing where no line changes, or its place is not known."""
+def _done(lines: LineChanges, backend: Backend, schema: Schema, *, by_file: bool) -> str:
+    """Return the commands that change lines, and build what they add; nothing where no line changes."""
     entry = _entry(backend)
     if not (lines.gone or lines.come) or (entry is None and not by_file):
         return ""
     if not by_file and entry is not None:
-        return "\n".join([modify(*_ldif(entry, lines)), *([UNTIL_BUILT] if build else [])])
+        return "\n".join([modify(*_ldif(entry, lines)), *([UNTIL_BUILT] if lines.come else [])])
     suffix = _suffix(backend)
-    edited = [
+    edit = [
         f"# In slapd.conf, in the section of the database with the suffix {suffix}",
         *(f"# take out:  index {_commented(one)}" for one in lines.gone),
         *(f"# put in:    index {_commented(one)}" for one in lines.come),
+        "# Then this; it does nothing unless slapd.conf says so:",
     ]
-    return "\n".join([*edited, *(_slapindex(backend, lines.attributes) if build else ["systemctl restart slapd"])])
-
-
-def _slapindex(backend: Backend, attributes: Iterable[str]) -> list[str]:
-    """Return the commands that build indexes while slapd is stopped, as the account that owns its files."""
-    named = "".join(f" {one}" for one in attributes)
-    return [
-        "user=$(ps -o user:32= -C slapd | head -n 1)",
-        "systemctl stop slapd",
-        f'runuser -u "$user" -- slapindex -q -b {shlex.quote(_suffix(backend))}{named}',
-        "systemctl start slapd",
-    ]
+    act = building(suffix, lines.attributes) if lines.added else ["systemctl restart slapd"]
+    return "\n".join([*edit, checked(lines, suffix, schema, act)])
 
 
 def _ldif(entry: str, lines: LineChanges) -> list[str]:
@@ -201,7 +208,13 @@ def _entry(backend: Backend) -> str | None:
 
 
 def _suffix(backend: Backend) -> str:
-    return next((one for one in backend.suffixes if is_distinguished_name(one)), "SUFFIX")
+    """Return a suffix of the database; empty where none is known."""
+    return next((one for one in backend.suffixes if is_distinguished_name(one)), "")
+
+
+def _lacking(backend: Backend, *, by_file: bool) -> list[str]:
+    """Return what the commands need and is not told. The server is none of it: root is there."""
+    return [NO_SUFFIX] if by_file and not _suffix(backend) else []
 
 
 def _commented(line: str) -> str:
@@ -212,7 +225,7 @@ def _commented(line: str) -> str:
 def _shown(backend: Backend, *, by_file: bool) -> str:
     entry = _entry(backend)
     if by_file or entry is None:
-        return f"slapcat -n0 2>/dev/null | grep -i olcDbIndex    # of {_suffix(backend)}; searches must be quick now"
+        return shown(_suffix(backend))
     return f"{SEARCH} -b {shlex.quote(entry)} -s base olcDbIndex"
 
 

@@ -10,7 +10,7 @@ from conftest import CAPTURES
 from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.sniff import FORMATS, head_of
+from ldapdiag.evidence.sniff import formats, head_of
 from reading import facts_of
 
 FOLDER = CAPTURES / "windows"
@@ -27,7 +27,7 @@ def read(content: bytes | str) -> Configuration:
 
 def recognised(data: bytes, *, whole: bool = True) -> list[str]:
     head = head_of("renamed", data, whole=whole)
-    return [form.name for form in FORMATS if form.recognises(head)]
+    return [form.name for form in formats() if form.recognises(head)]
 
 
 @pytest.mark.parametrize(

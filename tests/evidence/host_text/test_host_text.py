@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.host_text import capture_times, descriptors, nstat, proc_limits, sysctl
-from ldapdiag.evidence.sniff import FORMATS, head_of, recognise
+from ldapdiag.evidence.sniff import formats, head_of, recognise
 from reading import facts_of
 
 if TYPE_CHECKING:
@@ -158,4 +158,4 @@ class TestAll:
     def test_no_capture_is_recognised_twice(self, captures: Path) -> None:
         for path in sorted(path for path in captures.rglob("*") if path.suffix in {".ldif", ".txt", ".log", ".conf"}):
             head = head_of(path.name, path.read_bytes()[: 1 << 16], whole=False)
-            assert len([form.name for form in FORMATS if form.recognises(head)]) == 1, path
+            assert len([form.name for form in formats() if form.recognises(head)]) == 1, path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.server_log_text.access import ACCESS, LOGS, dialect_of
-from ldapdiag.evidence.sniff import FORMATS, HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.sniff import HEAD_BYTES, formats, head_of, recognise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ def test_slapds_one_log_is_both(corpus: Path, name: str) -> None:
 
 
 def test_every_dialect_has_a_door() -> None:
-    doors = {form.name for form in FORMATS} & LOGS
+    doors = {form.name for form in formats()} & LOGS
     families = {dialect.family for dialect in ACCESS if dialect.name not in doors}
     assert families == {"openldap"}, "slapd's logs come in by slapd-log and openldap-access"
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT
-from ldapdiag.evidence.sniff import FORMATS, head_of
+from ldapdiag.evidence.sniff import formats, head_of
 from ldapdiag.evidence.socket_text import lsof_fields
 from ldapdiag.evidence.sockets import TcpState
 from reading import facts_of
@@ -108,13 +108,13 @@ def test_no_socket_is_no_table():
 
 @pytest.mark.parametrize("text", ["p1\n", "f3\nn*:1\n", "p1\nhello world\nn*:1\n", "Proto\n", "p\nn*:1\n"])
 def test_what_is_no_output_of_fields_is_not_recognised(text):
-    assert "lsof-fields" not in [f.name for f in FORMATS if f.recognises(head_of("x", text.encode(), whole=True))]
+    assert "lsof-fields" not in [f.name for f in formats() if f.recognises(head_of("x", text.encode(), whole=True))]
 
 
 def test_a_capture_is_recognised_by_its_content_alone(captures):
     for path in sorted((captures / "lsof-fields").glob("*.txt")):
         for data in (path.read_bytes(), path.read_bytes()[:100], path.read_bytes().replace(b"\n", b"\r\n")):
-            assert [f.name for f in FORMATS if f.recognises(head_of("x", data, whole=False))] == ["lsof-fields"]
+            assert [f.name for f in formats() if f.recognises(head_of("x", data, whole=False))] == ["lsof-fields"]
 
 
 def test_a_public_sample_has_the_rows_counted_by_hand(corpus):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, CUT
-from ldapdiag.evidence.sniff import FORMATS, head_of
+from ldapdiag.evidence.sniff import formats, head_of
 from ldapdiag.evidence.socket_text import netstat_windows
 from ldapdiag.evidence.sockets import TcpState
 from reading import facts_of
@@ -31,7 +31,7 @@ def read(content):
 
 def recognised(data, *, whole=True):
     head = head_of("renamed", data, whole=whole)
-    return [form.name for form in FORMATS if form.recognises(head)]
+    return [form.name for form in formats() if form.recognises(head)]
 
 
 @pytest.mark.parametrize("name", ["netstat-anob", "netstat-ano-german-utf16", "netstat-ano-german-cp850"])

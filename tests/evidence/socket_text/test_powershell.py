@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, CUT, UNKNOWN_PORT
-from ldapdiag.evidence.sniff import FORMATS, head_of
+from ldapdiag.evidence.sniff import formats, head_of
 from ldapdiag.evidence.socket_text import powershell
 from ldapdiag.evidence.sockets import TcpState
 from reading import facts_of
@@ -119,13 +119,13 @@ def test_a_header_again_is_another_look():
     ],
 )
 def test_what_is_no_table_of_connections_is_not_recognised(text):
-    assert [form.name for form in FORMATS if form.recognises(head_of("x.csv", text.encode(), whole=True))] == []
+    assert [form.name for form in formats() if form.recognises(head_of("x.csv", text.encode(), whole=True))] == []
 
 
 def test_it_is_recognised_by_its_content_alone(captures):
     data = (captures / "windows" / "Get-NetTCPConnection.csv").read_bytes()
     for head in (data, data[:600]):
-        names = [form.name for form in FORMATS if form.recognises(head_of("renamed", head, whole=head is data))]
+        names = [form.name for form in formats() if form.recognises(head_of("renamed", head, whole=head is data))]
         assert names == ["powershell-csv"]
 
 

@@ -1,0 +1,123 @@
+"""What every family says of its indexes alike: how to ask, what to look for, what is never dropped; and the grammar."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facts import origin
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.filter_tree import Kind, parse
+from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.remedy import Kind as RemedyKind
+from ldapdiag.remedy import is_attribute_description, is_attribute_type
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.index_advice import asking, dropped, sign
+from ldapdiag.servers.index_types import index_type
+from ldapdiag.servers.products import PRODUCTS
+from ldapdiag.servers.search_advice import rewrite_filter
+from ldapdiag.servers.trial_search import search_command
+
+INDEXED = [one for one in PRODUCTS.values() if one.index_remedies]
+EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])
+TOLD = {
+    Family.DS389: "notes=A",
+    Family.DSEE: "notes=U",
+    Family.OPENLDAP: "etime",
+    Family.OPENDJ: "unindexed",
+    Family.PING: "unindexed=true",
+}
+"""What a log has of a search without an index; slapd's has nothing but the time."""
+
+
+def configuration(family, version=(), definitions=()):
+    backend = Backend(name="userRoot", suffixes=("dc=x",), definitions=definitions)
+    identity = ServerIdentity(family=family, version=version)
+    return IndexConfiguration(origin=origin(), identity=identity, backends=(backend,))
+
+
+@EACH
+def test_the_trial_asks_as_the_family_is_asked_and_says_what_to_look_for(product):
+    tool = asking("ds1", configuration(product.family))
+    command = search_command(tool, "ou=?,dc=x", "sub", parse("(cn=joe)"))
+    words = shlex.split(command)
+    assert words[0] == "ldapsearch"
+    assert words[-6:] == ["-b", "dc=x", "-s", "sub", "(cn=123456789)", "1.1"]
+    assert ("-H ldapi:///" in command) == (product.family is Family.OPENLDAP)
+    assert ("cn=Directory Manager" in words) == (product.family is not Family.OPENLDAP)
+    assert TOLD[product.family] in sign(product.family)
+
+
+def test_the_manager_is_the_one_of_the_version():
+    assert "-D uid=admin " in asking("ds1", configuration(Family.OPENDJ, (7, 1)))
+    assert "Directory Manager" in asking("ds1", configuration(Family.OPENDJ, (4, 10)))
+
+
+@EACH
+@pytest.mark.parametrize("server", ["a b", "$(id)", "", "x;y"])
+def test_a_server_whose_name_fits_no_command_is_not_asked(product, server):
+    assert search_command(asking(server, configuration(product.family)), "dc=x", "sub", parse("(cn=joe)")) is None
+
+
+@EACH
+def test_what_is_never_dropped_is_not(product):
+    word = index_type(product.family, Kind.EQUALITY)
+    schema = standard()
+    assert product.never_dropped >= {"objectclass", "entryuuid"}
+    for name in (*product.never_dropped, "2.5.4.0"):
+        assert name == "2.5.4.0" or schema.primary(name).lower() == name, "so it is asked for"
+        definition = IndexDefinition(attribute=name.upper(), types=frozenset({word}))
+        told = configuration(product.family, definitions=(definition,))
+        for asked in (name, name.upper()):
+            (remedy,) = dropped("ds1", told.backends[0], [Change(asked, word)], told, schema)
+            assert remedy.kind is RemedyKind.ADVICE, name
+    plain = IndexDefinition(attribute="title", types=frozenset({word}))
+    told = configuration(product.family, definitions=(plain,))
+    told_of_slapd = Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(plain,))
+    place = told_of_slapd if product.family is Family.OPENLDAP else told.backends[0]
+    (remedy,) = dropped("ds1", place, [Change("title", word)], told, schema)
+    assert remedy.kind is RemedyKind.SHELL, "others are"
+
+
+DESCR, NUMERIC = re.compile("[A-Za-z][A-Za-z0-9-]*"), re.compile("[0-9]+(?:[.][0-9]+)+")
+
+
+@given(st.text(max_size=12) | st.from_regex(r"\A[a-zA-Z0-9.;_-]{0,12}\Z") | st.text("٠١٢.1", max_size=6))
+def test_an_attribute_type_is_what_the_grammar_says(text):
+    """RFC 4512, 1.4: keystring or numericoid, whose numbers begin with no 0 but are it."""
+    dotted = NUMERIC.fullmatch(text) and all(one == "0" or not one.startswith("0") for one in text.split("."))
+    assert is_attribute_type(text) == bool(DESCR.fullmatch(text) or dotted)
+    name, *options = text.split(";")
+    fit = is_attribute_type(name) and all(re.fullmatch("[A-Za-z0-9-]+", one) for one in options)
+    assert is_attribute_description(text) == fit
+
+
+@pytest.mark.parametrize("tail", ["\n", "\r", " ", "\x00", "'", "$(id)", "\u202e", "ä"])
+def test_nothing_follows_an_attribute_type(tail):
+    assert not is_attribute_type(f"cn{tail}")
+    assert not is_attribute_description(f"cn;lang-fr{tail}")
+
+
+def test_names_have_an_end():
+    assert is_attribute_type("a" * 128)
+    assert not is_attribute_type("a" * 129)
+    assert not is_attribute_type("1." * 100 + "1")
+    assert not is_attribute_description("cn" + ";x" * 200)
+
+
+@pytest.mark.parametrize(
+    ("part", "negated", "said"),
+    [
+        ("(!(cn=?))", True, "accountStatus"),
+        ("(objectclass=*)", False, "read them paged"),
+        ("(cn:caseExactMatch:=?)", False, "with its own equality rule"),
+        ("(cn=*?)", False, "with its own equality rule"),
+    ],
+)
+def test_what_to_ask_instead_depends_on_what_was_asked(part, negated, said):
+    assert said in rewrite_filter("app", part, negated=negated).text
