@@ -169,7 +169,8 @@ class TestRemediesAlone:
     def test_as_a_script(self, access, dse):
         text = indexes(access, dse, "--script").text
         assert text.startswith("#!/bin/sh\n")
-        assert without_comments(text) == ["set -e", ADD, BUILD]
+        assert without_comments(text)[0] == "set -e"
+        assert without_comments(text)[-2:] == [ADD, BUILD]
         assert subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=True).stderr == ""
 
     def test_as_ldif(self, access, dse):

@@ -131,7 +131,7 @@ def test_a_file_that_is_named_besides_counts_once(site, gathered) -> None:
     assert [one[3] for one in said["logs"]] == [SEARCHES + ROTATED]
 
 
-def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gathered) -> None:  # noqa: ARG001
+def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gathered) -> None:  # noqa: ARG001  it must have been gathered
     dse = site.ldap.run(["cat", "/etc/dirsrv/slapd-live/dse.ldif"])
     slapcat = site.app1.run(["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"])
     for host, whole in ((site.ldap, dse), (site.app1, slapcat)):
@@ -141,7 +141,7 @@ def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gath
 
 def gathered_files(host: Host) -> str:
     """Return what the script prints of a host's configuration."""
-    from ldapdiag.sources.remote import Dialog  # noqa: PLC0415
+    from ldapdiag.sources.remote import Dialog  # noqa: PLC0415  import late
 
     with Dialog(argv=host.enter(["sh"]), target="ssh://x", folder="x", looks=False, monitors=False) as dialog:
         pieces = [one for one in dialog.first() if getattr(one, "path", "").endswith(("/dse.ldif", "/cn-config.ldif"))]

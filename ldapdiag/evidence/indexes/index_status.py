@@ -196,3 +196,4 @@ LIST = Format(
     recognises=lambda head: any(LIST_HEADING.fullmatch(line) for line in head.lines),
     read=None,
 )
+FORMATS = (FORMAT, LIST)

@@ -39,11 +39,11 @@ def forecast(filter_: Node, base: str, scope: str, database: Database) -> Foreca
 
 def thresholds(
     definition: IndexDefinition | None,
-    word: str,  # noqa: ARG001  the same question as of 389-ds
-    assertion: Assertion | None,  # noqa: ARG001  the same question as of 389-ds
+    word: str,  # noqa: ARG001  as 389-ds is asked
+    assertion: Assertion | None,  # noqa: ARG001  as 389-ds is asked
     database: Database,
     *,
-    in_and: bool,  # noqa: ARG001  likewise
+    in_and: bool,  # noqa: ARG001  as 389-ds is asked
 ) -> Limits:
     """Return the all-ids threshold of an index: its own, else its suffix's, else the server's."""
     told = (

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 ALL = [reader.FORMAT for reader in (capture_times, descriptors, nstat, proc_limits, sysctl)]
 
+NO_EVIDENCE = {"backendstat-list-indexes.offline.txt", "verify-index.txt"}
+"""Captures of a tool that failed: no format knows them."""
+
 
 class TestSysctl:
     def test_reads_the_firewall_of_the_ghost_case(self, captures: Path) -> None:
@@ -158,4 +161,5 @@ class TestAll:
     def test_no_capture_is_recognised_twice(self, captures: Path) -> None:
         for path in sorted(path for path in captures.rglob("*") if path.suffix in {".ldif", ".txt", ".log", ".conf"}):
             head = head_of(path.name, path.read_bytes()[: 1 << 16], whole=False)
-            assert len([form.name for form in formats() if form.recognises(head)]) == 1, path
+            known = 0 if path.name in NO_EVIDENCE else 1
+            assert len([form.name for form in formats() if form.recognises(head)]) == known, path
