@@ -46,7 +46,7 @@ SEARCHING = [
     (
         definition("objectClass: nsDSWindowsReplicationAgreement"),
         "Windows synchronization",
-        "ntuniqueid ntuserdomainid",
+        "ntuniqueid ntuserdomainid member uniquemember",
     ),
     (sasl("(krbPrincipalName=\\1@\\2)"), "SASL mapping", "krbprincipalname"),
     (autobind("on"), "autobind", "uidnumber"),
