@@ -81,7 +81,7 @@ def judge(indexings: tuple[Indexing, ...]) -> Iterator[Verdict]:
             subject=None,
             reason=f"an index configuration {reason}" if hosts else "no index configuration of any server",
             missing=(IndexConfiguration.kind,),
-            how=f"of every replica, each in a folder of its own: {IndexConfiguration.how}",
+            how="name the index configuration of every replica, each in a folder of its own",
         )
 
 
