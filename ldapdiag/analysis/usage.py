@@ -11,6 +11,7 @@ from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions, parse_sha
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
+from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.indexes import IndexDefinition
 
-UNTOUCHABLE = frozenset({"objectclass", "entryuuid", "entrycsn", "entrydn", "aci"})
-"""Servers need these for themselves, whatever clients ask for."""
 FALLBACKS = {Kind.APPROXIMATE: ("eq", "equality"), Kind.GREATER: ("pres",), Kind.LESS: ("pres",)}
 """What slapd and others take where the proper kind is lacking."""
 
@@ -100,4 +99,5 @@ def _unused(
 def _is_needed(name: str, definition: IndexDefinition, indexing: Indexing) -> bool:
     """Tell whether the server needs an index, whatever clients ask for."""
     relied_upon = {indexing.schema.primary(one).lower() for one in indexing.configuration.relied_upon}
-    return definition.system or name in UNTOUCHABLE or name in relied_upon
+    product = product_of(indexing.configuration.identity.family)
+    return definition.system or name in relied_upon or (product is not None and name in product.never_dropped)

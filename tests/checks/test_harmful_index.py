@@ -157,11 +157,11 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
         index("nsIndexType: pres", "nsIndexType: eq", attribute="nsRole"),
     )
     assert len(found(told)) == 3
-    assert [(server, backend.name, set(changes)) for server, backend, changes, _ in asked] == [
+    assert [(server, backend.name, set(changes)) for server, backend, changes, _, _ in asked] == [
         ("ldap", "userRoot", {Change("member", "sub")}),
         ("ldap", "userRoot", {Change("nsRole", "pres"), Change("nsRole", "eq")}),
     ]
-    assert all(configuration is told.configuration for *_, configuration in asked)
+    assert all(configuration is told.configuration for *_, configuration, _ in asked)
 
 
 @pytest.mark.parametrize("name", ["member; rm -rf /", "member\nnsIndexType: sub", "$(member)", "a" * 3000])

@@ -194,7 +194,7 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     forecasts = [forecast(parse(one.filter), SUFFIX, "sub", added) for one in told]
     assert [one.found.is_all for one in told] == [one.outlook is Outlook.UNINDEXED for one in forecasts]
     assert not any(one.leaves[0].change for one in forecasts[:3])
-    paste(slapd.server.host, drop_indexes("localhost", added.backend, changes, added.configuration).text)
+    paste(slapd.server.host, drop_indexes("localhost", added.backend, changes, added.configuration, added.schema).text)
     dropped = slapd.database()
     assert "departmentNumber" not in lines_of(dropped)
     assert all("approx" not in types for _, types in lines_of(dropped).items() if _ == "cn")
@@ -203,7 +203,7 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
 def test_an_index_is_built_anew_while_searches_find_everything(slapd) -> None:
     database = slapd.database()
     attribute = next(one.attribute for one in database.backend.definitions if "eq" in one.types)
-    remedy = build_indexes("localhost", database.backend, [attribute], database.configuration)
+    remedy = build_indexes("localhost", database.backend, [attribute], database.configuration, database.schema)
     paste(slapd.server.host, remedy.text)
     assert lines_of(slapd.database()) == lines_of(database)
 

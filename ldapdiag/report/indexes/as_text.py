@@ -28,6 +28,7 @@ from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.names import Names
 from ldapdiag.report.log.quantities import duration, number, percent, span
 from ldapdiag.report.page import Page, packed, page_for
+from ldapdiag.servers.index_advice import sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,12 +115,13 @@ class IndexScreen:
                 self.page.indented(remedy.changes)
                 self.page.indented(f"risk: {remedy.risk}")
                 commands(self.page, "", remedy.text)
-                self.page.indented("what is set then, and how far the build is:")
-                commands(self.page, "", remedy.verify)
+                if remedy.verify:
+                    self.page.indented("what is set then, and how far the build is:")
+                    commands(self.page, "", remedy.verify)
         found = (one for one in self.found("missing-index") if one.server == plan.host)
         verify = next((one.verify for finding in found for one in finding.remedies), "")
         if verify:
-            self.page.indented("verify: this must be quick, and its RESULT in the access log without a note")
+            self.page.indented(f"verify: {sign(coverage.family)}")
             self.page.blank()
             self.page.verbatim(verify)
             self.page.blank()
