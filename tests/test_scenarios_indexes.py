@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ldapdiag.analysis.coverage import Covered
+    from ldapdiag.analysis.covered import Covered
     from ldapdiag.diagnosis import Diagnosis
 
 DS389, OPENLDAP, OPENDJ = "1-389ds-unindexed", "2-openldap-unindexed", "3-opendj-unindexed"

@@ -49,8 +49,8 @@ def _finding(one: Unhelped, coverage: Coverage) -> Finding:
     told = one.hindrance.cause is Cause.NOT_BUILT
     first, indexing = one.rows[0], coverage.indexing
     remedies = (
-        built(one.host, first.backend, (one.attribute,), indexing.configuration, indexing.schema)
-        if indexing and first.backend
+        built(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
+        if indexing and first.backends
         else ()
     )
     why = one.hindrance.why if told else "the index is configured, and few entries have the value"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.covered import Covered
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict

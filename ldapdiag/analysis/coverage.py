@@ -6,23 +6,23 @@ simulation of its candidate logic says why; where the server says nothing (slapd
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.alternatives import Alternatives, alternatives
-from ldapdiag.analysis.hindrance import MANY, Hindrance, hindrance
+from ldapdiag.analysis.covered import Covered, Place
 from ldapdiag.analysis.indexing import Indexing
 from ldapdiag.analysis.outlooks import outlook_of
+from ldapdiag.analysis.scans import explained, has_short_list
 from ldapdiag.analysis.searches import Search
 from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.simulated_database import Unconfigured
-from ldapdiag.analysis.simulated_server import NOTING, Simulations
+from ldapdiag.analysis.simulated_database import Configured
+from ldapdiag.analysis.simulated_server import NOTING, Simulations, is_of_server
 from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Node, assertions, parse_shape
-from ldapdiag.evidence.indexes import Backend
+from ldapdiag.evidence.filter_tree import parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
-from ldapdiag.servers.candidates import Cause, Change, Forecast, Outlook
+from ldapdiag.servers.candidates import Outlook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,51 +35,8 @@ SLOW, ONCE = 5 * MILLISECOND, SECOND
 """A search that takes so long on average, or took so long once, is worth an index."""
 FEW = 100
 """Entries: a search that returns so few, and takes long, has looked at many more."""
-PRESENCE = frozenset({"pres", "presence"})
-MOST_HAVE_IT = "most entries may have it, and then no index lists them"
-UNHEARD_OF = "no schema at hand has it, and no search has found anything"
 REFUSED = {11: "administrative limit exceeded", 50: "refused, being unindexed", 53: "refused, being unindexed"}
 """Result codes of searches that failed for want of an index (RFC 4511, appendix A)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Covered:
-    """Searches of one filter without values, base and scope, whose substrings are alike long."""
-
-    search: Search
-    lengths: str
-    """Of the pieces of its substrings (evidence/filter_tree.py); empty where there are none, or nobody tells."""
-    filter: Node | None
-    """None: cut off by the server, or not understood."""
-    backend: Backend | None
-    """None: the server's own place, or no configuration."""
-    count: int
-    """Answered."""
-    etime: int
-    """Nanoseconds."""
-    noted: int
-    """Those that the server says had no index, wholly or in part."""
-    refused: int
-    outlook: Outlook
-    forecast: Forecast | None
-    alternatives: Alternatives = ()
-    """Sets of indexes any of which would help."""
-    sure: bool = False
-    """One of them helps whatever is not known; else only if few entries have what is asked for."""
-    hindrance: Hindrance | None = None
-    """Why none helps."""
-    worth_it: bool = False
-    """It takes time enough to be worth an index, or fails for want of one."""
-
-    @property
-    def scans(self) -> bool:
-        """Tell whether every entry below the base is looked at."""
-        return self.outlook is Outlook.UNINDEXED
-
-    @property
-    def mean(self) -> int:
-        """Nanoseconds that one took on average."""
-        return self.etime // self.count if self.count else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +50,8 @@ class Coverage:
     family: Family | None
     rows: tuple[Covered, ...]
     """The costliest first."""
+    elsewhere: int
+    """Searches below no suffix that the index configuration has."""
     indexing: Indexing | None
     """None: no index configuration is at hand."""
     etime: int
@@ -109,7 +68,7 @@ class Coverage:
     @property
     def harmless(self) -> tuple[Covered, ...]:
         """Searches that are partly without an index, and do no harm; many of them the server notes."""
-        return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY)
+        return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
 
 
 def audit(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) -> Coverage:
@@ -123,9 +82,11 @@ def audit(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) 
         if not search.nameless and search.scope != "base"
         for row in _covered(search, family, simulations, work.search_etime)
     ]
+    rows = _worth_together(rows, work.search_etime)
     return Coverage(
         host=server.host,
         family=family,
+        elsewhere=sum(one.count for one in work.searches if _is_elsewhere(one, simulations)),
         rows=tuple(sorted(rows, key=lambda row: (-row.etime, row.search.shape, row.search.base, row.search.scope))),
         indexing=indexing,
         etime=work.search_etime,
@@ -134,24 +95,48 @@ def audit(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) 
     )
 
 
+def _is_elsewhere(search: Search, simulations: Simulations) -> bool:
+    judged = not search.nameless and search.scope != "base" and not is_of_server(search.base)
+    return judged and not simulations.of(search.base, search.scope)
+
+
+def _worth_together(rows: list[Covered], total: int) -> list[Covered]:
+    """Return the searches, and those worth an index that are so only together: of many bases, or of many filters."""
+    together: dict[frozenset[Place], int] = defaultdict(int)
+    for row in rows:
+        for one in row.alternatives:
+            together[one] += row.etime
+    return [
+        replace(row, worth_it=True)
+        if not row.worth_it and row.mean >= SLOW and any(_is_much(together[one], total) for one in row.alternatives)
+        else row
+        for row in rows
+    ]
+
+
+def _is_much(etime: int, total: int) -> bool:
+    return etime >= LEAST_SHARE * total or etime >= MUCH
+
+
 def _covered(search: Search, family: Family | None, simulations: Simulations, total: int) -> Iterator[Covered]:
     """Yield the searches of one shape, apart by the lengths of their substrings where these make a difference."""
-    backend = simulations.backend(search.base)
-    simulation = simulations.of(backend, search.base)
-    if simulation is None:
+    answering = simulations.of(search.base, search.scope)
+    if not answering:
         return
+    simulation = answering[0]
     slow = _is_slow(search, search.answered, search.etime)
     judged = family not in NOTING or search.notes or slow  # of quick ones a server that notes nothing has said it all
     for group in _groups(search, simulation) if judged else _whole(search):
         lengths, count, etime, noted = group
         tree = parse_shape(search.shape, lengths)
         forecast = simulation.forecast(tree, search.base, search.scope) if tree and judged else None
-        outlook = outlook_of(search, family, forecast, noted=noted, slow=_is_slow(search, count, etime))
+        unhelped_and_slow = _is_slow(search, count, etime) and not has_short_list(forecast, simulation)
+        outlook = outlook_of(search, family, forecast, noted=noted, slow=unhelped_and_slow)
         row = Covered(
             search=search,
             lengths=lengths,
             filter=tree,
-            backend=backend,
+            backends=tuple(one.database.backend for one in answering if isinstance(one, Configured)),
             count=count,
             etime=etime,
             noted=noted,
@@ -159,12 +144,8 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             outlook=outlook,
             forecast=forecast,
         )
-        worth_it = row.refused > 0 or _is_worth_it(row, total)
-        yield (
-            replace(row, worth_it=worth_it)
-            if not row.scans
-            else _explained(replace(row, worth_it=worth_it), simulation)
-        )
+        row = replace(row, worth_it=row.refused > 0 or _is_worth_it(row, total))
+        yield explained(row, answering, family) if row.scans else row
 
 
 def _refused(search: Search, group: Group, family: Family | None) -> int:
@@ -172,51 +153,6 @@ def _refused(search: Search, group: Group, family: Family | None) -> int:
     _, count, _, noted = group
     failed = sum(search.errors.get(err, 0) for err in REFUSED)
     return min(failed, noted if family in NOTING else count)
-
-
-def _explained(row: Covered, simulation: Simulation) -> Covered:
-    """Return a scan with the indexes that would help, or with what stands in their way."""
-    if row.filter is None:
-        return row
-    search = row.search
-    helpful = [one | _joined(row) for one in alternatives(row.filter, simulation.leaf)]
-    foreseen = {one: simulation.with_added(row.filter, search.base, search.scope, one) for one in helpful if one}
-    told = tuple(one for one, outlook in foreseen.items() if _would_help(one, outlook, search, simulation))
-    sure = any(foreseen[one] in {Outlook.INDEXED, Outlook.PARTIALLY} for one in told)
-    return replace(row, alternatives=told, sure=sure, hindrance=_hindrance(row, simulation, told))
-
-
-def _joined(row: Covered) -> frozenset[Change]:
-    """Return the indexes of what the server joins to every filter."""
-    joined = row.forecast.added if row.forecast else ()
-    return frozenset(leaf.change for leaf in joined if leaf.change is not None and leaf.cause is not Cause.NONE)
-
-
-def _would_help(changes: frozenset[Change], outlook: Outlook, search: Search, simulation: Simulation) -> bool:
-    """Tell whether indexes would help: not those of what nearly all may have, nor of what perhaps there is not."""
-    many = outlook is Outlook.DEPENDS and any(change.type in PRESENCE for change in changes)
-    unheard_of = not search.entries and not all(simulation.knows(change.attribute) for change in changes)
-    return outlook is not Outlook.UNINDEXED and not unheard_of and (not many or isinstance(simulation, Unconfigured))
-
-
-def _hindrance(row: Covered, simulation: Simulation, helpful: Alternatives) -> Hindrance | None:
-    """Return what stands in the way where no index would help, or what must be built even where one would.
-
-    An index that answers some of the searches is built.
-    """
-    if row.filter is None:
-        return None
-    told = hindrance(row.filter, simulation.leaf)
-    if helpful and (told is None or told.cause is not Cause.NOT_BUILT):
-        return None
-    if told is None:
-        first = next(assertions(row.filter))
-        known = simulation.knows(first.attribute)
-        cause, why = (Cause.LIMIT_PERHAPS, MOST_HAVE_IT) if known else (Cause.UNKNOWN_ATTRIBUTE, UNHEARD_OF)
-        return Hindrance(cause=cause, attribute=first.name, text=first.text, why=why)
-    if told.cause is Cause.NONE and row.search.unindexed < row.search.answered:
-        return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY)
-    return told
 
 
 Group = tuple[str, int, int, int]
@@ -242,12 +178,13 @@ def _groups(search: Search, simulation: Simulation) -> Iterable[Group]:
 
 
 def _is_slow(search: Search, count: int, etime: int) -> bool:
-    """Tell whether searches took longer than what they returned explains."""
-    return count > 0 and etime >= SLOW * count and search.entries <= FEW * search.answered
+    """Tell whether searches took longer than what they returned explains, and than waiting for a worker."""
+    waited = search.wait * count // search.answered if search.answered else 0
+    return count > 0 and etime - waited >= SLOW * count and search.entries <= FEW * search.answered
 
 
 def _is_worth_it(row: Covered, total: int) -> bool:
     """Tell whether searches take time enough to be worth an index."""
     worst = row.search.worst
     once = worst is not None and worst.etime >= ONCE and row.count == row.search.answered
-    return (once or (row.count > 0 and row.mean >= SLOW)) and (row.etime >= LEAST_SHARE * total or row.etime >= MUCH)
+    return (once or (row.count > 0 and row.mean >= SLOW)) and _is_much(row.etime, total)

@@ -109,7 +109,7 @@ def frequencies(
         value = tree.value.lower() if tree.value is not None and tree.kind is Kind.EQUALITY else None
         told = seen.setdefault((name, tree.kind, value), Seen())
         _take(told, search)
-        told.limited |= comparable(search.base) not in suffixes
+        told.limited |= comparable(search.base) not in suffixes or search.scope != "sub"
     counts = {
         (attribute.decode(errors="replace"), kind.decode(errors="replace")): tuple(numbers)
         for (attribute, kind), numbers in lookups.items()

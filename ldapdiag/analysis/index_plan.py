@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.covered import Covered, Place
 from ldapdiag.analysis.index_prices import Writes, price
 from ldapdiag.analysis.searches import Asker
 from ldapdiag.analysis.set_cover import Demand, cheapest
@@ -14,9 +15,6 @@ from ldapdiag.analysis.traffic import Traffic
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
-
-Place = tuple[str, Change]
-"""A database's name, and an index to add there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +80,11 @@ def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
     """Choose the indexes for one server."""
     scanned = coverage.scanned
     wanted = [row for row in scanned if row.worth_it and row.alternatives]
-    demands = [
-        Demand(
-            alternatives=tuple(frozenset(_place(row, change) for change in one) for one in row.alternatives),
-            worth=row.etime,
-        )
-        for row in wanted
-    ]
+    demands = [Demand(alternatives=row.alternatives, worth=row.etime) for row in wanted]
     places = {place for demand in demands for one in demand.alternatives for place in one}
     chosen = cheapest(demands, {place: _price(place, coverage, traffic) for place in places})
     added = frozenset(chosen.chosen)
-    backends = {row.backend.name: row.backend for row in scanned if row.backend}
+    backends = {one.name: one for row in scanned for one in row.backends}
     rows = _rows(added, [row for row in scanned if row.alternatives], backends)
     return IndexPlan(
         host=coverage.host,
@@ -107,10 +99,6 @@ def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
     )
 
 
-def _place(row: Covered, change: Change) -> Place:
-    return (row.backend.name if row.backend else "", change)
-
-
 def _price(place: Place, coverage: Coverage, traffic: Traffic) -> int:
     schema = coverage.indexing.schema if coverage.indexing else standard()
     writes = Writes.of(traffic.segment)
@@ -119,18 +107,22 @@ def _price(place: Place, coverage: Coverage, traffic: Traffic) -> int:
 
 
 def _ends(row: Covered, added: frozenset[Place]) -> bool:
-    return any(all(_place(row, change) in added for change in one) for one in row.alternatives)
+    return any(one <= added for one in row.alternatives)
 
 
 def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, Backend]) -> tuple[Row, ...]:
     """Return the indexes by attribute, each with the searches it is needed for."""
     changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
+    asking: dict[tuple[str, str], list[Covered]] = defaultdict(list)
     for name, change in added:
         changes[name, change.attribute].add(change)
+    for row in (row for row in scanned if _ends(row, added)):
+        for key in {(name, change.attribute) for one in row.alternatives for name, change in one & added}:
+            asking[key].append(row)
     rows = []
     for (name, attribute), several in changes.items():
-        own = frozenset((name, one) for one in several)
-        resolves = [row for row in scanned if _ends(row, added) and not _ends(row, added - own)]
+        others = added - {(name, one) for one in several}
+        resolves = [row for row in asking[name, attribute] if not _ends(row, others)]
         rows.append(
             Row(
                 attribute=attribute,

@@ -40,17 +40,26 @@ class Indexing:
     statuses: tuple[IndexStatus, ...] = ()
     origins: tuple[str, ...] = ()
 
-    def backend(self, base: str) -> Backend | None:
-        """Return the database that a search below a base is answered from; None for the server's own places."""
+    def backends(self, base: str, *, below: bool = True) -> tuple[Backend, ...]:
+        """Return the databases that a search below a base is answered from; none for the server's own places.
+
+        The first holds the base; others hold suffixes `below` it.
+        """
         place = comparable(base)
         if any(place == own_place or place.endswith(f",{own_place}") for own_place in OWN_PLACES):
-            return None
-        backends = self.configuration.backends
-        held = [(len(suffix), one) for one in backends for suffix in one.suffixes if lies_in(place, comparable(suffix))]
-        if held:
-            return max(held, key=lambda pair: pair[0])[1]
-        open_to_all = [one for one in backends if not one.suffixes or not place]
-        return open_to_all[0] if len(open_to_all) == 1 else None
+            return ()
+        told = self.configuration.backends
+        suffixes = [(comparable(suffix), one) for one in told for suffix in one.suffixes]
+        held = [(len(suffix), one) for suffix, one in suffixes if lies_in(place, suffix)]
+        nearest = max(held, key=lambda pair: pair[0])[1] if held else None
+        others = (
+            [one for suffix, one in suffixes if suffix != place and lies_in(suffix, place)] if below and place else []
+        )
+        found = [*([nearest] if nearest else []), *others]
+        if found:
+            return tuple({one.name: one for one in found}.values())
+        open_to_all = [one for one in told if not one.suffixes or not place]
+        return tuple(open_to_all) if len(open_to_all) == 1 else ()
 
 
 def lies_in(place: str, suffix: str) -> bool:

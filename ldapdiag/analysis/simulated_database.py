@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
@@ -18,12 +19,12 @@ from ldapdiag.servers.candidates import Cause, Change, Forecast, Leaf, Outlook
 from ldapdiag.servers.index_types import index_type
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.filter_tree import Node
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Candidates, Database
 
 WHOLE_TREE = "sub"
+NONE = frozenset[str]()
 ALWAYS = frozenset({("objectclass", Kind.EQUALITY)})
 """What every product has an index for unless somebody took it away."""
 
@@ -70,7 +71,8 @@ class Configured:
 
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
         """Return what would become of a search with these indexes added."""
-        backend = with_indexes(self.database.backend, changes, self.database.schema)
+        inherits = self.database.configuration.identity.family is Family.OPENLDAP
+        backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
         return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).outlook
 
     def knows(self, attribute: str) -> bool:
@@ -117,8 +119,11 @@ class Unconfigured:
         return self.schema.find(attribute) is not None
 
 
-def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) -> Backend:
-    """Return a backend with indexes added, and built."""
+def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *, inherits: bool = False) -> Backend:
+    """Return a backend with indexes added, and built.
+
+    `inherits`: a line of an attribute's own hides that of its supertype, so it has its types, too (slapd).
+    """
     wanted: dict[str, set[Change]] = defaultdict(set)
     for change in changes:
         wanted[change.attribute].add(change)
@@ -126,7 +131,9 @@ def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) ->
     for attribute, several in wanted.items():
         known = backend.definition(schema.names(attribute))
         if known is None:
-            known = IndexDefinition(attribute=attribute, types=frozenset())
+            known = IndexDefinition(
+                attribute=attribute, types=_inherited(backend, attribute, schema) if inherits else NONE
+            )
             definitions.append(known)
         definitions[definitions.index(known)] = replace(
             known,
@@ -135,3 +142,9 @@ def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema) ->
             built=True,
         )
     return replace(backend, definitions=tuple(definitions))
+
+
+def _inherited(backend: Backend, attribute: str, schema: Schema) -> frozenset[str]:
+    """Return the types of index that an attribute has from the line of its nearest supertype."""
+    above = (backend.definition(schema.names(one.oid)) for one in list(schema.lineage(attribute))[1:])
+    return next((one.types for one in above if one is not None and one.subtypes), NONE)

@@ -31,17 +31,15 @@ class Simulations:
         self.indexing = indexing
         self._known: dict[str, Simulation] = {}
 
-    def backend(self, base: str) -> Backend | None:
-        """Return the database of a base."""
-        return self.indexing.backend(base) if self.indexing else None
+    def of(self, base: str, scope: str) -> tuple[Simulation, ...]:
+        """Return what the server does with searches there, by database; none where there is nothing to advise."""
+        if self.indexing is None:
+            return () if is_of_server(base) else (self._of(None),)
+        below = scope != "one" and self.family in NOTING  # slapd looks into a database below only where it is glued
+        return tuple(self._of(one) for one in self.indexing.backends(base, below=below))
 
-    def of(self, backend: Backend | None, base: str) -> Simulation | None:
-        """Return what the server does with searches there; None where there is nothing to advise."""
+    def _of(self, backend: Backend | None) -> Simulation:
         name = backend.name if backend else ""
-        if self.indexing is not None and backend is None:
-            return None
-        if backend is None and is_of_server(base):
-            return None
         if name not in self._known:
             self._known[name] = self._simulation(backend)
         return self._known[name]
@@ -67,7 +65,7 @@ class Simulations:
         return {
             (tree.attribute, tree.kind)
             for search in self.work.searches
-            if search.scope != "base" and search.answered > sum(search.notes.values())
+            if search.scope != "base" and search.answered > sum(search.notes.values()) and not search.errors
             if isinstance(tree := parse_shape(search.shape), Assertion)
         }
 

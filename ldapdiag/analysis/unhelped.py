@@ -12,7 +12,8 @@ from ldapdiag.evidence.log.stamps import SECOND
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ldapdiag.analysis.coverage import Coverage, Covered
+    from ldapdiag.analysis.coverage import Coverage
+    from ldapdiag.analysis.covered import Covered
     from ldapdiag.analysis.hindrance import Hindrance
     from ldapdiag.servers.candidates import Cause
 

@@ -61,13 +61,13 @@ def find_usage(coverage: Coverage, traffic: Traffic) -> Usage:
     searches = traffic.workload.searches
     if any(search.nameless for search in searches):
         return Usage(host=coverage.host, reason="the log holds searches whose filters are not told: any may use it")
-    trees = [(indexing.backend(one.base), parse_shape(one.shape)) for one in searches if one.scope != "base"]
-    if any(tree is None for backend, tree in trees if backend is not None):
+    trees = [(indexing.backends(one.base), parse_shape(one.shape)) for one in searches if one.scope != "base"]
+    if any(tree is None for backends, tree in trees if backends):
         return Usage(host=coverage.host, reason="filters were cut off or not understood: any index may be in them")
     unused: list[Unused] = []
     silent: list[str] = []
     for backend in indexing.configuration.backends:
-        asked = [leaf for held, tree in trees if held == backend and tree for leaf in assertions(tree)]
+        asked = [leaf for held, tree in trees if backend in held and tree for leaf in assertions(tree)]
         if asked:
             unused.extend(_unused(backend, asked, indexing, coverage.family))
         elif backend.definitions:

@@ -11,7 +11,7 @@ from ldapdiag.report.log.quantities import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.analysis.coverage import Covered
+    from ldapdiag.analysis.covered import Covered, Place
     from ldapdiag.analysis.index_plan import Row
     from ldapdiag.diagnosis import Diagnosis
 
@@ -69,9 +69,11 @@ def _searches(rows: Iterable[Covered]) -> list[dict[str, Any]]:
             "cause": str(row.hindrance.cause) if row.hindrance else None,
             "part": row.hindrance.text if row.hindrance else None,
             "reason": row.hindrance.why if row.hindrance else None,
-            "wants": [
-                [{"attribute": one.attribute, "type": one.type} for one in sorted(some)] for some in row.alternatives
-            ],
+            "wants": [_wanted(some) for some in row.alternatives],
         }
         for row in rows
     ]
+
+
+def _wanted(places: Iterable[Place]) -> list[dict[str, str | None]]:
+    return [{"backend": where or None, "attribute": one.attribute, "type": one.type} for where, one in sorted(places)]

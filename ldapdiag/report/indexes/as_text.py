@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.coverage import Coverage, Covered
+from ldapdiag.analysis.coverage import Coverage
+from ldapdiag.analysis.covered import Covered
 from ldapdiag.analysis.index_plan import IndexPlan, Row
 from ldapdiag.analysis.usage import Usage
 from ldapdiag.evidence.log.stamps import SECOND
@@ -219,7 +220,7 @@ def _why(row: Covered) -> str:
 
 def _needs(row: Covered) -> str:
     """Return which index would do."""
-    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for change in sorted(row.alternatives[0]))
+    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.alternatives[0]))
     return f"wants {', '.join(wanted)}"
 
 
