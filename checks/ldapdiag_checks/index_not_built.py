@@ -23,7 +23,8 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     OpenDJ calls it degraded). Also what the server itself says of an index that needs rebuilding.
 
     high, medium, low: as missing-index, when they take time enough; low otherwise. certain where the server says so,
-    else likely: the index may also have been built after the log was written.
+    else likely (possible where a single account asks): the index may also have been built after the log was written, or
+    who asks may not see all entries.
 
     ## Why it matters
     Whoever added the index believes that the matter is settled.
@@ -34,7 +35,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     When it is being built at this moment.
     """
-    found = unhelped(coverage, {Cause.NOT_BUILT, Cause.NONE}) if coverage.indexing is not None else ()
+    found = unhelped(coverage, {Cause.NOT_BUILT}) if coverage.indexing is not None else ()
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexing is None:
@@ -45,22 +46,30 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan asks for what has an index that would answer it")
 
 
+def _confidence(one: Unhelped) -> Confidence:
+    """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
+    if not one.hindrance.guessed:
+        return Confidence.CERTAIN
+    return Confidence.LIKELY if len({asker.account for asker in one.askers}) > 1 else Confidence.POSSIBLE
+
+
 def _finding(one: Unhelped, coverage: Coverage) -> Finding:
-    told = one.hindrance.cause is Cause.NOT_BUILT
+    told = not one.hindrance.guessed
     first, indexing = one.rows[0], coverage.indexing
     remedies = (
         built(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
         if indexing and first.backends
         else ()
     )
-    why = one.hindrance.why if told else "the index is configured, and few entries have the value"
+    why = one.hindrance.why
+    hidden = "" if told else "\nOr who asks may not see the others that have the value: then the list is too long."
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.LOW,
-        confidence=Confidence.CERTAIN if told else Confidence.LIKELY,
+        confidence=_confidence(one),
         title=f"{one.attribute} has an index that {one.host} does not use: it must be built",
         detail=f"{one.count} searches {one.shape} look at every entry, {one.seconds:.3g} s ({one.share:.1%} of the "
-        f"search time); {why}.\nOr it was built after this log was written.",
+        f"search time); {why}.\nOr it was built after this log was written.{hidden}",
         observed={**one.observed, "reason": why},
         server=one.host,
         hosts=(one.host,),

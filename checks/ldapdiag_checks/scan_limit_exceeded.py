@@ -1,4 +1,4 @@
-"""scan-limit-exceeded: an index that is there and not used, for too many entries have the value."""
+"""scan-limit-exceeded: searches that no index helps, for too many entries have the value."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ldapdiag.servers.search_advice import narrow_search
 
 @check
 def judge(coverage: Coverage) -> Iterator[Verdict]:
-    """An index that is there and not used, for too many entries have the value.
+    """Searches that no index helps, for too many entries have the value.
 
     ## What it looks at
-    Searches in the access log that look at every entry although each part of their filter has an index: a server gives
-    a list up that is longer than its limit (389-ds: nsslapd-idlistscanlimit, 4000 before 2.4, and
+    Searches in the access log that look at every entry although each part of their filter has an index, or would have
+    one in vain, for they return too many: a server gives a list up that is longer than its limit (389-ds: nsslapd-idlistscanlimit, 4000 before 2.4, and
     nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ, PingDirectory: index-entry-limit, 4000; slapd keeps a range
     instead of a list of more than 65535).
 
@@ -49,12 +49,14 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
 
 def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+    late = "Unless the index there is was added after this log was written."
+    unless = "" if one.hindrance.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
         confidence=Confidence.CERTAIN if one.hindrance.cause is Cause.LIMIT else Confidence.LIKELY,
-        title=f"{one.attribute} is indexed, and {one.shape} looks at every entry all the same: {one.hindrance.why}",
-        detail=f"{one.story}\nAdding an index for this attribute would not help.",
+        title=f"{one.shape} looks at every entry, and an index of {one.attribute} does not help: {one.hindrance.why}",
+        detail=f"{one.story}\nAdding an index for this attribute would not help.{unless}",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.coverage import Coverage
 from ldapdiag.analysis.covered import Covered
+from ldapdiag.analysis.scans import UNHEARD_OF
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict
@@ -61,6 +62,9 @@ def _unknown(row: Covered) -> Iterator[tuple[str, str]]:
     if noted and not named:
         only = {leaf.assertion.name for leaf in leaves}
         named = {only.pop() if len(only) == 1 else "": "the server notes that the schema does not have it"}
+    hindrance = row.hindrance
+    if not named and hindrance is not None and hindrance.cause is Cause.UNKNOWN_ATTRIBUTE:
+        named = {hindrance.attribute: hindrance.why}
     yield from named.items()
 
 
@@ -73,7 +77,7 @@ def _finding(subject: Subject, rows: list[Covered], why: str, coverage: Coverage
         subject=f"{shape} at {coverage.host}",
         key=f"{coverage.host}|{shape}|{attribute}",
         severity=Severity.LOW,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.LIKELY if why == UNHEARD_OF else Confidence.CERTAIN,
         title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
         detail=f"{count} searches, {seconds:.3g} s; that part matches nothing.\n"
         f"Asked by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",

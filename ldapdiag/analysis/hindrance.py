@@ -38,6 +38,8 @@ class Hindrance:
     """The part of the filter, as logged."""
     why: str
     negated: bool = False
+    guessed: bool = False
+    """It follows from what the server did, and nothing says so."""
 
 
 def hindrance(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Hindrance | None:

@@ -10,7 +10,7 @@ from ldapdiag.analysis.alternatives import alternatives
 from ldapdiag.analysis.hindrance import MANY, Hindrance, hindrance
 from ldapdiag.analysis.index_prices import is_membership, why_dear
 from ldapdiag.analysis.simulated_database import Configured
-from ldapdiag.evidence.filter_tree import Kind, assertions
+from ldapdiag.evidence.filter_tree import And, Kind, assertions
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.servers.candidates import Cause, Change, Outlook
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PRESENCE = frozenset({"pres", "presence"})
 MOST_HAVE_IT = "most entries may have it, and then no index lists them"
 UNHEARD_OF = "no schema at hand has it, and no search has found anything"
+NOT_USED = "an index of it is configured, few entries have the value, and it was not used"
 OF_THE_SERVER = "the server keeps what it needs of this itself"
 FEW = 100
 """Entries: of a list so short all are looked at in no time."""
@@ -149,9 +150,17 @@ def _hindrance(row: Covered, simulation: Simulation, family: Family | None, *, h
         return None
     if told is None:
         return _of_the_first(row, simulation, family)
-    if told.cause is Cause.NONE and row.search.unindexed < row.search.answered:
-        return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY)
-    return told
+    if told.cause is Cause.NONE and row.search.unindexed >= row.search.answered:
+        return replace(told, cause=Cause.NOT_BUILT, why=NOT_USED, guessed=True)
+    open_ = (
+        not isinstance(simulation, Configured) and isinstance(row.filter, And) and not _all_unindexable(row, simulation)
+    )
+    return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY) if told.cause is Cause.NONE or open_ else told
+
+
+def _all_unindexable(row: Covered, simulation: Simulation) -> bool:
+    leaves = assertions(row.filter) if row.filter else ()
+    return all(simulation.leaf(one).cause is Cause.UNINDEXABLE for one in leaves)
 
 
 def _of_the_first(row: Covered, simulation: Simulation, family: Family | None) -> Hindrance | None:

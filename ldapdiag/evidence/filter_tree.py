@@ -197,7 +197,7 @@ class _Parser:
         """Return an assertion, or what slapd writes for a set of nothing, or for what it could not make sense of."""
         if written in {"(?=true)", "(?=false)"}:
             return And(()) if "true" in written else Or(())
-        if written in {"(?=undefined)", f"(?={HIDDEN})"}:
+        if written == "(?=undefined)":
             return Assertion(Kind.EQUALITY, "", written, undefined=True)
         return self._leaf(written)
 

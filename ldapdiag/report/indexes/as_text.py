@@ -79,11 +79,12 @@ class IndexScreen:
         scanned = sum(row.etime for row in coverage.scanned)
         total = coverage.etime
         searches = sum(row.count for row in coverage.rows)
+        many = f"{number(searches)} search{'es' * (searches != 1)}"
         share = f" ({percent(scanned / total)})" if total and scanned else ""
         whole = f"{duration(total)} of search time"
         unindexed = f"{duration(scanned)}{share} of it without an index" if scanned else "none of it without an index"
         self.page.line(
-            [plan.host, f"{span(int(coverage.seconds * SECOND))} of log", f"{number(searches)} searches",
+            [plan.host, f"{span(int(coverage.seconds * SECOND))} of log", many,
              f"{whole}, {unindexed}"],
             "bold",
         )  # fmt: skip
@@ -161,6 +162,9 @@ class IndexScreen:
         """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
         self.searches("no index", "helps these, in all", plan.remaining, _why)
         self.searches("not worth", "an index, for the little time they take", plan.spared, _needs)
+        if coverage.elsewhere:
+            lie = f"{number(coverage.elsewhere)} searches lie below no suffix that the index configuration has"
+            self.page.labelled("elsewhere", f"{lie}: they are not judged", "bold")
         if noted := coverage.harmless:
             count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
             shapes = _some(list(dict.fromkeys(row.search.shape for row in noted)), FEW, verbose=self.verbose)
