@@ -19,9 +19,9 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
 
     ## What it looks at
     Searches in the access log that look at every entry although each part of their filter has an index, or would have
-    one in vain, for they return too many: a server gives a list up that is longer than its limit (389-ds: nsslapd-idlistscanlimit, 4000 before 2.4, and
-    nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ, PingDirectory: index-entry-limit, 4000; slapd keeps a range
-    instead of a list of more than 65535).
+    one in vain, for they return too many: a server gives a list up that is longer than its limit (389-ds:
+    nsslapd-idlistscanlimit, 4000 before 2.4, and nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ,
+    PingDirectory: index-entry-limit, 4000; slapd keeps a range instead of a list of more than 65535).
 
     high, medium, low: as missing-index, when they take time enough. info: otherwise. certain where the log or the
     server tells how many entries have the value, else likely.
