@@ -112,12 +112,14 @@ def _why_not(change: Change, simulation: Simulation, family: Family | None) -> s
     """Return why an index is never to be added, or nothing."""
     name = change.attribute.lower()
     product = product_of(family) if family else None
-    if name in SECRETS or (product is not None and name in product.never_dropped and name != "objectclass"):
+    if name == "objectclass":
+        return "" if change.type in {"eq", "equality"} else OF_THE_SERVER
+    if name in SECRETS or (product is not None and name in product.never_dropped):
         return OF_THE_SERVER
     if not isinstance(simulation, Configured):
         return ""
     definition = simulation.database.definition(change.attribute)
-    if definition is not None and definition.system and name != "objectclass":
+    if definition is not None and definition.system:
         return OF_THE_SERVER
     schema = simulation.database.schema
     if change.type in SUBSTRING_KINDS and is_membership(change.attribute, schema):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TYPES = ("pres", "eq", "sub", "approx")
 RULES = frozenset({"integerOrderingMatch"})
 """Rules that a new index may have; those of an index that is there are never changed."""
-NEVER_DROPPED = SYSTEM | {"entryuuid", "nstombstonecsn", "targetuniqueid"}
+NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
 """Lower case: what the server needs for itself, and what replicas ask for once in a while, whatever a log shows."""
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from audits import PARTLY, UNINDEXED, UNKNOWN, Audit
 from incidents import clear, not_judged
+from indexes_389 import BACKEND, LIST, index
 from ldapdiag.finding import Confidence, Severity
 
 
@@ -161,3 +162,49 @@ def test_hostile_names_never_reach_a_command(audit: Audit, filter_: str, tmp_pat
         subprocess.run(["sh", "-c", text], cwd=tmp_path, env=environment, input=b"", check=False)
     assert not (tmp_path / "pwned").exists()
     assert "changetype: delete" not in (tmp_path / "said").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "filter_",
+    [
+        "(ancestorid=5)",
+        "(entryid=5)",
+        "(entryrdn=a*)",
+        "(nsuniqueid=abc*)",
+        "(objectClass~=person)",
+        "(userPassword=secret)",
+        "(member=uid=joe*)",
+        "(nsRole=cn=a,dc=example,dc=com)",
+    ],
+)
+def test_what_is_the_servers_own_or_would_do_harm_is_never_advised(audit: Audit, filter_: str) -> None:
+    audit.asks(filter_, UNINDEXED)
+    assert audit.found("missing-index") == {}
+
+
+def test_searches_that_return_more_than_the_server_lists_get_no_index(audit: Audit) -> None:
+    audit.asks("(shadowMax>=0)", UNINDEXED, entries=6900)
+    audit.asks("(&(employeeType=a)(!(title=b)))", UNINDEXED, entries=8663)
+    assert audit.found("missing-index") == {}
+    assert set(audit.found("scan-limit-exceeded")) >= {"(shadowMax>=?)"}
+
+
+def test_a_search_of_a_suffix_is_answered_by_the_databases_below_it_too(audit: Audit) -> None:
+    below = BACKEND.replace("userRoot", "subRoot").replace("dc=example", "ou=sub,dc=example")
+    audit.others = (below, LIST.replace("userRoot", "subRoot"), index("nsIndexType: eq", backend="subRoot"))
+    audit.asks("(displayName=joe)", UNINDEXED)
+    subjects = {one.subject for one in audit.diagnosis().findings if one.observed.get("attribute") == "displayName"}
+    assert subjects == {"displayName of userRoot at ldap", "displayName of subRoot at ldap"}
+
+
+def test_many_filters_that_one_index_ends_count_together(audit: Audit) -> None:
+    audit.asks("(uid=joe)", times=1000, took=1)
+    for number in range(60):
+        audit.asks("(displayName=joe)", UNINDEXED, times=1, took=0.2, base=b"ou=part%d,dc=example,dc=com" % number)
+    assert set(audit.found("missing-index")) == {"displayName"}
+
+
+def test_a_slow_server_makes_no_index_missing(audit: Audit) -> None:
+    audit.asks("(uid=jim)", took=0.008, times=100)
+    audit.asks("(&(uid=joe)(employeeNumber=5))", PARTLY, took=0.008, times=100)
+    assert audit.found("missing-index") == {}
