@@ -24,7 +24,8 @@ monitorConnectionActivityTime: 20261120085447Z
 
 
 def monitor_of(folder: Path, name: str) -> Monitor:
-    (monitor,) = facts_of((folder / name).read_bytes(), path=f"{folder.name}/{name}")
+    told = facts_of((folder / name).read_bytes(), path=f"{folder.name}/{name}")
+    (monitor,) = [fact for fact in told if isinstance(fact, Monitor)]
     assert isinstance(monitor, Monitor)
     return monitor
 
