@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ldapdiag.evidence.monitor import MonitoredConnection
+from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
 from ldapdiag.evidence.monitor.own_connection import asker_of, left_out
 from reading import facts_of
 
