@@ -59,6 +59,7 @@ def judged(
 ) -> Diagnosis:
     """Gather the evidence, and let the checks judge it; typer.Exit where there is none."""
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
     from ldapdiag.report.progress import reading  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
@@ -78,7 +79,7 @@ def judged(
         )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         complain(notice)
-    if not bundle.facts:
+    if all(isinstance(fact, Schema) for fact in bundle.facts):  # which any server shows to anybody
         tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
         raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
