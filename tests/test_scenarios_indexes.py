@@ -17,7 +17,7 @@ from incidents import diagnosed, findings, judged
 from ldapdiag.analysis.coverage import Coverage
 from ldapdiag.analysis.index_plan import IndexPlan
 from ldapdiag.evidence.filters import shape
-from ldapdiag.finding import NotJudged
+from ldapdiag.finding import Confidence, NotJudged
 from ldapdiag.report.indexes.as_data import plans
 
 if TYPE_CHECKING:
@@ -293,6 +293,13 @@ class TestOnOpenldap:
 
 
 class TestOnOpendj:
+    @pytest.mark.parametrize("witness", ["debugsearchindex.txt", "backendstat-show-index-status.txt"])
+    def test_the_servers_own_word_on_a_list_over_its_limit_makes_it_certain(self, corpus: Path, witness: str) -> None:
+        told = (corpus / OPENDJ / name for name in ("access", "config/index-entries.ldif", f"config/{witness}"))
+        found = findings(diagnosed(*told), "scan-limit-exceeded").values()
+        (person,) = [one for one in found if one.observed["shape"] == "(objectClass=person)"]
+        assert person.confidence is Confidence.CERTAIN
+
     def test_an_attribute_in_no_schema_that_nobody_has_needs_no_index(self, corpus: Path) -> None:
         told = sent(corpus, OPENDJ)["C14-unknown-attr"]
         (plan,) = audited(corpus, OPENDJ).facts.every(IndexPlan)

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, Kind, parse, parse_shape
+from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount
 
@@ -146,12 +147,19 @@ def _total(indexing: Indexing | None, backend: Backend | None) -> int | None:
 
 
 def _over(indexing: Indexing | None) -> frozenset[tuple[str, str]]:
-    """Return the values whose lists the server says are over its limit."""
+    """Return the values whose lists are over the limit, as the server's tool says, or its answers to debugsearchindex."""
     if indexing is None:
         return frozenset()
-    return frozenset(
-        (indexing.schema.primary(attribute).lower(), value.lower())
+    told = [
+        (attribute, value)
         for status in indexing.statuses
         for attribute, values in status.over_limit.items()
         for value in values
-    )
+    ]
+    for one in indexing.explanations:
+        parts = [(part.text, part.answer) for each in one.explanations for part in each.parts]
+        for text, answer in (*parts, *((use.filter, use.answer) for use in one.uses)):
+            asked = parse(text) if answer.outcome is Outcome.LIMIT_EXCEEDED else None
+            if isinstance(asked, Assertion) and asked.kind is Kind.EQUALITY:
+                told.append((asked.attribute, asked.value or ""))
+    return frozenset((indexing.schema.primary(attribute).lower(), value.lower()) for attribute, value in told)

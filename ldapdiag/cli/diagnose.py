@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from ldapdiag.cli import INTERRUPTED, moments
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import FailOn, Form, deliver, exit_code, judged
+from ldapdiag.cli.judging import FailOn, Form, Output, Since, Strict, Worst, deliver, exit_code, judged
 from ldapdiag.cli.options import Asked, asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, tell
 from ldapdiag.errors import LdapdiagError
@@ -36,12 +35,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     ] = None,
     *,
     form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
-    ] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")
-    ] = FailOn.HIGH,
+    output: Output = None,
+    fail_on: Worst = FailOn.HIGH,
     check: Annotated[
         list[str] | None, typer.Option("--check", help="Run this check only; may be repeated.", show_default=False)
     ] = None,
@@ -55,16 +50,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
             show_default=False,
         ),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Count what access logs tell from this time on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
-            show_default=False,
-        ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1, too, when a check could not judge.")] = False,
+    since: Since = None,
+    strict: Strict = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every finding in full, with origins and files passed over.")
     ] = False,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from ldapdiag.cli import INTERRUPTED, moments
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import FailOn, Form, deliver, exit_code, judged
+from ldapdiag.cli.judging import FailOn, Form, Output, Since, Strict, Worst, deliver, exit_code, judged
 from ldapdiag.cli.options import Asked, asks_targets
 from ldapdiag.cli.output import complain, on_one_screen, tell
 from ldapdiag.errors import LdapdiagError, UsageError
@@ -38,22 +37,10 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
     ldif: Annotated[bool, typer.Option("--ldif", help="Write the remedies alone, as LDIF for ldapmodify.")] = False,
     script: Annotated[bool, typer.Option("--script", help="Write the remedies alone, as a shell script.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
-    ] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")
-    ] = FailOn.HIGH,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            "--since",
-            metavar="TIME",
-            help="Count what access logs tell from this time on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
-            show_default=False,
-        ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1, too, when a check could not judge.")] = False,
+    output: Output = None,
+    fail_on: Worst = FailOn.HIGH,
+    since: Since = None,
+    strict: Strict = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show every filter, and every finding in full.")
     ] = False,
@@ -71,7 +58,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
 
     The configuration is 389-ds' or DSEE's dse.ldif, OpenLDAP's cn=config (slapcat -n0) or slapd.conf, OpenDJ's or
     PingDirectory's config.ldif, or what dsconfig list-backend-indexes prints. The schema helps (cn=schema as LDIF),
-    and so do OpenDJ's debugsearchindex, its filter-use, and backendstat show-index-status.
+    and so does what says which lists are over a limit: OpenDJ's debugsearchindex, its filter-use, backendstat
+    show-index-status, and the STAT lines of 389-ds.
 
     Each filter is put through the server's own way of finding candidates. Told are the indexes to add, with the
     commands that add and build them, and what no index can help. Nothing is changed.

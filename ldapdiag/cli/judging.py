@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from io import StringIO
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +15,6 @@ from ldapdiag.cli.output import complain, standard_output, tell, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from threading import Event
     from typing import TextIO
 
@@ -38,6 +38,22 @@ class FailOn(StrEnum):
     MEDIUM = "medium"
     LOW = "low"
     NEVER = "never"
+
+
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
+]
+Worst = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Count what access logs tell from this time on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
+        show_default=False,
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1, too, when a check could not judge.")]
 
 
 def load(checks: Callable[[], object]) -> None:
