@@ -147,7 +147,7 @@ def _total(indexing: Indexing | None, backend: Backend | None) -> int | None:
 
 
 def _over(indexing: Indexing | None) -> frozenset[tuple[str, str]]:
-    """Return the values whose lists are over the limit, as the server's tool says, or its answers to debugsearchindex."""
+    """Return the values whose lists are over the limit, as the server says: its tool, or debugsearchindex."""
     if indexing is None:
         return frozenset()
     told = [
