@@ -9,21 +9,11 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
-from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
-from ldapdiag.servers.dsconfig import PASSWORD_HINT
-from ldapdiag.servers.dsconfig_indexes import (
-    BACKEND_NAME,
-    IndexTool,
-    lacking_of,
-    listed,
-    suffixes_of,
-    to_add,
-    to_build,
-    to_drop,
-)
+from ldapdiag.remedy import Kind, is_distinguished_name, ldif_line
+from ldapdiag.servers.dsconfig_index_remedies import IndexWork
+from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, suffixes_of, to_add, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
-from ldapdiag.servers.unready import ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,6 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
+    from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
 SIGN = "Its SEARCH RES in the access log must not say `unindexed`, and its etime must be milliseconds."
@@ -46,6 +37,10 @@ EACH_REPLICA = (
     "Index configuration is not replicated: do the same on each replica, one at a time, off peak. Every index makes "
     "adding and changing its attribute dearer."
 )
+ONCE_DROPPED = (
+    "A search that needs it once a month is refused from now on, or looks at every entry. It is gone at once, "
+    "and only a rebuild brings it back. Index configuration is not replicated: each replica by itself."
+)
 
 
 def asking(server: str, version: Version) -> str:
@@ -57,24 +52,7 @@ def add_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Add indexes and build them."""
-    wanted, tool = to_add(changes, backend, schema), _tool(server, backend, configuration, schema)
-    named = listed(wanted.types)
-    remedy = Remedy(
-        title=f"Index {named}" if named else "Index what cannot be named in a command",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL if named else Kind.ADVICE,
-        text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else wanted.sentence.strip(),
-        changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
-        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
-        undo="\n".join(tool.undo_add(wanted.types)),
-        verify="\n".join(
-            _explained(server, backend, attribute, configuration.identity.version) for attribute in wanted.types
-        ),
-        family=Family.OPENDJ,
-        needs=Needs.REINDEX,
-    )
-    return ready(remedy, lacking_of(server, backend))
+    return _work(server, backend, configuration, schema).add(changes)
 
 
 def add_indexes_ldif(
@@ -108,45 +86,31 @@ def build_indexes(
     server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Build indexes that are configured; all that are not valid where no name is fit for a command."""
-    names, tool = to_build(attributes, backend, schema), _tool(server, backend, configuration, schema)
-    remedy = Remedy(
-        title=f"Build the indexes of {', '.join(names)}" if names else "Build every index that is not valid",
-        target=server,
-        where=Where.SERVER,
+    work = _work(server, backend, configuration, schema)
+    return work.build(
+        to_build(attributes, backend, schema),
         kind=Kind.SHELL,
-        text="\n".join(tool.build(names) if names else tool.build_invalid()),
-        changes=f"The indexes are used again. {PASSWORD_HINT}",
-        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
-        undo="",
-        verify="\n".join(_explained(server, backend, attribute, configuration.identity.version) for attribute in names),
-        family=Family.OPENDJ,
-        needs=Needs.REINDEX,
+        title="Build every index that is not valid",
+        text="\n".join(work.tool.build_invalid()),
     )
-    return ready(remedy, lacking_of(server, backend))
 
 
 def drop_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Take indexes away."""
-    wanted, tool = to_drop(changes, backend, schema), _tool(server, backend, configuration, schema)
-    named = listed(wanted.types)
-    remedy = Remedy(
-        title=f"Drop the index of {named}" if named else "Drop no index",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL if named else Kind.ADVICE,
-        text="\n".join(tool.remove(wanted.types)) if named else wanted.sentence.strip(),
-        changes=f"Changes of these attributes cost less, and the database less room. {wanted.sentence}{PASSWORD_HINT}",
-        risk=(
-            "A search that needs it once a month is refused from now on, or looks at every entry. It is gone at once, "
-            "and only a rebuild brings it back. Index configuration is not replicated: each replica by itself."
-        ),
-        undo="\n".join([*tool.undo_remove(wanted.types), *tool.build(wanted.types)]) if named else "",
-        verify="\n".join(map(tool.show, wanted.types)),
+    return _work(server, backend, configuration, schema).drop(changes)
+
+
+def _work(server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexWork:
+    return IndexWork(
+        server=server,
         family=Family.OPENDJ,
+        tool=_tool(server, backend, configuration, schema),
+        while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
+        once_dropped=ONCE_DROPPED,
+        verify=lambda attribute: _explained(server, backend, attribute, configuration.identity.version),
     )
-    return ready(remedy, lacking_of(server, backend))
 
 
 def _tool(server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexTool:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
-from ldapdiag.servers.dsconfig import PASSWORD_HINT
-from ldapdiag.servers.dsconfig_indexes import IndexTool, lacking_of, listed, to_add, to_build, to_drop
+from ldapdiag.remedy import Kind
+from ldapdiag.servers.dsconfig_index_remedies import IndexWork
+from ldapdiag.servers.dsconfig_indexes import IndexTool, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ping.remedies import dsconfig
-from ldapdiag.servers.unready import ready
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
+    from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
 SIGN = "Its SEARCH RESULT in the access log must not say unindexed=true, and its etime must be milliseconds."
@@ -34,6 +34,11 @@ WHILE_IT_BUILDS = (
 EACH_REPLICA = (
     "Index configuration is not replicated: do the same on each server, one at a time, off peak, or in a group of "
     "servers with --applyChangeTo server-group. Every index makes adding and changing its attribute dearer."
+)
+ONCE_DROPPED = (
+    "A search that needs it once a month looks at every entry from now on, or is refused. It is gone at once, "
+    "and only a rebuild brings it back. Index configuration is not replicated: each server by itself. "
+    f"{NOT_TRIED}"
 )
 
 
@@ -52,22 +57,7 @@ def add_indexes(
 ) -> Remedy:
     """Add indexes and build them."""
     del configuration  # the same in each
-    wanted, tool = to_add(changes, backend, schema), _tool(server, backend, schema)
-    named = listed(wanted.types)
-    remedy = Remedy(
-        title=f"Index {named}" if named else "Index what cannot be named in a command",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL if named else Kind.ADVICE,
-        text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else wanted.sentence.strip(),
-        changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
-        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
-        undo="\n".join(tool.undo_add(wanted.types)),
-        verify="\n".join(map(tool.show, wanted.types)),
-        family=Family.PING,
-        needs=Needs.REINDEX,
-    )
-    return ready(remedy, lacking_of(server, backend))
+    return _work(server, backend, schema).add(changes)
 
 
 def add_indexes_ldif(
@@ -91,23 +81,12 @@ def build_indexes(
 ) -> Remedy:
     """Build indexes that are configured."""
     del configuration  # the same in each
-    names, tool = to_build(attributes, backend, schema), _tool(server, backend, schema)
-    remedy = Remedy(
-        title=f"Build the indexes of {', '.join(names)}" if names else "Build what cannot be named in a command",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL if names else Kind.ADVICE,
-        text="\n".join(tool.build(names))
-        if names
-        else "Rebuild the index with rebuild-index, by its attribute's name.",
-        changes=f"The indexes are used again. {PASSWORD_HINT}",
-        risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
-        undo="",
-        verify="\n".join(map(tool.show, names)),
-        family=Family.PING,
-        needs=Needs.REINDEX,
+    return _work(server, backend, schema).build(
+        to_build(attributes, backend, schema),
+        kind=Kind.ADVICE,
+        title="Build what cannot be named in a command",
+        text="Rebuild the index with rebuild-index, by its attribute's name.",
     )
-    return ready(remedy, lacking_of(server, backend))
 
 
 def drop_indexes(
@@ -119,25 +98,19 @@ def drop_indexes(
 ) -> Remedy:
     """Take indexes away."""
     del configuration  # the same in each
-    wanted, tool = to_drop(changes, backend, schema), _tool(server, backend, schema)
-    named = listed(wanted.types)
-    remedy = Remedy(
-        title=f"Drop the index of {named}" if named else "Drop no index",
-        target=server,
-        where=Where.SERVER,
-        kind=Kind.SHELL if named else Kind.ADVICE,
-        text="\n".join(tool.remove(wanted.types)) if named else wanted.sentence.strip(),
-        changes=f"Changes of these attributes cost less, and the database less room. {wanted.sentence}{PASSWORD_HINT}",
-        risk=(
-            "A search that needs it once a month looks at every entry from now on, or is refused. It is gone at once, "
-            "and only a rebuild brings it back. Index configuration is not replicated: each server by itself. "
-            f"{NOT_TRIED}"
-        ),
-        undo="\n".join([*tool.undo_remove(wanted.types), *tool.build(wanted.types)]) if named else "",
-        verify="\n".join(map(tool.show, wanted.types)),
+    return _work(server, backend, schema).drop(changes)
+
+
+def _work(server: str, backend: Backend, schema: Schema) -> IndexWork:
+    tool = _tool(server, backend, schema)
+    return IndexWork(
+        server=server,
         family=Family.PING,
+        tool=tool,
+        while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
+        once_dropped=ONCE_DROPPED,
+        verify=tool.show,
     )
-    return ready(remedy, lacking_of(server, backend))
 
 
 def _tool(server: str, backend: Backend, schema: Schema) -> IndexTool:
