@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from measure import Figure, best, peak_memory
 
-from ldapdiag.analysis.direction import Direction, Ends
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.joining import join
-from ldapdiag.analysis.looks import looks_of
-from ldapdiag.analysis.pairing import Pairing, pair
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.views import Client, Shown
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.snapshots import looks_of
+from ldapdiag.analysis.pairing.direction import Direction, Ends
+from ldapdiag.analysis.pairing.joining import join
+from ldapdiag.analysis.pairing.pairing import Pairing, pair
+from ldapdiag.analysis.pairing.socket_index import Client, Shown
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.sockets import SocketTable, TcpState

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.analysis.hosts import Host, attribute
-from ldapdiag.analysis.pairing import Pairing
+from ldapdiag.analysis.hosts.identity import Host, attribute
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS
-from ldapdiag.analysis.servers import DirectoryServer
 from ldapdiag.check import Need, needs_of
 from ldapdiag.evidence.bundle import Bundle, Missing
 from ldapdiag.evidence.flows import FlowTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.analysis.workload import workload
+from ldapdiag.analysis.log.workload import workload
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.kinds import BIND, SEARCH
 from ldapdiag.evidence.log.merge import finish

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.direction import Direction
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.idle import IdleBounds, PathBounds
-from ldapdiag.analysis.keepalive import GhostLifetime
-from ldapdiag.analysis.looks import looks_of
-from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.snapshots import looks_of
+from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.flows import FlowTable, Relay

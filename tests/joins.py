@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import facts
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.pairing import Pairing, pair
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.pairing.pairing import Pairing, pair
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.direction import Direction
+    from ldapdiag.analysis.pairing.direction import Direction
 
 OTHERS = facts.row_of_another_service()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import facts
 from incidents import diagnosed, judged
-from ldapdiag.analysis.traffic import Traffic, add_up
+from ldapdiag.analysis.log.traffic import Traffic, add_up
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.kinds import BIND, SEARCH

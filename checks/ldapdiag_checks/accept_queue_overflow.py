@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.accept_queue import AcceptQueue, accept_queues
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable

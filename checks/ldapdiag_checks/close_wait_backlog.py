@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.looks import Look
-from ldapdiag.analysis.rows import End, Peer, endpoints_of, hidden, rows_by_peer
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, hidden, rows_by_peer
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.snapshots import Look
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

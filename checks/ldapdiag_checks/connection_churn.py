@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ldapdiag.analysis.searches import below
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.spellings import NOBODY_KNOWS, named
-from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.log.searches import below
+from ldapdiag.analysis.log.spellings import NOBODY_KNOWS, named
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.log.stamps import SECOND

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ldapdiag.analysis.accounts import Accounts, ordered
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.listeners import unfit_because
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.listeners import unfit_because
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.load.accounts import Accounts, ordered
 from ldapdiag.check import check
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.conntrack import Tracking, count_tracked
+from ldapdiag.analysis.load.conntrack import Tracking, count_tracked
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ldapdiag.analysis.index_plan import IndexPlan
-from ldapdiag.analysis.searches import Asker, Search, Worst, is_unindexed
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.analysis.log.searches import Asker, Search, Worst, is_unindexed
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family

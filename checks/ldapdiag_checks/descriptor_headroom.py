@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

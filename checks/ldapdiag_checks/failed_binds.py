@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.spellings import ANONYMOUS, NOBODY_KNOWS
-from ldapdiag.analysis.traffic import Traffic
-from ldapdiag.analysis.workload import FailedBinds
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.log.spellings import ANONYMOUS, NOBODY_KNOWS
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.log.workload import FailedBinds
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

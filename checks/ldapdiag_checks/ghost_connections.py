@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.accounts import Accounts
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.direction import Direction, Join, PathKind
-from ldapdiag.analysis.idle import IdleBounds
-from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.analysis.proof import proof_of
-from ldapdiag.analysis.story import clients_of, of_ghosts, reasons
+from ldapdiag.analysis.idle.bounds import IdleBounds
+from ldapdiag.analysis.idle.wording import clients_of, of_ghosts, reasons
+from ldapdiag.analysis.load.accounts import Accounts
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind
+from ldapdiag.analysis.pairing.pairing import Pairing
+from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import TAKE_TABLE
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ldapdiag.analysis.index_prices import is_membership
-from ldapdiag.analysis.indexing import Indexing
+from ldapdiag.analysis.indexes.costs import is_membership
+from ldapdiag.analysis.indexes.server_indexes import Indexing
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition

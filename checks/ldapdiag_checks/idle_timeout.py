@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ldapdiag.analysis.advice import SHORTEST_SAFE, IdleAdvice
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.idle import IdleBounds
-from ldapdiag.analysis.keepalive import GhostLifetime
-from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.story import of_idling
-from ldapdiag.analysis.treatment import treatments
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
+from ldapdiag.analysis.idle.bounds import IdleBounds
+from ldapdiag.analysis.idle.idle_remedies import treatments
+from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.idle.wording import of_idling
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings

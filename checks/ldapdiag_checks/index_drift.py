@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ldapdiag.analysis.indexing import Indexing
+from ldapdiag.analysis.indexes.server_indexes import Indexing
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.idle import IdleBounds, PathBounds
-from ldapdiag.analysis.keepalive import GhostLifetime
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.index_plan import IndexPlan, Row
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.plan import IndexPlan, Row
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.advice import IdleAdvice
-from ldapdiag.analysis.direction import Direction, Held
-from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.story import reasons
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.idle.advice import IdleAdvice
+from ldapdiag.analysis.idle.wording import reasons
+from ldapdiag.analysis.pairing.direction import Direction, Held
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.unhelped import Unhelped, unhelped
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.unhelped_scans import Unhelped, unhelped
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share

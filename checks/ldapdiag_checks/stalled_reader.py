@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from ldapdiag.analysis.hosts import Host
-from ldapdiag.analysis.looks import Look
-from ldapdiag.analysis.rows import hidden
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.ldap_sockets import hidden
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.snapshots import Look
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing

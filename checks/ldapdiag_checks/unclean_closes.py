@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.ends import Ends, ends_of
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.spellings import NOBODY_KNOWS
-from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.log.close_reasons import Ends, ends_of
+from ldapdiag.analysis.log.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

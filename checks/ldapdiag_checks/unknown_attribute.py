@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.covered import Covered
-from ldapdiag.analysis.scans import UNHEARD_OF
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.covered import Covered
+from ldapdiag.analysis.indexes.proposed_indexes import UNHEARD_OF
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict

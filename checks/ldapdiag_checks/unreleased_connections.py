@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.accounts import Accounts
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.direction import Direction
-from ldapdiag.analysis.pairing import Pairing
-from ldapdiag.analysis.story import clients_of
+from ldapdiag.analysis.idle.wording import clients_of
+from ldapdiag.analysis.load.accounts import Accounts
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import TAKE_TABLE
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict

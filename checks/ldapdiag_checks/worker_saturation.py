@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.servers import DirectoryServer
-from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.accounts import Accounts, count_accounts
-from ldapdiag.analysis.advice import IdleAdvice, advise
-from ldapdiag.analysis.coverage import Coverage, audit
-from ldapdiag.analysis.descriptors import Descriptors, count_descriptors
-from ldapdiag.analysis.idle import IdleBounds, bound_idle
-from ldapdiag.analysis.index_plan import IndexPlan, plan
-from ldapdiag.analysis.indexing import Indexing, find_indexing
-from ldapdiag.analysis.keepalive import GhostLifetime, measure_lifetime
-from ldapdiag.analysis.pairing import Pairing, pair
-from ldapdiag.analysis.servers import DirectoryServer, find_servers
-from ldapdiag.analysis.traffic import Traffic, add_up
-from ldapdiag.analysis.usage import Usage, find_usage
+from ldapdiag.analysis.hosts.servers import DirectoryServer, find_servers
+from ldapdiag.analysis.idle.advice import IdleAdvice, advise
+from ldapdiag.analysis.idle.bounds import IdleBounds, bound_idle
+from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
+from ldapdiag.analysis.indexes.coverage import Coverage, audit
+from ldapdiag.analysis.indexes.plan import IndexPlan, plan
+from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
+from ldapdiag.analysis.indexes.usage import Usage, find_usage
+from ldapdiag.analysis.load.accounts import Accounts, count_accounts
+from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
+from ldapdiag.analysis.log.traffic import Traffic, add_up
+from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.indexes import IndexConfiguration
 
 if TYPE_CHECKING:

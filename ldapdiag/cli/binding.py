@@ -11,7 +11,7 @@ from ldapdiag.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ldapdiag.sources.ldap.binding import Binding
+    from ldapdiag.sources.live.ldap.binding import Binding
 
 LONGEST_PASSWORD = 4096
 
@@ -28,7 +28,7 @@ def binding_of(  # noqa: PLR0913  one parameter per option
     insecure: bool,
 ) -> Binding:
     """Return the binding these options ask for; UsageError says which of them do not go together."""
-    from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.ldap.binding import Binding, Mechanism, StartTls  # noqa: PLC0415  import late
 
     mechanisms = {"EXTERNAL": Mechanism.EXTERNAL, "GSSAPI": Mechanism.GSSAPI}
     if sasl is not None and sasl.upper() not in mechanisms:

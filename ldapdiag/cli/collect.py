@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from threading import Event
 
-    from ldapdiag.sources.live import Gathered
+    from ldapdiag.sources.live.sampling import Gathered
 
 
 @asks_targets
@@ -114,8 +114,8 @@ def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
     """Return the same under other names, and which name stands for which."""
     import secrets  # noqa: PLC0415  import late
 
-    from ldapdiag.sources.captures.anonymise import anonymise  # noqa: PLC0415  import late
-    from ldapdiag.sources.live import Gathered  # noqa: PLC0415
+    from ldapdiag.sources.anonymising.anonymise import anonymise  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.sampling import Gathered  # noqa: PLC0415
 
     other = anonymise(
         gathered.pieces, secret=secrets.token_bytes(32), gaps=gathered.gaps, offsets=gathered.clock_offsets
@@ -125,7 +125,7 @@ def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
 
 
 def _print_script() -> None:
-    from ldapdiag.sources.remote import script  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.ssh.remote import script  # noqa: PLC0415  import late
 
     with standard_output() as stream:
         stream.write(script())

@@ -18,7 +18,7 @@ from ldapdiag.errors import LdapdiagError
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.sources.terms import Terms
+    from ldapdiag.sources.collection_options import Terms
 
 
 @asks_targets

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.sources.terms import Terms
+    from ldapdiag.sources.collection_options import Terms
 
 
 class Form(StrEnum):

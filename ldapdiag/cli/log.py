@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from ldapdiag.report.log.reading import ReadLog
-    from ldapdiag.sources.access_log import LogReading
+    from ldapdiag.sources.logs.access_log import LogReading
     from ldapdiag.sources.logs.border import Period
 
 EVERY = 2.0
@@ -147,7 +147,7 @@ def _read(
     scanner: Scanner | None,
 ) -> LogReading:
     from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
-    from ldapdiag.sources.access_log import SILENCE, read  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import SILENCE, read  # noqa: PLC0415
 
     asked = period if (period.since, period.until) != (None, None) else None
     with reading_bytes() as meter:
@@ -168,7 +168,7 @@ def _follow(
 ) -> None:
     """Write the report again and again, as the logs grow, as long as anybody reads it."""
     from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
-    from ldapdiag.sources.access_log import SILENCE, follow  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import SILENCE, follow  # noqa: PLC0415
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
 
     with reading_bytes() as meter:
@@ -199,7 +199,7 @@ def _complain_of_gaps(reading: LogReading) -> None:
 
 def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
     """Return what was read, added up; a reading that goes on is not touched."""
-    from ldapdiag.analysis.workload import workload  # noqa: PLC0415  import late
+    from ldapdiag.analysis.log.workload import workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
     from ldapdiag.report.log.reading import LeftOut, ReadLog, StreamRead  # noqa: PLC0415

@@ -13,7 +13,7 @@ import typer
 from ldapdiag.cli.binding import binding_of
 
 if TYPE_CHECKING:
-    from ldapdiag.sources.terms import Terms
+    from ldapdiag.sources.collection_options import Terms
 
 BindDn = Annotated[
     str | None,
@@ -82,7 +82,7 @@ def terms_of(  # noqa: PLR0913  one parameter per option
     apart: Apart = 4.0,
 ) -> Terms:
     """Return the terms these options ask for; UsageError says which of them do not go together."""
-    from ldapdiag.sources.terms import Terms  # noqa: PLC0415  import late
+    from ldapdiag.sources.collection_options import Terms  # noqa: PLC0415  import late
 
     binding = binding_of(
         bind_dn,

@@ -14,7 +14,7 @@ from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.analysis.hosts import Host
+    from ldapdiag.analysis.hosts.identity import Host
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Judged
     from ldapdiag.remedy import Remedy

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.descriptors import Descriptors
-from ldapdiag.analysis.keepalive import GhostLifetime
-from ldapdiag.analysis.servers import DirectoryServer
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
 from ldapdiag.report.findings import told
 from ldapdiag.report.page import Page, page_for

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
-from ldapdiag.sources.capture import Piece, find, legible, unreadable
-from ldapdiag.sources.captures.unpacking import unpacked
+from ldapdiag.sources.files.find import Piece, find, legible, unreadable
+from ldapdiag.sources.files.unpacking import unpacked
 from ldapdiag.sources.logs.border import Period
-from ldapdiag.sources.logs_met import LogsMet
 from ldapdiag.sources.progress import SILENCE
-from ldapdiag.sources.set_aside import Turn, turn_of
+from ldapdiag.sources.recognition.log_discovery import LogsMet
+from ldapdiag.sources.recognition.log_selection import Turn, turn_of
 from ldapdiag.sources.targets import Directory, sorted_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
-    from ldapdiag.sources.live import Gathered
+    from ldapdiag.sources.collection_options import Terms
+    from ldapdiag.sources.live.sampling import Gathered
     from ldapdiag.sources.progress import Progress
-    from ldapdiag.sources.reading import Read
+    from ldapdiag.sources.recognition.reading import Read
     from ldapdiag.sources.targets import Target
-    from ldapdiag.sources.terms import Terms
 
 
 NAMES_SHOWN = 3
@@ -104,9 +104,9 @@ def named_ports(targets: Iterable[Target]) -> frozenset[int]:
 
 def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress: Progress) -> Gathered:
     """Ask the targets side by side, and return what they said."""
-    from ldapdiag.sources.live import look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
-    from ldapdiag.sources.parties import parties_of  # noqa: PLC0415
-    from ldapdiag.sources.terms import Terms  # noqa: PLC0415
+    from ldapdiag.sources.collection_options import Terms  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.collectors import parties_of  # noqa: PLC0415
+    from ldapdiag.sources.live.sampling import look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
 
     terms = terms or Terms()
     terms = replace(terms, ldap_ports=terms.ldap_ports | named_ports(targets))
@@ -159,7 +159,7 @@ def _read_found(pieces: Iterable[Piece | Gap | PassedOver], basket: Basket, prog
 
 
 def _read(piece: Piece, basket: Basket) -> None:
-    from ldapdiag.sources.reading import read  # noqa: PLC0415  import late, with every grammar
+    from ldapdiag.sources.recognition.reading import read  # noqa: PLC0415  import late, with every grammar
 
     try:
         with piece.open() as stream:

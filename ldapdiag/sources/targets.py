@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.ldap.place import PORTS, Place
+from ldapdiag.sources.live.ldap.place import PORTS, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import facts
-from ldapdiag.analysis.accounts import count_accounts
+from ldapdiag.analysis.load.accounts import count_accounts
 from ldapdiag.evidence.monitor import MonitoredConnection
 from ldapdiag.finding import NotJudged, Severity
 from ldapdiag_checks.connection_share import judge

@@ -9,7 +9,7 @@ import pytest
 
 import facts
 from incidents import diagnosed
-from ldapdiag.analysis.traffic import Traffic
+from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import facts
-from ldapdiag.analysis.accounts import Accounts
-from ldapdiag.analysis.direction import Join
-from ldapdiag.analysis.pairing import pair
+from ldapdiag.analysis.load.accounts import Accounts
+from ldapdiag.analysis.pairing.direction import Join
+from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity

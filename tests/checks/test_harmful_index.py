@@ -9,7 +9,7 @@ import pytest
 import facts
 from conftest import CAPTURES
 from indexes_389 import BACKEND, DATABASES, LIST, index, plugin
-from ldapdiag.analysis.indexing import Indexing, find_indexing
+from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
-from ldapdiag.analysis.advice import advise
+from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.idle_timeout import judge
 

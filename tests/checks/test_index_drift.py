@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import facts
 from conftest import CAPTURES
-from ldapdiag.analysis.indexing import Indexing, find_indexing
+from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
-from ldapdiag.analysis.idle import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.keepalive_too_slow import judge
 

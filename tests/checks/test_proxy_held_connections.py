@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import facts
-from ldapdiag.analysis.direction import Held
+from ldapdiag.analysis.pairing.direction import Held
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.proxy_held_connections import judge

@@ -14,9 +14,9 @@ import pytest
 from lab import boxes
 from lab.directory_servers import PID_SLAPD, ROOT, SLAPD_CONF, SUFFIX
 from lab.topology import Topology
-from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.remote import Dialog
-from ldapdiag.sources.ssh.access_logs import brought
+from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.live.ssh.access_logs import brought
+from ldapdiag.sources.live.ssh.remote import Dialog
 
 MANAGER = "Wurzel-9471"
 """The password of 389-ds' Directory Manager, which it keeps in clear text here."""

@@ -30,7 +30,7 @@ import json, sys
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.terms import Terms
+from ldapdiag.sources.collection_options import Terms
 
 class Heard(list):
     def __call__(self, path): self.append(path)
@@ -141,7 +141,7 @@ def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gath
 
 def gathered_files(host: Host) -> str:
     """Return what the script prints of a host's configuration."""
-    from ldapdiag.sources.remote import Dialog  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.ssh.remote import Dialog  # noqa: PLC0415  import late
 
     with Dialog(argv=host.enter(["sh"]), target="ssh://x", folder="x", looks=False, monitors=False) as dialog:
         pieces = [one for one in dialog.first() if getattr(one, "path", "").endswith(("/dse.ldif", "/cn-config.ldif"))]

@@ -14,9 +14,9 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
-from ldapdiag.sources.capture import Piece
-from ldapdiag.sources.reading import facts_of
-from ldapdiag.sources.remote import Dialog, ssh_command
+from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
+from ldapdiag.sources.recognition.reading import facts_of
 
 
 def dialog(argv, name="host", **settings):

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from command import ldapdiag
-from ldapdiag.analysis.workload import workload
+from ldapdiag.analysis.log.workload import workload
 from ldapdiag.report.log import as_json
 from ldapdiag.report.log.reading import ReadLog
 

@@ -9,7 +9,7 @@ import pytest
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.access_log import read
+from ldapdiag.sources.logs.access_log import read
 from log.laid_open import plain
 from log.scanners import need_native
 from log.vectors import LOGS, text, told

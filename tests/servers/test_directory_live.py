@@ -15,9 +15,9 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.ldap_tools import modify
-from ldapdiag.sources.directory import ask
-from ldapdiag.sources.ldap.binding import Binding, Mechanism, StartTls
-from ldapdiag.sources.ldap.questions import SCHEMA
+from ldapdiag.sources.live.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.live.ldap.directory import ask
+from ldapdiag.sources.live.ldap.questions import SCHEMA
 from ldapdiag.sources.targets import target_of
 from reading import facts_of
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, diagnose
-from ldapdiag.sources import gathering, reading
+from ldapdiag.sources import gathering
+from ldapdiag.sources.recognition import reading
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"
 TROUBLES = ("nowhere", "empty folder", "empty file", "photo.jpg", "loop")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.ldap.place import Place
+from ldapdiag.sources.live.ldap.place import Place
 from ldapdiag.sources.targets import Directory, Local, Namespace, Remote, sorted_out, target_of
 
 

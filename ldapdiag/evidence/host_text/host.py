@@ -1,4 +1,4 @@
-"""What a host told ldapdiag's own script (sources/ssh/collect) of itself.
+"""What a host told ldapdiag's own script (sources/live/ssh/collect) of itself.
 
     ldapdiag-host 1
     name: app1

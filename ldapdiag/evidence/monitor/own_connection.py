@@ -3,7 +3,7 @@
     # asked by 10.77.3.9:51234 as cn=Directory Manager
     # asked by ldapi as gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth
 
-The collector writes this comment above what it was answered (sources/directory.py). 389-ds and DSEE publish no ports:
+The collector writes this comment above what it was answered (`live.ldap.directory`). 389-ds and DSEE publish no ports:
 there ours is the newest of our address and account that still waits for an answer, for it waits for this very entry.
 """
 

@@ -3,7 +3,7 @@
     [20/Nov/2026:08:45:20.751921248 +0000] conn=1 fd=64 slot=64 connection from 127.0.0.11 to 127.0.0.1
     [20/Nov/2026:08:58:03 +0000] CONNECT conn=0 from=127.0.0.11:60305 to=127.0.0.1:13489 protocol=LDAP
 
-One server's log may be many files, whose order only their records tell, so no Format reads one: sources/logs_met.py
+One server's log may be many files, whose order only their records tell, so no Format reads one: `log_discovery.py`
 does. slapd has one log for everything, which slapd.py reads as well, for what it testifies to.
 """
 

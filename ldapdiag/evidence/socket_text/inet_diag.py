@@ -1,4 +1,4 @@
-r"""The kernel's answer when asked for all TCP sockets: messages of inet_diag, as sources/sockets.py keeps them.
+r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as `live.local.sockets` saves it.
 
     inet_diag dump 1 little
     owner 573975 1171 java

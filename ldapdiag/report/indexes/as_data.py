@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.index_plan import IndexPlan
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.analysis.covered import Covered, Place
-    from ldapdiag.analysis.index_plan import Row
+    from ldapdiag.analysis.indexes.covered import Covered, Place
+    from ldapdiag.analysis.indexes.plan import Row
     from ldapdiag.diagnosis import Diagnosis
 
 HOUR = 3600

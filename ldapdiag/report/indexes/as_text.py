@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.covered import Covered
-from ldapdiag.analysis.index_plan import IndexPlan, Row
-from ldapdiag.analysis.usage import Usage
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.covered import Covered
+from ldapdiag.analysis.indexes.plan import IndexPlan, Row
+from ldapdiag.analysis.indexes.usage import Usage
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.coverage import Coverage
-from ldapdiag.analysis.index_plan import IndexPlan
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.remedy import Kind
 from ldapdiag.report.neutral import neutral
 from ldapdiag.servers.index_advice import added, without_ldif

@@ -13,8 +13,8 @@ from ldapdiag.report.log.quantities import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.searches import Asker, Search, Worst
-    from ldapdiag.analysis.workload import Client, Workload
+    from ldapdiag.analysis.log.searches import Asker, Search, Worst
+    from ldapdiag.analysis.log.workload import Client, Workload
     from ldapdiag.evidence.log.rests import Rests
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.workload import Workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import identify
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.caveats import caveats

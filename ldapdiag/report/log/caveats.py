@@ -10,7 +10,7 @@ from ldapdiag.report.log.quantities import number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.analysis.workload import Workload
+    from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.report.log.reading import ReadLog
 
 ALIKE = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldapdiag.analysis.workload import Workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialect import Scanner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.log.spellings import NOBODY_KNOWS
 from ldapdiag.report.charts import shortened
 from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.quantities import duration, number, percent
@@ -16,8 +16,8 @@ from ldapdiag.servers.nature import Nature
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ldapdiag.analysis.searches import Asker, Search
-    from ldapdiag.analysis.workload import Asking, Closes
+    from ldapdiag.analysis.log.searches import Asker, Search
+    from ldapdiag.analysis.log.workload import Asking, Closes
     from ldapdiag.report.log.names import Names
     from ldapdiag.report.page import Page
 

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.capture import CHUNK, Piece, legible, unreadable
 from ldapdiag.sources.captures import manifest
-from ldapdiag.sources.captures.compressed import compressing
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.files.compressed import compressing
+from ldapdiag.sources.files.find import CHUNK, Piece, legible, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

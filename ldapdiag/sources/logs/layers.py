@@ -10,15 +10,15 @@ from io import BufferedReader, BytesIO, FileIO, RawIOBase
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from ldapdiag.sources.budget import Budget
-from ldapdiag.sources.captures.compressed import Decompressed
-from ldapdiag.sources.captures.tar import Content, DamagedError, members
+from ldapdiag.sources.files.compressed import Decompressed
+from ldapdiag.sources.files.tar import Content, DamagedError, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from ldapdiag.sources.captures.compressed import Compression
-    from ldapdiag.sources.captures.tar import Member
+    from ldapdiag.sources.files.compressed import Compression
+    from ldapdiag.sources.files.tar import Member
 
     Layer = Callable[[BinaryIO], BinaryIO]
 

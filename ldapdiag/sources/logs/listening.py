@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect, Scanner
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.tally import Hints
-    from ldapdiag.sources.capture import Piece
+    from ldapdiag.sources.files.find import Piece
     from ldapdiag.sources.logs.border import Period
 
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, cast
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.document import encoding_of
-from ldapdiag.sources.capture import MOST_FILES, STANDARD_INPUT, Piece, files, legible, unreadable
-from ldapdiag.sources.captures.compressed import compression_of, name_within
-from ldapdiag.sources.captures.tar import DamagedError, is_tar, members
+from ldapdiag.sources.files.compressed import compression_of, name_within
+from ldapdiag.sources.files.find import MOST_FILES, STANDARD_INPUT, Piece, files, legible, unreadable
+from ldapdiag.sources.files.tar import DamagedError, is_tar, members
 from ldapdiag.sources.logs.layers import (
     READ,
     REMEMBERED,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
-    from ldapdiag.sources.captures.tar import Member
+    from ldapdiag.sources.files.tar import Member
     from ldapdiag.sources.logs.layers import Layer
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.lanes import MOST_FILES, Lane
+from ldapdiag.sources.logs.batches import MOST_FILES, Lane
 from ldapdiag.sources.logs.parts import Sizes
 from ldapdiag.sources.logs.records import whole_lines
 from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, PartError, Scanned, explained

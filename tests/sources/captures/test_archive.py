@@ -29,10 +29,11 @@ from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.origin import Span
 from ldapdiag.report import as_json
 from ldapdiag.sources.budget import Budget
-from ldapdiag.sources.capture import Piece, find
-from ldapdiag.sources.captures import archive, unpacking
-from ldapdiag.sources.captures.compressed import zstd
+from ldapdiag.sources.captures import archive
 from ldapdiag.sources.captures.manifest import ClockOffset
+from ldapdiag.sources.files import unpacking
+from ldapdiag.sources.files.compressed import zstd
+from ldapdiag.sources.files.find import Piece, find
 from ldapdiag.sources.gathering import gather
 
 START = datetime(2026, 11, 20, 13, 0, 1, 250_001, tzinfo=UTC)
@@ -140,7 +141,7 @@ class TestRoundTrip:
     def test_from_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archive.write(tmp_path / "capture.tar.zst", [piece(taken=SPAN)])
         monkeypatch.setattr(
-            "ldapdiag.sources.capture._standard_input", (tmp_path / "capture.tar.zst").open("rb").__enter__
+            "ldapdiag.sources.files.find._standard_input", (tmp_path / "capture.tar.zst").open("rb").__enter__
         )
         read = [(one.path, one.taken) for one in find("-") if isinstance(one, Piece)]
         assert read == [("app1/ss.txt", SPAN)]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
-from ldapdiag.sources.capture import Piece, find
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.files.find import Piece, find
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MOMENTS = st.datetimes(timezones=st.just(UTC))

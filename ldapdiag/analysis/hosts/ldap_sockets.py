@@ -1,0 +1,92 @@
+"""Rows: which rows of a table are LDAP connections, at which end, and what the absence of a row proves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.servers import DirectoryServer
+    from ldapdiag.analysis.hosts.snapshots import Look
+
+
+class End(StrEnum):
+    """Which end of a connection a socket is."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Peer:
+    """What an LDAP socket is connected with."""
+
+    end: End
+    """This end, not the peer's."""
+    name: str
+    """A client's address, or a server's endpoint."""
+    server: str = ""
+    """The server's host at either end; empty when it is not in the evidence."""
+
+
+def endpoints_of(servers: Iterable[DirectoryServer], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
+    """Return the host of the server that answers on an address and port, for every one that is known."""
+    addresses = {host.host: host.addresses for host in hosts}
+    return {
+        (address, port): server.host
+        for server in servers
+        for address in sorted(addresses.get(server.host, ()))
+        for port in server.ports
+    }
+
+
+def rows_by_peer(
+    table: SocketTable,
+    states: Collection[TcpState],
+    host: str,
+    ports: Collection[int],
+    known: Mapping[tuple[str, int], str],
+) -> Mapping[Peer, Sequence[int]]:
+    """Return the rows of a host's table that are LDAP connections in these states, by peer.
+
+    The server's end has one of the host's own LDAP `ports`; the client's end leads to a registered port, to a known
+    endpoint, or to a server on the same host.
+    """
+    found: dict[tuple[End, str, int], list[int]] = defaultdict(list)
+    for row, (_, port, address, remote) in enumerate(table.keys()):
+        if table.state[row] not in states:
+            continue
+        if port in ports:
+            found[End.SERVER, address, 0].append(row)
+        elif remote in LDAP_PORTS or (address, remote) in known or (remote in ports and is_loopback(address)):
+            found[End.CLIENT, address, remote].append(row)
+    return {
+        Peer(end, address, host)
+        if end is End.SERVER
+        else Peer(end, endpoint(address, port), host if is_loopback(address) else known.get((address, port), "")): rows
+        for (end, address, port), rows in found.items()
+    }
+
+
+def hidden(look: Look, host: str) -> Missing | None:
+    """Return why a look may lack rows, so that the absence of one proves nothing; None when it shows all."""
+    if TcpState.UNKNOWN in set(look.sockets.state):
+        reason = f"the table of {host} has no column of states"
+    elif not look.sockets.shows_connections:
+        reason = f"the table of {host} lists listening sockets only"
+    elif look.selected:
+        reason = f"the table of {host} has no header, so it may be a selection of rows"
+    elif not look.sockets.shows_all_programs:
+        reason = f"the table of {host} shows one program's sockets"
+    else:
+        return None
+    return Missing(host=host, reason=reason, lacks=(SocketTable.kind,), how=f"on {host}: {TAKE_TABLE}")

@@ -1,0 +1,166 @@
+"""DirectoryServer: everything the evidence says of one directory server, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.listeners import served_ports, unfit_because
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity, Version
+from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.servers.products import Product, product_of
+
+T = TypeVar("T")
+
+Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
+"""What a server says of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryServer:
+    """A host that serves LDAP, with the facts about its server. None: not in the evidence."""
+
+    kind: ClassVar[str] = "directory-server"
+    how: ClassVar[str] = "on the server: its socket table (ss -tanoiep), its cn=monitor or its configuration"
+
+    host: str
+    identity: ServerIdentity | None = None
+    ports: frozenset[int] = frozenset()
+    established: int | None = None
+    """Established connections at the server's end, in the latest look."""
+    monitor: Monitor | None = None
+    configuration: Configuration | None = None
+    limits: ProcessLimits | None = None
+    descriptors: DescriptorCount | None = None
+    logs: tuple[ServerLog, ...] = ()
+    access_logs: tuple[AccessLog, ...] = ()
+    kernel: KernelSettings | None = None
+    counters: TcpCounters | None = None
+    origins: tuple[str, ...] = ()
+
+    @property
+    def product(self) -> Product | None:
+        """Return what we know of this server's family."""
+        return product_of(self.identity.family) if self.identity else None
+
+    @property
+    def family(self) -> Family | None:
+        """Return the server's family, where the evidence names it."""
+        return self.identity.family if self.identity else None
+
+    @property
+    def version(self) -> Version:
+        """Return the server's version; empty when unknown."""
+        return self.identity.version if self.identity else ()
+
+    def origins_of(self, *facts: Any) -> tuple[str, ...]:  # noqa: ANN401  facts of all kinds, or None
+        """Return where these facts were read."""
+        return tuple(sorted({fact.origin.path for fact in facts if fact is not None}))
+
+
+def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say something of a server
+    hosts: tuple[Host, ...],
+    monitors: tuple[Monitor, ...],
+    configurations: tuple[Configuration, ...],
+    limits: tuple[ProcessLimits, ...],
+    descriptors: tuple[DescriptorCount, ...],
+    logs: tuple[ServerLog, ...],
+    access_logs: tuple[AccessLog, ...],
+    kernels: tuple[KernelSettings, ...],
+    counters: tuple[TcpCounters, ...],
+    indexes: tuple[IndexConfiguration, ...],
+) -> Iterator[DirectoryServer]:
+    """Yield every host that serves LDAP, by its listeners or by what its server says of itself."""
+    for host in hosts:
+        name = host.host
+        monitor = best_monitor(own(monitors, name))
+        configuration = merged_configuration(own(configurations, name))
+        own_logs = tuple(sorted(own(logs, name), key=lambda log: log.origin.path))
+        own_access_logs = tuple(sorted(own(access_logs, name), key=lambda log: log.origin.path))
+        told = (monitor, configuration, *own_logs, *own_access_logs, *own(indexes, name))
+        ports = _ports(host, told)
+        if not (ports or any(told)):
+            continue
+        yield DirectoryServer(
+            host=name,
+            identity=_identity(told),
+            ports=ports,
+            established=_established(host, ports),
+            monitor=monitor,
+            configuration=configuration,
+            limits=_last(own(limits, name)),
+            descriptors=_last(own(descriptors, name)),
+            logs=own_logs,
+            access_logs=own_access_logs,
+            kernel=merged_settings(own(kernels, name)),
+            counters=_last(own(counters, name)),
+            origins=host.origins,
+        )
+
+
+def own(facts: Iterable[T], host: str) -> list[T]:
+    """Return the facts that belong to a host."""
+    return [fact for fact in facts if fact.origin.host == host]  # type: ignore[attr-defined]  # T is a read fact
+
+
+def best_monitor(monitors: list[Monitor]) -> Monitor | None:
+    """Return the telling of cn=monitor that says most: with connections, the latest."""
+
+    def order(monitor: Monitor) -> tuple[bool, float, str]:
+        at = monitor.taken_at.timestamp() if monitor.taken_at else 0.0
+        return monitor.connections is not None, at, monitor.origin.path
+
+    return max(monitors, key=order, default=None)
+
+
+def merged_configuration(configurations: list[Configuration]) -> Configuration | None:
+    """Return one configuration of several excerpts; a whole entry's word goes first."""
+    if len(configurations) < 2:
+        return configurations[0] if configurations else None
+    ordered = sorted(configurations, key=lambda one: (not one.complete, one.origin.path))
+    merged = {name.name: getattr(ordered[0], name.name) for name in fields(Configuration)}
+    for one in ordered[1:]:
+        silent = [name for name, value in merged.items() if value is None or value is False or value == ()]
+        merged |= {name: getattr(one, name) for name in silent}
+    return Configuration(**merged)
+
+
+def merged_settings(settings: list[KernelSettings]) -> KernelSettings | None:
+    """Return one host's kernel parameters from several files."""
+    if not settings:
+        return None
+    values = {name: value for one in settings for name, value in one.values.items()}
+    return KernelSettings(origin=settings[0].origin, values=values)
+
+
+def _last(facts: list[T]) -> T | None:
+    return max(facts, key=lambda fact: fact.origin.path, default=None)  # type: ignore[attr-defined]  # T is a read fact
+
+
+def _ports(host: Host, sources: Iterable[Source]) -> frozenset[int]:
+    """Return the ports the server answers on: told by itself, or seen in its tables."""
+    told = set(host.ldap_ports)
+    for source in sources:
+        if isinstance(source, Configuration):
+            told.update(source.ports)
+        elif source is not None and not isinstance(source, IndexConfiguration):
+            told.update(port for _, port in source.listeners)
+    return frozenset[int]().union(*(served_ports(look.sockets, told) for look in host.looks))
+
+
+def _identity(sources: Iterable[Source]) -> ServerIdentity | None:
+    known = [source.identity for source in sources if source]
+    return next((one for one in known if one.version), known[0] if known else None)
+
+
+def _established(host: Host, ports: frozenset[int]) -> int | None:
+    if host.now is None or unfit_because(host.now.sockets, ports):
+        return None
+    return len(host.now.sockets.established_at(ports))

@@ -1,0 +1,154 @@
+"""GhostLifetime: how long a connection that is dead at the other end keeps its descriptor today."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts, Relay
+from ldapdiag.evidence.sockets import Timer
+from ldapdiag.servers.kernel import (
+    KEEPALIVE_INTERVAL,
+    KEEPALIVE_PROBES,
+    KEEPALIVE_TIME,
+    KERNEL_KEEPALIVE_INTERVAL,
+    KERNEL_KEEPALIVE_PROBES,
+    KERNEL_KEEPALIVE_TIME,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GhostLifetime:
+    """The two things that end a ghost at the server: its idle timeout, and unanswered keepalive probes."""
+
+    kind: ClassVar[str] = "ghost-lifetime"
+    how: ClassVar[str] = Configuration.how
+
+    host: str
+    idle_timeout_seconds: int | None
+    """0: off. None: unknown."""
+    idle_timeout_source: str
+    keepalive: bool | None
+    """Whether the server's sockets carry SO_KEEPALIVE."""
+    keepalive_seconds: int | None
+    """Idle seconds before the first probe; None when off or unknown."""
+    keepalive_source: str
+    probing_seconds: int
+    """From the first probe to the end: interval times probes."""
+    proxy: bool = False
+    """It is a proxy, and told its own idle timeouts."""
+
+    @property
+    def seconds(self) -> int | None:
+        """Return how long a ghost lives; None when nothing ends it, or when that is unknown."""
+        ends = [self.idle_timeout_seconds] if self.idle_timeout_seconds else []
+        if self.keepalive_seconds is not None:
+            ends.append(self.keepalive_seconds + self.probing_seconds)
+        return min(ends, default=None)
+
+    @property
+    def words(self) -> str:
+        """Return how long a dead connection lives today, as a person says it."""
+        if self.seconds is None:
+            if self.idle_timeout_seconds == 0 and self.keepalive is False:
+                return "a dead connection lives until the server restarts (no idle timeout, no keepalive)"
+            return f"how long a dead connection lives is unknown ({self.idle_timeout_source})"
+        ends = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
+        if self.keepalive_seconds is not None:
+            ends.append(f"keepalive {self.keepalive_seconds} s and {self.probing_seconds} s of probes")
+        # An idle timeout that nobody knows may end it sooner.
+        most = "at most " if self.idle_timeout_seconds is None else ""
+        return f"a dead connection lives {most}{self.seconds} s today ({', '.join(ends)})"
+
+
+def measure_lifetime(server: DirectoryServer, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
+    """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
+    proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
+    idle, idle_source = _of_proxy(proxy) if proxy else _idle_timeout(server)
+    on, seconds, source = _probes(server, host)
+    if on is None and seconds is None:
+        source = "neither the server's configuration nor its sockets' timers are in the evidence"
+    kernel = server.kernel
+    interval = (kernel and kernel.number(KEEPALIVE_INTERVAL)) or KERNEL_KEEPALIVE_INTERVAL
+    probes = (kernel and kernel.number(KEEPALIVE_PROBES)) or KERNEL_KEEPALIVE_PROBES
+    return GhostLifetime(
+        host=server.host,
+        idle_timeout_seconds=idle,
+        idle_timeout_source=idle_source,
+        keepalive=on if on is not None else (True if seconds is not None else None),
+        keepalive_seconds=seconds,
+        keepalive_source=source,
+        probing_seconds=interval * probes,
+        proxy=proxy is not None,
+    )
+
+
+def _probes(server: DirectoryServer, host: Host) -> tuple[bool | None, int | None, str]:
+    """Return whether keepalives are on, the idle seconds before the first, and who says so."""
+    on, configuration, product = keepalive_shown(host, server.ports), server.configuration, server.product
+    if on is False:
+        return on, None, "its sockets run no keepalive timer"
+    if on is None and configuration is not None and configuration.keepalive is False:
+        return False, None, f"{configuration.origin.path} switches keepalives off"
+    set_so = configuration is not None and (configuration.keepalive or configuration.keepalive_seconds is not None)
+    sends = product.defaults.sends_keepalives(server.version) if product is not None else True
+    if on is None and sends is False:
+        return False, None, f"{server.identity} has no keepalives"
+    if not (on or set_so) and not sends:
+        return None, None, f"whether {server.identity} switches keepalives on is not known"
+    return on, *_keepalive(server)
+
+
+def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
+    """Tell whether a server's established sockets run a keepalive timer; None when no table shows their timers.
+
+    A timer that repeats a packet takes the keepalive timer's place, so a socket that runs one shows neither.
+    """
+    if host.now is None or (timers := host.now.sockets.timer) is None:
+        return None
+    shown = {timers[row] for row in host.now.sockets.established_at(ports)} & {Timer.OFF, Timer.KEEPALIVE}
+    return Timer.KEEPALIVE in shown if shown else None
+
+
+def _of_proxy(timeouts: BoxTimeouts) -> tuple[int | None, str]:
+    """Return the longest timeout of a proxy's services; which of them a connection is of is not told."""
+    longest = max(timeouts.services, key=lambda service: (service.seconds, service.name), default=None)
+    if longest is None:
+        return None, f"{timeouts.origin.path} sets none"
+    return ceil(longest.seconds), f"{longest.name}, in {timeouts.origin.path}"
+
+
+def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
+    configuration, product = server.configuration, server.product
+    if configuration is not None and configuration.account_idle_timeout_seconds:
+        own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
+        return min(own, general or own), f"{configuration.origin.path}, for every account"
+    if product is not None and (why := product.ignores_idle_timeout(server.version)):
+        return 0, why
+    if configuration is None or product is None:
+        return None, "the server's configuration is not in the evidence"
+    if configuration.idle_timeout_seconds is not None:
+        return configuration.idle_timeout_seconds, configuration.origin.path
+    default = product.defaults.idle_timeout_seconds(server.version) if configuration.complete else None
+    if default is None:
+        return None, f"{configuration.origin.path} does not tell"
+    return default, f"the default of {server.identity}"
+
+
+def _keepalive(server: DirectoryServer) -> tuple[int | None, str]:
+    """Return the idle seconds before the first probe, and who says so."""
+    configuration, product = server.configuration, server.product
+    if configuration is not None and configuration.keepalive_seconds is not None:
+        return configuration.keepalive_seconds, configuration.origin.path
+    if product is None:
+        return None, f"the defaults of {server.identity or 'a server of unknown family'} are not known"
+    own = product.defaults.keepalive_seconds(server.version)
+    if own is not None:
+        return own, f"the default of {server.identity}"
+    if server.kernel and (time := server.kernel.number(KEEPALIVE_TIME)):
+        return time, f"{KEEPALIVE_TIME} of its host"
+    return KERNEL_KEEPALIVE_TIME, "the kernel's default"

@@ -1,0 +1,150 @@
+"""IndexPlan: the cheapest set of new indexes that ends the scans worth ending, and what no index ends."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.analysis.indexes.costs import Writes, price
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.covered import Covered, Place
+from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
+from ldapdiag.analysis.log.searches import Asker
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.evidence.indexes import Backend
+from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.candidates import Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The indexes to add for one attribute."""
+
+    attribute: str
+    changes: tuple[Change, ...]
+    """The indexes, one by one."""
+    backend: Backend | None
+    """None: the configuration is not known."""
+    resolves: tuple[Covered, ...]
+    """The searches it is needed for, the costliest first; others of them may be needed as well."""
+    askers: tuple[Asker, ...]
+    """Whom to talk to, the costliest first."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Return the types of the indexes."""
+        return tuple(sorted({one.type for one in self.changes}))
+
+    @property
+    def saves(self) -> int:
+        """Nanoseconds that these searches took."""
+        return sum(row.etime for row in self.resolves)
+
+    @property
+    def searches(self) -> int:
+        """How many they are."""
+        return sum(row.count for row in self.resolves)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPlan:
+    """What to add to one server's indexes."""
+
+    kind: ClassVar[str] = "index-plan"
+    how: ClassVar[str] = Coverage.how
+
+    host: str
+    configured: bool
+    """The index configuration is at hand; else what the plan says is only possible."""
+    rows: tuple[Row, ...]
+    """By the time they save."""
+    exact: bool
+    """No cheaper set does it; else it costs at most `cost / at_least` times as much as the cheapest."""
+    cost: int
+    at_least: int
+    resolved: tuple[Covered, ...]
+    """Scans it ends, each once."""
+    remaining: tuple[Covered, ...]
+    """Scans worth ending that no index ends."""
+    spared: tuple[Covered, ...]
+    """Scans that an index would end, and that take too little time to be worth one."""
+
+    @property
+    def saves(self) -> int:
+        """Nanoseconds that the searches took which are indexed then."""
+        return sum(row.etime for row in self.resolved)
+
+
+def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
+    """Choose the indexes for one server."""
+    scanned = coverage.scanned
+    wanted = [row for row in scanned if row.worth_it and row.alternatives]
+    demands = [Demand(alternatives=row.alternatives, worth=row.etime) for row in wanted]
+    places = {place for demand in demands for one in demand.alternatives for place in one}
+    chosen = cheapest(demands, {place: _price(place, coverage, traffic) for place in places})
+    added = frozenset(chosen.chosen)
+    backends = {one.name: one for row in scanned for one in row.backends}
+    rows = _rows(added, [row for row in scanned if row.alternatives], backends)
+    return IndexPlan(
+        host=coverage.host,
+        configured=coverage.indexing is not None,
+        rows=rows,
+        exact=chosen.exact,
+        cost=chosen.cost,
+        at_least=chosen.at_least,
+        resolved=tuple(row for row in scanned if _ends(row, added)),
+        remaining=tuple(row for row in scanned if not row.alternatives),
+        spared=tuple(row for row in scanned if row.alternatives and not _ends(row, added)),
+    )
+
+
+def _price(place: Place, coverage: Coverage, traffic: Traffic) -> int:
+    schema = coverage.indexing.schema if coverage.indexing else standard()
+    writes = Writes.of(traffic.segment)
+    _, change = place
+    return price(coverage.family, change.attribute, change.type, writes, schema)
+
+
+def _ends(row: Covered, added: frozenset[Place]) -> bool:
+    return any(one <= added for one in row.alternatives)
+
+
+def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, Backend]) -> tuple[Row, ...]:
+    """Return the indexes by attribute, each with the searches it is needed for."""
+    changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
+    asking: dict[tuple[str, str], list[Covered]] = defaultdict(list)
+    for name, change in added:
+        changes[name, change.attribute].add(change)
+    for row in (row for row in scanned if _ends(row, added)):
+        for key in {(name, change.attribute) for one in row.alternatives for name, change in one & added}:
+            asking[key].append(row)
+    rows = []
+    for (name, attribute), several in changes.items():
+        others = added - {(name, one) for one in several}
+        resolves = [row for row in asking[name, attribute] if not _ends(row, others)]
+        rows.append(
+            Row(
+                attribute=attribute,
+                changes=tuple(sorted(several)),
+                backend=backends.get(name),
+                resolves=tuple(sorted(resolves, key=lambda row: -row.etime)),
+                askers=_askers(resolves),
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: (-row.saves, row.attribute, row.types)))
+
+
+def _askers(rows: list[Covered]) -> tuple[Asker, ...]:
+    """Return who asks these searches, each client and account once; the costliest first."""
+    told: dict[tuple[str, str], list[int]] = {}
+    for search in {id(row.search): row.search for row in rows}.values():
+        for one in search.askers:
+            counts = told.setdefault((one.client, one.account), [0, 0, 0])
+            for place, count in enumerate((one.count, one.etime, one.noted)):
+                counts[place] += count
+    askers = (
+        Asker(client=client, account=account, count=count, etime=etime, noted=noted)
+        for (client, account), (count, etime, noted) in told.items()
+    )
+    return tuple(sorted(askers, key=lambda one: (-one.etime, -one.count, one.account, one.client)))

@@ -1,0 +1,121 @@
+"""Unhelped: scans that no index ends, by what stands in their way and the filter; one subject each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.log.searches import Asker
+from ldapdiag.evidence.log.stamps import SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ldapdiag.analysis.indexes.coverage import Coverage
+    from ldapdiag.analysis.indexes.covered import Covered
+    from ldapdiag.analysis.indexes.obstacles import Hindrance
+    from ldapdiag.servers.candidates import Cause
+
+MOST = 10
+"""Clients and accounts of each that are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unhelped:
+    """The searches of one filter without values that one thing stands in the way of."""
+
+    host: str
+    hindrance: Hindrance
+    rows: tuple[Covered, ...]
+    """By base and scope; the costliest first."""
+    total: int
+    """Nanoseconds of all searches of the log."""
+
+    @property
+    def shape(self) -> str:
+        """The filter without values."""
+        return self.rows[0].search.shape
+
+    @property
+    def attribute(self) -> str:
+        """The attribute in the way, as the filter's first spelling has it."""
+        return self.hindrance.attribute
+
+    @property
+    def count(self) -> int:
+        """How many searches."""
+        return sum(row.count for row in self.rows)
+
+    @property
+    def seconds(self) -> float:
+        """How long they took."""
+        return sum(row.etime for row in self.rows) / SECOND
+
+    @property
+    def share(self) -> float:
+        """Of the time of all searches."""
+        return sum(row.etime for row in self.rows) / self.total if self.total else 0.0
+
+    @property
+    def worth_it(self) -> bool:
+        """Tell whether they take time enough to do something about them, or fail."""
+        return any(row.worth_it for row in self.rows)
+
+    @property
+    def refused(self) -> int:
+        """How many failed."""
+        return sum(row.refused for row in self.rows)
+
+    @property
+    def askers(self) -> tuple[Asker, ...]:
+        """Who asks, the costliest first."""
+        return self.rows[0].search.askers
+
+    @property
+    def story(self) -> str:
+        """What they cost, and who asks; a sentence a line."""
+        many = f"{self.count} searches" if self.count != 1 else "1 search"
+        share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
+        who = ", ".join(f"{asker.account} from {asker.client}" for asker in self.askers[:3])
+        failed = f"\n{self.refused} of them failed for want of an index." if self.refused else ""
+        cost = f"{many}, {self.seconds:.3g} s in all ({share} of the search time)."
+        return f"{cost}\nAsked by {who or 'nobody known'}.{failed}"
+
+    @property
+    def subject(self) -> str:
+        """What a verdict on them is about."""
+        return f"{self.shape} at {self.host}"
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """The numbers, by the keys of the contract."""
+        return {
+            "server": self.host,
+            "attribute": self.attribute,
+            "shape": self.shape,
+            "part": self.hindrance.text,
+            "bases": sorted({row.search.base for row in self.rows})[:MOST],
+            "searches": self.count,
+            "refused": self.refused,
+            "etime_seconds": round(self.seconds, 9),
+            "share": round(self.share, 6),
+            "reason": self.hindrance.why,
+            "clients": list(dict.fromkeys(asker.client for asker in self.askers))[:MOST],
+            "accounts": list(dict.fromkeys(asker.account for asker in self.askers))[:MOST],
+        }
+
+
+def unhelped(coverage: Coverage, causes: Collection[Cause]) -> tuple[Unhelped, ...]:
+    """Return the scans that one of these causes stands in the way of, the costliest first."""
+    groups: dict[str, list[Covered]] = defaultdict(list)
+    hindrances: dict[str, Hindrance] = {}
+    for row in coverage.scanned:
+        if row.hindrance is not None and row.hindrance.cause in causes:
+            groups[row.search.shape].append(row)
+            hindrances.setdefault(row.search.shape, row.hindrance)
+    told = (
+        Unhelped(host=coverage.host, hindrance=hindrances[shape], rows=tuple(rows), total=coverage.etime)
+        for shape, rows in groups.items()
+    )
+    return tuple(sorted(told, key=lambda one: (-one.seconds, one.shape)))

@@ -1,0 +1,103 @@
+"""Usage: which of a server's indexes no search of its log has asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions, parse_shape
+from ldapdiag.evidence.indexes import Backend
+from ldapdiag.servers.candidates import Change
+from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
+from ldapdiag.servers.products import product_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ldapdiag.analysis.indexes.server_indexes import Indexing
+    from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.indexes import IndexDefinition
+
+FALLBACKS = {Kind.APPROXIMATE: ("eq", "equality"), Kind.GREATER: ("pres",), Kind.LESS: ("pres",)}
+"""What slapd and others take where the proper kind is lacking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unused:
+    """The indexes of an attribute that nobody asked for."""
+
+    backend: Backend
+    attribute: str
+    types: tuple[str, ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Return the indexes, one by one."""
+        return tuple(Change(self.attribute, one) for one in self.types)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What of one server's indexes is used."""
+
+    kind: ClassVar[str] = "usage"
+    how: ClassVar[str] = Coverage.how
+
+    host: str
+    unused: tuple[Unused, ...] = ()
+    silent: tuple[str, ...] = ()
+    """Databases that no search went to."""
+    reason: str = ""
+    """Why nothing can be said."""
+
+
+def find_usage(coverage: Coverage, traffic: Traffic) -> Usage:
+    """Compare the indexes of a server with what its log asked for."""
+    indexing = coverage.indexing
+    if indexing is None:
+        return Usage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
+    searches = traffic.workload.searches
+    if any(search.nameless for search in searches):
+        return Usage(host=coverage.host, reason="the log holds searches whose filters are not told: any may use it")
+    trees = [(indexing.backends(one.base), parse_shape(one.shape)) for one in searches if one.scope != "base"]
+    if any(tree is None for backends, tree in trees if backends):
+        return Usage(host=coverage.host, reason="filters were cut off or not understood: any index may be in them")
+    unused: list[Unused] = []
+    silent: list[str] = []
+    for backend in indexing.configuration.backends:
+        asked = [leaf for held, tree in trees if backend in held and tree for leaf in assertions(tree)]
+        if asked:
+            unused.extend(_unused(backend, asked, indexing, coverage.family))
+        elif backend.definitions:
+            silent.append(backend.name)
+    return Usage(host=coverage.host, unused=tuple(unused), silent=tuple(silent))
+
+
+def _unused(
+    backend: Backend, asked: Iterable[Assertion], indexing: Indexing, family: Family | None
+) -> Iterator[Unused]:
+    used: set[tuple[str, str]] = set()
+    for leaf in asked:
+        words = {index_type(family, leaf.kind), *FALLBACKS.get(leaf.kind, ())} - {None}
+        if leaf.kind is Kind.SUBSTRING:
+            words |= SUBSTRING_KINDS
+        lineage = [one.name.lower() for one in indexing.schema.lineage(leaf.attribute)] or [leaf.attribute]
+        used |= {(name, str(word)) for name in lineage for word in words}
+        if leaf.kind is Kind.EXTENSIBLE:
+            used |= {(name, word) for name in lineage for word in ("eq", "equality", "extensible")}
+    for definition in backend.definitions:
+        name = indexing.schema.primary(definition.attribute).lower()
+        if _is_needed(name, definition, indexing):
+            continue
+        types = tuple(sorted(one for one in definition.types if (name, one) not in used))
+        if types:
+            yield Unused(backend=backend, attribute=definition.attribute, types=types)
+
+
+def _is_needed(name: str, definition: IndexDefinition, indexing: Indexing) -> bool:
+    """Tell whether the server needs an index, whatever clients ask for."""
+    relied_upon = {indexing.schema.primary(one).lower() for one in indexing.configuration.relied_upon}
+    product = product_of(indexing.configuration.identity.family)
+    return definition.system or name in relied_upon or (product is not None and name in product.never_dropped)

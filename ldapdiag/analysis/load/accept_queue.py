@@ -1,0 +1,69 @@
+"""AcceptQueue: how many connections wait at a server's port to be accepted, and how many may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.evidence.sockets import SocketTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptQueue:
+    """The accept queue of one port; of several sockets on it (one for each address) the fullest."""
+
+    port: int
+    waiting: int
+    backlog: int | None
+    """None: the table does not show it. netstat and /proc/net/tcp have 0 in its place."""
+    full_before: bool = False
+    """An earlier look shows it full."""
+    not_accepted: int | None = None
+    """Established connections that no file holds yet; None: the table shows no inodes."""
+
+    @property
+    def full(self) -> bool:
+        """Tell whether the kernel turns new connections away."""
+        # sk_acceptq_is_full() in include/net/sock.h: one more than the backlog may wait.
+        return self.backlog is not None and self.waiting > self.backlog
+
+    @property
+    def over(self) -> int:
+        """Return by how many the queue is beyond its backlog; negative when there is room."""
+        return self.waiting - (self.backlog or 0)
+
+
+def accept_queues(host: Host, ports: Collection[int]) -> Iterator[AcceptQueue]:
+    """Yield the queue of each of these ports that the latest look shows listening."""
+    if host.now is None:
+        return
+    for queue in _fullest(host.now.sockets, ports):
+        earlier = [old for look in host.looks[:-1] for old in _fullest(look.sockets, {queue.port})]
+        yield replace(
+            queue,
+            full_before=any(old.full for old in earlier),
+            not_accepted=_not_accepted(host.now.sockets, queue.port),
+        )
+
+
+def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
+    if table.receive_queue is None or table.send_queue is None:
+        return []
+    queues: dict[int, AcceptQueue] = {}
+    for row, (state, port) in enumerate(zip(table.state, table.local_port, strict=True)):
+        if state is TcpState.LISTEN and port in ports:
+            queue = AcceptQueue(port=port, waiting=table.receive_queue[row], backlog=table.send_queue[row] or None)
+            queues[port] = max(queues.get(port, queue), queue, key=lambda one: one.over)
+    return [queues[port] for port in sorted(queues)]
+
+
+def _not_accepted(table: SocketTable, port: int) -> int | None:
+    if table.inode is None:
+        return None
+    return sum(table.inode[row] == 0 for row in table.established_at({port}))

@@ -1,0 +1,1 @@
+"""What an access log shows of a server's work."""

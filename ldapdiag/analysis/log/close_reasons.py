@@ -1,0 +1,52 @@
+"""Ends: how the connections of a client ended, by what the server's words for it have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.servers.closes import close_of
+from ldapdiag.servers.nature import Nature
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.log.workload import Client
+    from ldapdiag.evidence.family import Family
+
+WRONG = (Nature.CLIENT_GONE, Nature.NETWORK)
+NOT_ASKED = (Nature.IDLE, Nature.RESTART, Nature.SERVER)
+"""Ends that the server made: such a connection was no probe."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Ends:
+    """How the connections of one client ended."""
+
+    client: str
+    spoken: Counter[Nature] = field(default_factory=Counter)
+    """Of connections with an operation."""
+    probes: int = 0
+    """Connections without any, which the client ended."""
+    codes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unclean(self) -> int:
+        """Return how many ended without a goodbye."""
+        return sum(self.spoken[nature] for nature in WRONG)
+
+    @property
+    def closes(self) -> int:
+        """Return how many ended, but by a restart."""
+        return self.spoken.total() - self.spoken[Nature.RESTART]
+
+
+def ends_of(client: Client, family: Family | None) -> Ends:
+    """Return how a client's connections ended, in the words of this product's log."""
+    ends = Ends(client=client.address, codes=dict(client.closes))
+    for code, count in client.closes.items():
+        nature, silent = close_of(family, code).nature, client.silent.get(code, 0)
+        if nature in NOT_ASKED:
+            silent = 0
+        ends.probes += silent
+        ends.spoken[nature] += count - silent
+    return ends

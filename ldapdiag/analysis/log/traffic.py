@@ -1,0 +1,91 @@
+"""Traffic: what all access logs of one server add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.log.workload import Workload, workload
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.addresses import normalise_address
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.log.merge import combine
+from ldapdiag.evidence.log.segment import Segment
+from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """What went on at one server while its access logs were written."""
+
+    kind: ClassVar[str] = "traffic"
+    how: ClassVar[str] = AccessLog.how
+
+    host: str
+    workload: Workload
+    origins: tuple[str, ...]
+
+    @property
+    def segment(self) -> Segment:
+        """Return the counts."""
+        return self.workload.segment
+
+    @property
+    def seconds(self) -> float:
+        """Return how much time lies between the first record and the last."""
+        first, last = self.segment.first_time, self.segment.last_time
+        return 0.0 if first is None or last is None else (last - first) / SECOND
+
+    @property
+    def waits(self) -> int:
+        """Return of how many operations the log tells how long they waited for a worker."""
+        return sum(self.segment.waits.values())
+
+    def waited_at_least(self, nanoseconds: int) -> int:
+        """Return how many waited so long; those of the histogram's bucket that holds the edge are left out."""
+        return sum(count for bits, count in self.segment.waits.items() if bits and 1 << (bits - 1) >= nanoseconds)
+
+    def longest_rests(self) -> dict[str, float]:
+        """Return per client address the seconds of the longest rest that was followed by a request, at least.
+
+        Between two stamps of a clock of whole seconds a second less may have gone by.
+        """
+        rests: dict[str, float] = {}
+        rough = self.segment.resolution if self.segment.resolution >= SECOND else 0
+        for client in self.workload.clients:
+            address, longest = normalise_address(client.address), client.rests.longest[0] - rough
+            if longest > 0:
+                rests[address] = max(rests.get(address, 0.0), longest // MILLISECOND / 1000)
+        return rests
+
+
+def add_up(server: DirectoryServer) -> Traffic | Missing:
+    """Add up a server's access logs; of several products, a code means what it means to all of them."""
+    logs = server.access_logs
+    if not logs:
+        return Missing(
+            host=server.host,
+            reason=f"no access log of {server.host}",
+            lacks=(AccessLog.kind,),
+            how=AccessLog.how,
+        )
+    families = {log.family for log in logs}
+    return Traffic(
+        host=server.host,
+        workload=workload(_combined(logs), families.pop() if len(families) == 1 else None),
+        origins=tuple(sorted(log.origin.path for log in logs)),
+    )
+
+
+def _combined(logs: Sequence[AccessLog]) -> Segment:
+    """Return the Segment of all logs; a fact stays as it is."""
+    if len(logs) == 1:
+        return logs[0].segment
+    total = Segment()
+    for log in logs:
+        total = combine(total, log.segment)
+    return total

@@ -1,0 +1,1 @@
+"""Both ends joined: which of a server's connections still exist at the client."""

@@ -1,0 +1,267 @@
+"""Disguise: a text with pseudonyms for every address, host, mail address, DN and filter value that stands in it.
+
+What is one is told by how it is written and by what stands around it, for evidence is of many grammars; names that are
+known already (of hosts, and values met in a DN) are found as whole words wherever they stand.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import LONGEST_NAME
+from ldapdiag.sources.anonymising.directory_names import DN, FILTER, DirectoryNames
+
+if TYPE_CHECKING:
+    from ldapdiag.sources.anonymising.pseudonyms import IpAddress, Pseudonyms
+
+GRAMMAR = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        ldap ldaps ldapi ssh local localhost localdomain server client host hosts tcp tcp4 tcp6 udp slapd ns-slapd java
+        haproxy openldap opendj proxy firewall db app web www mail config monitor any none unknown root linux solaris
+        aix windows default established listen listening standard input com org net edu gov sockets errors access
+        """,
+    )
+)
+"""Words that evidence is made of: a host may be called so, and the word is left alone where it stands in a text."""
+
+SHORTEST_HOST = 3
+SHORTEST_VALUE = 4
+"""Characters of a name that is looked for in any text."""
+
+UNUSUAL = re.compile(r"(?=.*[a-z])(?=.*[\d_.@-])[\w.@-]+", re.IGNORECASE | re.DOTALL)
+"""A value that is no word of a language, so that it may be looked for anywhere: application_xyz, user00017."""
+
+IPV4 = (
+    r"(?<![\d.])(?<![A-Za-z]/)(?<!ersion )(?<!ersion=)(?:\d{1,3}\.){3}\d{1,3}"
+    r"(?!\d)(?!\.\d{1,9}\.\d)(?!\.\d{6})(?!(?::=|=)(?!\d))"
+)
+"""Dotted decimal, also with a port after another dot; no OID (more numbers), and no version after a slash."""
+
+IPV6 = (
+    r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?"
+    r"(?:(?=:[a-z][a-z-])|(?![\w:])(?!\.\d{1,3}\.))"
+)
+"""Whatever may be an IPv6 address, with or without a port; whether it is one, ipaddress knows."""
+
+MAIL = r"[\w.+%-]{1,64}@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+"
+URL_HOST = r"(?<=://)(?:[\w.%-]+@)?[A-Za-z][\w.-]*"
+SYSLOG = (
+    r"(?m:(?<=^)(?:<\d{1,3}>(?:1 )?)?"
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
+    r" (?=[\w.-]+ (?:slapd|ns-slapd)))[\w.-]+"
+)
+"""The time and the host before a server's own words."""
+
+WORD = r"[^\W_][\w-]*(?:\.[\w-]+)*"
+
+PATTERN = re.compile(
+    rf"(?P<filter>{FILTER})|(?P<dn>(?i:{DN}))|(?P<mail>{MAIL})|(?P<url>{URL_HOST})|(?P<syslog>{SYSLOG})"
+    rf"|(?P<six>{IPV6})|(?P<four>{IPV4})(?P<prefix>/\d{{1,2}}(?![\d.]))?|(?P<word>{WORD})"
+)
+USER_NUMBER = re.compile(r"uid=\d+")
+"""Of Unix; a DN of one part that is a number would look the same."""
+
+DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
+JOINT = re.compile(r"([.-])")
+CUT_LINE = re.compile(r'["\[]')
+"""Where another line begins in the middle of one, in a log that was cut."""
+
+MAPPED = re.compile(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
+
+
+class Disguise:
+    """Pseudonyms in texts; names met in one text are known in those after it."""
+
+    def __init__(self, pseudonyms: Pseudonyms) -> None:
+        self._pseudonyms = pseudonyms
+        self._directory = DirectoryNames(self._value, self._addresses_only)
+        self._hosts: set[str] = set()
+        self._values: set[str] = set()
+        self._port_follows = False
+
+    def know_host(self, name: str) -> None:
+        """Remember a host's name, and its first label."""
+        folded = name.casefold().strip(".")
+        if not _address(folded) and folded not in GRAMMAR and len(folded) >= SHORTEST_HOST:
+            self._hosts |= {folded, folded.partition(".")[0]} - GRAMMAR
+
+    def host(self, name: str) -> str:
+        """Return the pseudonym of a host's name, label by label; of an address, its own."""
+        address = _address(name)
+        if address:
+            return str(self._pseudonyms.address(address))
+        if name.casefold() == "localhost":
+            return name
+        return ".".join(self._pseudonyms.word(label) for label in name.split("."))
+
+    def address(self, address: IpAddress) -> IpAddress:
+        """Return the pseudonym of an address."""
+        return self._pseudonyms.address(address)
+
+    def dn(self, text: str) -> str:
+        """Return a DN with pseudonyms."""
+        return self._in_dn(text)
+
+    def value(self, kind: str, text: str) -> str:
+        """Return the pseudonym of an attribute's value that names its entry."""
+        return self._directory.value(kind, text)
+
+    def text(self, text: str, *, port_follows: bool = False) -> str:
+        """Return a text with pseudonyms; `port_follows` says that an IPv6 address without brackets ends in a port."""
+        self._port_follows = port_follows
+        parts = []
+        at = 0
+        while found := PATTERN.search(text, at):
+            parts.append(text[at : found.start()])
+            at = found.end()
+            if found.lastgroup == "filter":
+                end = _end_of_filter(text, at)
+                parts += (found[0], self._directory.filter(text[at:end]))
+                at = end
+                continue
+            new = self._replaced(found)
+            at += _padding(text, at, len(new) - len(found[0]), new, parts)
+        parts.append(text[at:])
+        return "".join(parts)
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        """Return what takes the place of one find."""
+        whole = found[0]
+        if found["dn"]:
+            return self._in_dn(whole)
+        if found["mail"] or found["url"]:
+            user, at, host = whole.rpartition("@")
+            self.know_host(host)
+            return (self._pseudonyms.word(user) if user else "") + at + self.host(host)
+        if found["syslog"]:
+            time, blank, host = whole.rpartition(" ")
+            if host.casefold() in GRAMMAR:
+                return whole
+            self.know_host(host)
+            return time + blank + self.host(host)
+        if found["four"]:
+            return self._four(found["four"], found["prefix"] or "")
+        if found["six"]:
+            before = found.string[found.start() - 1 : found.start()]
+            after = found.string[found.end() : found.end() + 1]
+            alone = before == "[" or after in {":", "%"}
+            return self._six(whole, port_follows=self._port_follows and not alone)
+        return self._known(whole)
+
+    def _in_dn(self, text: str) -> str:
+        """Return a DN with pseudonyms; its domain components are a domain, whose hosts are known from now on."""
+        if USER_NUMBER.fullmatch(text):
+            return text
+        components = DOMAIN_COMPONENT.findall(text)
+        if len(components) > 1:
+            self.know_host(".".join(components))
+        return self._directory.dn(text)
+
+    def _four(self, text: str, prefix: str) -> str:
+        address = _address(text)
+        if not address:
+            return text + prefix
+        mapped = self._pseudonyms.address(address)
+        if prefix and int(prefix[1:]) < 32 and not int(address) & (bits := (1 << 32 - int(prefix[1:])) - 1):
+            mapped = ipaddress.IPv4Address(int(mapped) & ~bits)  # a network, not a host
+        return str(mapped) + prefix
+
+    def _six(self, text: str, *, port_follows: bool) -> str:
+        bare, port = text, ""
+        if mapped_form := MAPPED.fullmatch(text):
+            bare, port = mapped_form[1], mapped_form[2] or ""
+        elif port_follows:
+            bare, colon, digits = text.rpartition(":")
+            port = colon + digits
+        address = _address(bare)
+        if not isinstance(address, ipaddress.IPv6Address):
+            return self._cut_six(bare) + port if port_follows else text
+        mapped = self._pseudonyms.address(address)
+        if mapped == address:
+            return text
+        inner = mapped.ipv4_mapped if isinstance(mapped, ipaddress.IPv6Address) else None
+        return (f"::ffff:{inner}" if inner else str(mapped)) + port
+
+    def _cut_six(self, text: str) -> str:
+        """Return the beginning of an address that its table cut, as long as it was."""
+        address = _address(f"{text.rstrip(':')}::")
+        if not isinstance(address, ipaddress.IPv6Address):
+            return text
+        return self._pseudonyms.address(address).exploded[: len(text)].rstrip(":")
+
+    def _known(self, word: str) -> str:
+        """Return a word, or its pseudonym when it is, or contains, a name that is known."""
+        if len(word) > LONGEST_NAME:
+            return word
+        folded = word.casefold()
+        if folded in self._values:
+            return self._pseudonyms.word(word)
+        if folded in self._hosts:
+            return self.host(word)
+        if "." in word:
+            first, _, rest = folded.partition(".")
+            if first in self._hosts and rest.replace(".", "").isalpha() and rest not in {"txt", "ldif", "log", "conf"}:
+                return self.host(word)
+            labels = folded.split(".")
+            if any(".".join(labels[at:]) in self._hosts for at in range(1, len(labels) - 1)):
+                return self.host(word)
+        if word.count(".") >= 3 and not word[0].isdigit():
+            word = self._addresses_only(word)
+        if "." in word or "-" in word:
+            return "".join(self._pseudonyms.word(part) if self._is_known(part) else part for part in JOINT.split(word))
+        return word
+
+    def _is_known(self, part: str) -> bool:
+        folded = part.casefold()
+        return folded in self._values or folded in self._hosts
+
+    def _value(self, value: str) -> str:
+        """Return the pseudonym of a DN's or a filter's value, which is known from now on."""
+        if len(value) >= SHORTEST_VALUE and UNUSUAL.fullmatch(value) and value.casefold() not in GRAMMAR:
+            self._values.add(value.casefold())
+        return self._pseudonyms.word(value)
+
+    def _addresses_only(self, text: str) -> str:
+        return re.sub(IPV4, lambda found: self._four(found[0], ""), text)
+
+
+def _address(text: str) -> IpAddress | None:
+    try:
+        return ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _end_of_filter(text: str, at: int) -> int:
+    """Return where the filter that begins here ends: its brackets are closed, or its line or its log was cut."""
+    depth = 0
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    cut = CUT_LINE.search(text, at, end)
+    while at < end:
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        at += 1
+    return cut.start() if cut else end
+
+
+def _padding(text: str, at: int, longer: int, new: str, parts: list[str]) -> int:
+    """Keep a table's columns: blanks after a find make up for its new length. Return how many to skip."""
+    parts.append(new)
+    if longer < 0 and text.startswith("  ", at):
+        parts.append(" " * -longer)
+    if longer <= 0:
+        return 0
+    blanks = re.compile(" *").match(text, at)
+    spare = len(blanks[0]) - 1 if blanks else 0
+    return max(0, min(longer, spare))

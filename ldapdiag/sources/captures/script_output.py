@@ -1,0 +1,274 @@
+"""The output of the portable script, saved to a file: all that one host told, in sections, with the host's own times.
+
+    ldapdiag-collection 1 NONCE                                 first line; a login banner may stand before it
+    NONCE begin FOLDER FILE 2026-11-20T13:00:01Z WHAT WAS RUN   FOLDER: `.` the host, `ns:NAME` a namespace of it
+    …bytes…
+    NONCE end EXIT 2026-11-20T13:00:02Z
+    NONCE gap FOLDER REASON | WHAT TO DO                        something that could not be had
+    NONCE waiting                                               in a dialog: the next order is awaited
+    NONCE bye                                                   the last line: nothing is missing
+
+NONCE is fresh in each run, so that the content of a file cannot forge a section. What a section holds that does not end
+with a line of its own is followed by NONCE in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.origin import Span
+from ldapdiag.sources.budget import RUN_BYTES, Budget
+from ldapdiag.sources.files.find import Piece, legible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+FIRST = re.compile(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
+BANNER_BYTES = 1 << 16
+"""The first line comes within so many."""
+
+MOST_SECTION_BYTES = 256 << 20
+MOST_BYTES = 512 << 20
+"""Of all sections of a host together: half of what a run may hold, so that no host alone takes the others' place."""
+
+HOST = "host.txt"
+"""The section that names the host."""
+
+NAME = re.compile(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
+HERE = "."
+NAMESPACE = "ns:"
+TIMED_OUT = frozenset({124, 137, 143})
+"""What timeout(1) ends with: by itself, and where it had to kill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One file that the script printed."""
+
+    folder: str
+    """`.` for the host itself, `ns:NAME` for another network namespace of it."""
+    file: str
+    asked: str
+    begun: datetime | None
+    ended: datetime | None
+    status: int | None
+    """What the command that printed it ended with."""
+    content: bytes
+    cut: str = ""
+    """Empty, or why the content is not whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """Something that the script could not have."""
+
+    folder: str
+    reason: str
+    how: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The script awaits its next order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bye:
+    """The script has told all it had."""
+
+
+Event = Section | Lack | Waiting | Bye
+
+
+def begins_in(head: bytes) -> bool:
+    """Tell whether a file that begins with these bytes is the output of the script."""
+    return FIRST.search(head[:BANNER_BYTES]) is not None
+
+
+def nonce_of(line: bytes) -> bytes | None:
+    """Return the run's token from the first line of the output; None for any other line."""
+    found = FIRST.fullmatch(line.rstrip(b"\r\n"))
+    return found[1] if found else None
+
+
+@dataclass(slots=True)
+class Script:
+    """The output of one run, taken in line by line, as a file holds it or as it arrives."""
+
+    nonce: bytes
+    budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
+    """What all that are asked at once may say together."""
+    _begin: re.Match[bytes] | None = None
+    _content: bytearray = field(default_factory=bytearray)
+    _cut: str = ""
+    _left: int = MOST_BYTES
+
+    def take(self, line: bytes) -> Event | None:
+        """Take in one line with its end; return the event that it completes, if it does.
+
+        A line may be cut anywhere by whoever reads it in parts, but for the lines of the grammar.
+        """
+        before, mark, rest = line.partition(self.nonce + b" ")
+        word = _Word.match(rest) if mark else None
+        if word is None:
+            self._append(line)
+            return None
+        if self._begin is not None:
+            self._append(before)
+        return self._marked(word[1], rest[word.end() :].strip())
+
+    def broken_off(self) -> Section | None:
+        """Return the section that was begun and never ended, at the end of the output."""
+        return self._section(None, None, "is cut off") if self._begin else None
+
+    def _append(self, data: bytes) -> None:
+        if self._begin is None or self._cut:
+            return  # noise between sections: a shell's complaint, a banner at logout
+        self._cut = self._too_long(len(data))
+        if self._cut:
+            return
+        self._content += data
+        self._left -= len(data)
+
+    def _too_long(self, more: int) -> str:
+        """Return why so many bytes more cannot be taken in; empty where they can."""
+        if len(self._content) + more > MOST_SECTION_BYTES:
+            return f"is longer than {MOST_SECTION_BYTES >> 20} MiB"
+        if more > self._left:
+            return f"does not fit into the {MOST_BYTES >> 20} MiB that are read of one host"
+        if not self.budget.take(more):
+            return f"does not fit into the {RUN_BYTES >> 30} GiB that are held of one run"
+        return ""
+
+    def _marked(self, word: bytes, rest: bytes) -> Event | None:
+        if word == b"begin":
+            broken = self.broken_off()
+            self._begin = _Begin.match(rest)
+            self._content, self._cut = bytearray(), ""
+            return broken
+        if word == b"end":
+            status, _, moment = rest.partition(b" ")
+            return self._section(int(status) if status.isdigit() and len(status) < 9 else None, moment, self._cut)
+        if word == b"gap":
+            folder, _, text = rest.partition(b" ")
+            reason, _, how = _text(text).partition(" | ")
+            return Lack(folder=_text(folder), reason=reason, how=how or None)
+        return Bye() if word == b"bye" else Waiting()
+
+    def _section(self, status: int | None, moment: bytes | None, cut: str) -> Section | None:
+        begin, self._begin = self._begin, None
+        if begin is None:
+            return None
+        content, self._content = bytes(self._content), bytearray()
+        return Section(
+            folder=_text(begin["folder"]),
+            file=_text(begin["file"]),
+            asked=_text(begin["asked"]),
+            begun=_moment(begin["moment"]),
+            ended=_moment(moment or b""),
+            status=status,
+            content=content,
+            cut=cut,
+        )
+
+
+_Word = re.compile(rb"(begin|end|gap|waiting|bye)(?= |\r?\n|$)")
+_Begin = re.compile(rb"(?P<folder>\S+) (?P<file>[^\s/]+) (?P<moment>\S+) ?(?P<asked>.*)", re.DOTALL)
+
+
+def events(lines: Iterable[bytes]) -> Iterator[Event]:
+    """Yield what the lines of an output tell, from its first line on; what is broken off comes last."""
+    script: Script | None = None
+    for line in lines:
+        if script is None:
+            nonce = nonce_of(line)
+            script = Script(nonce) if nonce else None
+        elif event := script.take(line):
+            yield event
+    if script and (broken := script.broken_off()):
+        yield broken
+
+
+def pieces(piece: Piece, stream: BinaryIO) -> Iterator[Piece | Gap]:
+    """Yield the sections of a saved output as pieces of the host that printed them; times are that host's own."""
+    host = piece.path.rpartition("/")[2].partition(".")[0]
+    whole = False
+    for event in events(_lines(stream)):
+        if isinstance(event, Section):
+            if event.file == HOST and event.folder == HERE and (named := NAME.search(event.content)):
+                host = _text(named[1]).replace("/", "_")
+            yield _piece(piece, host, event)
+        elif isinstance(event, Lack):
+            yield Gap(target=folder_name(host, event.folder), reason=event.reason, how=event.how)
+        whole = isinstance(event, Bye)
+    if not whole:
+        yield Gap(
+            target=piece.told,
+            reason="is cut off: its last line is not the script's",
+            how="ask for the whole output; the sections that are whole are judged",
+        )
+
+
+def folder_name(host: str, folder: str) -> str:
+    """Return the folder of a host's section: the host's name, with that of another network namespace."""
+    return f"{host}-{folder.removeprefix(NAMESPACE)}" if folder.startswith(NAMESPACE) else host
+
+
+def unusable(section: Section, target: str) -> Gap | None:
+    """Return why a section is no evidence; None for one that is. A table that ends early would show too few."""
+    ran = section.asked or section.file
+    if section.cut:
+        how = "have the whole output saved there (ldapdiag collect --print-script)"
+        return Gap(target=target, reason=f"what `{ran}` printed {section.cut}", how=how)
+    if section.status in TIMED_OUT:
+        return Gap(target=target, reason=f"`{ran}` did not end in time", how="run it there, and see")
+    if section.status != 0:
+        outcome = "failed" if section.status is None else f"failed (exit {section.status})"
+        return Gap(target=target, reason=f"`{ran}` {outcome}", how="run it there, and see")
+    return None
+
+
+def _piece(piece: Piece, host: str, section: Section) -> Piece | Gap:
+    folder = folder_name(host, section.folder).replace("/", "_")
+    told = f"{piece.told}/{folder}/{section.file}"
+    if gap := unusable(section, told):
+        return gap
+    begun, ended = section.begun, section.ended
+    if ended and not ended.microsecond:  # whole seconds are rounded down, and it may have lasted to the next
+        ended += timedelta(seconds=1)
+    return replace(
+        piece,
+        path=legible(f"{folder}/{section.file}"),
+        folder=legible(f"{piece.folder}/{piece.path.rpartition('/')[2]}/{folder}"),
+        told=told,
+        open=partial(BytesIO, section.content),
+        named=False,
+        taken=Span(start=begun, end=ended) if begun and ended and begun <= ended else None,
+        asked=f"{section.asked} on {host}",
+    )
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield lines with their ends; what has none for long is handed over in parts."""
+    while line := stream.readline(BANNER_BYTES):
+        yield line
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="backslashreplace")
+
+
+def _moment(text: bytes) -> datetime | None:
+    """Return the time a marker tells, by the host's clock; None for anything else."""
+    try:
+        moment = datetime.fromisoformat(_text(text.strip()))
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else None

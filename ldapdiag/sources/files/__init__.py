@@ -1,0 +1,1 @@
+"""Files, folders, archives and compressed files, as bytes."""

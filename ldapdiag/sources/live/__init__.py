@@ -1,0 +1,1 @@
+"""Evidence from running hosts and servers."""

@@ -1,0 +1,287 @@
+"""Access logs: what was named becomes streams, and each stream one Segment, read side by side in bounded memory."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.dialect import Scanner
+from ldapdiag.evidence.log.dialects import scan_chunk
+from ldapdiag.evidence.log.merge import forget, merge, start
+from ldapdiag.sources.files.find import unreadable
+from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.following import Tail, tail_of
+from ldapdiag.sources.logs.parts import Held, parts_of, shrunk
+from ldapdiag.sources.logs.records import too_long
+from ldapdiag.sources.logs.scanners import Scanners
+from ldapdiag.sources.logs.scanning import PartError
+from ldapdiag.sources.logs.streams import Stream, streams_of
+from ldapdiag.sources.logs.writers import remark
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from datetime import tzinfo
+
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.logs.parts import Part, Sizes
+    from ldapdiag.sources.logs.places import NotALog
+    from ldapdiag.sources.logs.scanning import Scanned, Scanning
+
+
+ADVICE = {
+    Scanner.PYTHON: "name fewer files, or read them where there is more memory",
+    Scanner.NATIVE: "--scanner python reads without the compiled scanner, more slowly",
+}
+"""Where a scanner, or the process that it runs in, has died."""
+
+
+class Meter(Protocol):
+    """Whoever watches how far the reading is."""
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Hear how many bytes of files there are to read; None where nobody knows."""
+
+    def advance(self, size: int) -> None:
+        """Hear that so many bytes more have been read."""
+
+
+class Silence:
+    """Nobody watches."""
+
+    def begin(self, total_bytes: int | None) -> None:
+        """Say nothing."""
+
+    def advance(self, size: int) -> None:
+        """Say nothing."""
+
+
+SILENCE = Silence()
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadStream:
+    """A stream, and what its records add up to; to be finished (evidence.log.merge) by whoever reads no more of it."""
+
+    stream: Stream
+    segment: Segment
+    scanner: Scanner
+    notes: list[str] = field(default_factory=list)
+    """What of it was not read as it was written, a sentence each."""
+    gaps: list[Gap] = field(default_factory=list)
+    """What of it could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReading:
+    """What became of all that was named."""
+
+    streams: tuple[ReadStream, ...]
+    not_logs: tuple[NotALog, ...]
+    """What was not read, and why."""
+    stopped: bool
+    """The reading was stopped before its end; what had been read until then is there."""
+    waits: bool = False
+    """There is no record yet, but a file that can be followed until there is one."""
+
+
+def read(
+    named: Sequence[str],
+    *,
+    workers: int | None = None,
+    meter: Meter = SILENCE,
+    period: Period | None = None,
+    zone: tzinfo | None = None,
+    stop: Event | None = None,
+    scanner: Scanner | None = None,
+) -> LogReading:
+    """Read the access logs of what the operator named.
+
+    `workers` is how many processes or threads read (None: one per core), `scanner` which scanner is to be used (None:
+    the native one where it is and knows the dialect); NoNativeError where that is not installed.
+    """
+    stop = stop or Event()
+    found = list(find_logs(named, zone))
+    streams = streams_of(_logs(found))
+    done = _read_streams(streams, workers, meter, period, stop, scanner)
+    return LogReading(
+        streams=done,
+        not_logs=tuple(one for one in found if not isinstance(one, LogFile)),
+        stopped=stop.is_set(),
+    )
+
+
+def _logs(found: Sequence[LogFile | NotALog]) -> list[LogFile]:
+    return [one for one in found if isinstance(one, LogFile)]
+
+
+def _read_streams(
+    streams: Sequence[Stream],
+    workers: int | None,
+    meter: Meter,
+    period: Period | None,
+    stop: Event,
+    scanner: Scanner | None,
+) -> tuple[ReadStream, ...]:
+    files = [file for stream in streams for file in stream.files]
+    meter.begin(_total(files))
+    with _no_cycles(), Scanners(files, workers, scanner) as scanners:
+        return tuple(read_stream(stream, scanners.of(stream), meter, period, stop) for stream in streams)
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Look for no garbage in cycles: nothing here makes any, and looking triples the time Segments take to arrive."""
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()
+
+
+def follow(
+    named: Sequence[str],
+    *,
+    workers: int | None = None,
+    meter: Meter = SILENCE,
+    zone: tzinfo | None = None,
+    stop: Event,
+    every: float = 0.5,
+    scanner: Scanner | None = None,
+) -> Iterator[LogReading]:
+    """Read what there is, then what is added, and yield the same reading again whenever something came, until stopped.
+
+    Every `every` seconds the last file of each stream is looked at. What is yielded goes on growing: finish a copy.
+    Pipes, archives and compressed files are read once. Where there is no record at all, but a file that may get one,
+    this is said first, and the file is waited for.
+    """
+    found = list(find_logs(named, zone))
+    if not _logs(found) and any(isinstance(one, NotYet) for one in found):
+        nothing = [one for one in found if not isinstance(one, LogFile)]
+        yield LogReading(streams=(), not_logs=tuple(nothing), stopped=False, waits=True)
+        while not _logs(found):
+            if stop.wait(every):
+                return
+            found = list(find_logs(named, zone))
+    not_logs = tuple(one for one in found if not isinstance(one, LogFile))
+    streams = streams_of(_logs(found))
+    tails: dict[int, Tail] = {}
+    for number, stream in enumerate(streams):
+        if followed := tail_of(stream.files[-1]):
+            stream.files[-1], tails[number] = followed
+    try:
+        done = _read_streams(streams, workers, meter, None, stop, scanner)
+        reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
+        yield reading
+        while tails and not stop.wait(every):
+            came = [_added(done[number], tail) for number, tail in tails.items()]
+            if any(came):
+                yield reading
+    finally:
+        for tail in tails.values():
+            tail.close()
+
+
+def _added(reading: ReadStream, tail: Tail) -> bool:
+    """Merge what has come, and tell whether anything has."""
+    truncated = tail.truncated
+    came = False
+    try:
+        while data := tail.more():
+            reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
+            came = True
+    except OSError as error:
+        gap = unreadable(tail.location, error)
+        if gap not in reading.gaps:
+            reading.gaps.append(gap)
+    if tail.truncated > truncated:
+        reading.notes.append(f"{reading.stream.name} was cut off while it was followed; lines may be missing there")
+    return came or tail.truncated > truncated
+
+
+def read_stream(
+    stream: Stream,
+    scanning: Scanning,
+    meter: Meter = SILENCE,
+    period: Period | None = None,
+    stop: Event | None = None,
+) -> ReadStream:
+    """Return what a stream adds up to, as far as it can be read."""
+    reading = ReadStream(stream=stream, segment=start(), scanner=scanning.scanner)
+    if writers := {writer for file in stream.files for writer in file.writers}:
+        reading.notes.append(remark(stream.name, tuple(sorted(writers))))
+    into = _Merging(reading, waits=period is not None and period.since is not None)
+    with Held(scanning.held) as held:
+        parts = _parts(reading, held, period, scanning.sizes(_total(stream.files) or 0))
+        try:
+            with closing(scanning.scanned(parts, period, stop or Event())) as coming:
+                for scanned in coming:
+                    into.take(scanned)
+                    meter.advance(scanned.cost)
+                    if into.ended:
+                        break
+        except PartError as error:
+            how = f"what came before it is counted; {ADVICE[scanning.scanner]}"
+            reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
+    into.finish()
+    return reading
+
+
+@dataclass(slots=True)
+class _Merging:
+    """Merges parts as they come in; what lies before the period tells who is connected, and is not counted."""
+
+    reading: ReadStream
+    waits: bool
+    """Nothing of the period has come yet."""
+    ended: bool = False
+    shrunk: dict[str, int] = field(default_factory=dict)
+    """Files that were cut off meanwhile, and where: what was read beyond is no neighbour of what came before."""
+
+    def take(self, scanned: Scanned) -> None:
+        reading, part = self.reading, scanned.part
+        if part.at <= self.shrunk.get(part.told, part.at):
+            self._merge(scanned)
+        for place in scanned.too_long:
+            reading.notes.append(too_long(part.told, place))
+        if scanned.shrunk_at is not None and part.told not in self.shrunk:
+            reading.notes.append(shrunk(part.told, scanned.shrunk_at))
+            self.shrunk[part.told] = scanned.shrunk_at
+        if scanned.replaced:
+            reason = f"was replaced by another file while it was read, at byte {part.at}"
+            reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
+        self.ended = scanned.ended or scanned.replaced
+
+    def _merge(self, scanned: Scanned) -> None:
+        if scanned.before is not None:
+            self.reading.segment = merge(self.reading.segment, scanned.before)
+        if scanned.within is not None:
+            self.finish()
+            self.reading.segment = merge(self.reading.segment, scanned.within)
+
+    def finish(self) -> None:
+        """Forget the counts of the time before the period, once."""
+        if self.waits:
+            self.reading.segment = forget(self.reading.segment)
+            self.waits = False
+
+
+def _parts(reading: ReadStream, held: Held, period: Period | None, sizes: Sizes) -> Generator[Part]:
+    for file in reading.stream.files:
+        if period is not None and period.until is not None and file.first_time > period.until:
+            return
+        try:
+            yield from parts_of(file, held, reading.notes.append, sizes)
+        except OSError as error:
+            reading.gaps.append(unreadable(file.place.told, error))
+
+
+def _total(files: Sequence[LogFile]) -> int | None:
+    sizes = [file.place.size_bytes for file in files]
+    return None if None in sizes else sum(size for size in sizes if size)

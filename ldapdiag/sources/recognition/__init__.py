@@ -1,0 +1,1 @@
+"""What an input is, and which format reads it."""

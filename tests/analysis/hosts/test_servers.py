@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import facts
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.servers import (
+    DirectoryServer,
+    best_monitor,
+    find_servers,
+    merged_configuration,
+    merged_settings,
+)
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family, ServerIdentity
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.server_log import ServerLog
+
+UNVERSIONED = ServerIdentity(family=Family.DS389)
+
+
+def configured(name: str = "cn-config.ldif", identity: ServerIdentity = facts.DS389, **values: Any) -> Configuration:
+    return Configuration(origin=facts.origin(name=name), identity=identity, **values)
+
+
+def found(*hosts: Host, **evidence: Any) -> list[DirectoryServer]:
+    kinds = (
+        "monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters", "indexes",
+    )  # fmt: skip
+    return list(find_servers(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
+
+
+def test_a_host_that_listens_on_an_ldap_port_is_a_directory_server() -> None:
+    (server,) = found(facts.host("ldap", facts.table([facts.listening(), *facts.at_server(3)])))
+    assert (server.host, server.ports, server.established) == ("ldap", frozenset({389}), 3)
+    assert (server.family, server.version, server.product) == (None, (), None)
+
+
+def test_a_client_is_none() -> None:
+    assert found(facts.host("app1", facts.table(facts.at_client(3), "app1"))) == []
+
+
+def test_a_server_is_known_by_what_it_says_of_itself() -> None:
+    (server,) = found(Host(host="ldap"), monitors=(facts.monitor(),))
+    assert (server.family, server.version, server.established) == (Family.DS389, (2, 3, 1), None)
+
+
+def test_a_port_that_the_configuration_names_is_served() -> None:
+    rows = [facts.listening(10389), facts.row(f"{facts.LDAP}:10389", f"{facts.APP1}:40000")]
+    host = facts.host("ldap", facts.table(rows))
+    assert found(host) == []
+    (server,) = found(host, configurations=(configured(ports=(10389,)),))
+    assert (server.ports, server.established) == (frozenset({10389}), 1)
+
+
+def test_a_port_that_a_listener_in_the_log_names_is_served() -> None:
+    rows = [facts.listening(13390), facts.row("127.0.0.1:13390", "127.0.0.1:40000")]
+    log = ServerLog(
+        origin=facts.origin(name="slapd.log"), identity=facts.OPENLDAP, witnesses=(), listeners=(("", 13390),)
+    )
+    (server,) = found(facts.host("ldap", facts.table(rows)), logs=(log,))
+    assert server.ports == {13390}
+
+
+def test_the_identity_with_a_version_goes_before_one_without() -> None:
+    (server,) = found(
+        Host(host="ldap"), monitors=(facts.monitor(UNVERSIONED),), configurations=(configured(identity=facts.DS389),)
+    )
+    assert server.version == (2, 3, 1)
+
+
+def test_facts_of_another_host_are_not_taken() -> None:
+    other = KernelSettings(origin=facts.origin("fw"), values={"a": "1"})
+    (server,) = found(Host(host="ldap"), monitors=(facts.monitor(),), kernels=(other,))
+    assert server.kernel is None
+
+
+class TestSeveralTellings:
+    def test_the_monitor_with_connections_goes_first_then_the_latest(self) -> None:
+        def monitor(name: str, minute: int, **counters: Any) -> Monitor:
+            at = facts.START + timedelta(minutes=minute)
+            return Monitor(origin=facts.origin(name=name), identity=facts.DS389, taken_at=at, **counters)
+
+        anonymous, early, late = monitor("a", 9), monitor("b", 1, connections=()), monitor("c", 5, connections=())
+        assert best_monitor([anonymous, early, late]) is late
+        assert best_monitor([anonymous]) is anonymous
+        assert best_monitor([]) is None
+
+    def test_excerpts_of_a_configuration_are_one(self) -> None:
+        one = merged_configuration(
+            [configured("a", idle_timeout_seconds=90), configured("b", max_descriptors=1024, ports=(389,))]
+        )
+        assert one is not None
+        assert (one.idle_timeout_seconds, one.max_descriptors, one.ports) == (90, 1024, (389,))
+
+    def test_a_timeout_of_zero_is_a_word_like_any_other(self) -> None:
+        for excerpts in (
+            [configured("a", idle_timeout_seconds=0), configured("b", max_descriptors=1024)],
+            [configured("a", max_descriptors=1024), configured("b", idle_timeout_seconds=0)],
+            [configured("a", idle_timeout_seconds=0), configured("b", idle_timeout_seconds=90)],
+        ):
+            one = merged_configuration(excerpts)
+            assert one is not None
+            assert one.idle_timeout_seconds == 0
+
+    def test_the_whole_entry_goes_before_an_excerpt(self) -> None:
+        one = merged_configuration(
+            [configured("a", idle_timeout_seconds=90), configured("b", idle_timeout_seconds=30, complete=True)]
+        )
+        assert one is not None
+        assert (one.idle_timeout_seconds, one.complete) == (30, True)
+
+    def test_kernel_settings_of_several_files_are_one(self) -> None:
+        one = merged_settings([facts.settings("ldap", max=5), facts.settings("ldap", count=3)])
+        assert one is not None
+        assert len(one.values) == 2
+        assert merged_settings([]) is None

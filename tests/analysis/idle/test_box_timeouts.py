@@ -1,0 +1,91 @@
+"""Which of the boxes' own timeouts hold for which direction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import facts
+from facts import APP1, APP2, LDAP
+from ldapdiag.analysis.idle.box_timeouts import box_settings
+from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
+
+OWN = "10.77.5.1"
+SUBJECT = f"{OWN} -> {LDAP}:389"
+
+
+def told(*services: ServiceTimeout, host: str = "proxy", relay: Relay = Relay.PROXY) -> BoxTimeouts:
+    return BoxTimeouts(origin=facts.origin(host, "haproxy.cfg"), services=services, relay=relay)
+
+
+def service(seconds: float, *servers: tuple[str, int], name: str = "timeout client of ldap_in") -> ServiceTimeout:
+    return ServiceTimeout(name=name, seconds=seconds, servers=frozenset(servers))
+
+
+def settings(timeouts: BoxTimeouts, *directions: Any, flows: Any = ()) -> list[tuple[float, float, str, list[str]]]:
+    found = box_settings(facts.pairing(*directions), (), flows, (timeouts,))
+    return [(one.lower_seconds, one.upper_seconds, one.source, sorted(one.directions)) for one in found]
+
+
+THROUGH = facts.direction(OWN, server_count=5, boxes=("proxy",))
+DIRECT = facts.direction(APP2, server_count=5, client_hosts=("app2",))
+
+
+def test_a_proxys_timeout_holds_for_what_its_table_holds() -> None:
+    source = "timeout client of ldap_in of proxy"
+    assert settings(told(service(3600, (LDAP, 389))), THROUGH, DIRECT) == [(3600, 3600, source, [SUBJECT])]
+
+
+def test_it_says_that_both_ends_are_told() -> None:
+    (setting,) = box_settings(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
+    assert setting.tells
+
+
+def test_it_holds_for_the_legs_its_own_host_dials() -> None:
+    own = facts.direction(OWN, server_count=5, client_hosts=("proxy",))
+    assert len(settings(told(service(60, (LDAP, 389))), own)) == 1
+
+
+def test_without_its_table_it_holds_where_nobody_was_joined() -> None:
+    unread = facts.direction(OWN, server_count=5, client_hosts=())
+    ((_, _, _, subjects),) = settings(told(service(60, (LDAP, 389))), unread, DIRECT)
+    assert subjects == [SUBJECT]
+
+
+def test_a_table_that_lacks_the_direction_says_that_it_is_no_box_of_it() -> None:
+    sessions = facts.sessions(facts.at_server(1, "10.9.9.9"), facts.at_client(1))
+    unread = facts.direction(OWN, server_count=5, client_hosts=())
+    assert settings(told(service(60, (LDAP, 389))), unread, flows=(sessions,)) == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "holds"),
+    [
+        ([(LDAP, 389)], True),
+        ([("ds1.example.com…", 389)], True),
+        ([("ds1.example.com…", 636)], False),
+        ([("10.77.1.9", 389)], False),
+        ([], True),
+    ],
+)
+def test_a_service_holds_for_its_own_servers(servers: list[tuple[str, int]], *, holds: bool) -> None:
+    assert bool(settings(told(service(60, *servers)), THROUGH)) == holds
+
+
+def test_of_profiles_that_may_hold_the_bounds_are_told() -> None:
+    profiles = told(
+        service(300, name="idle-timeout of tcp profile tcp"),
+        service(1800, name="idle-timeout of tcp profile ldap"),
+        host="f5",
+        relay=Relay.NAT,
+    )
+    through = facts.direction(APP1, server_count=5, boxes=("f5",))
+    ((lower, upper, source, _),) = settings(profiles, through)
+    assert (lower, upper) == (300, 1800)
+    assert source == "idle-timeout of tcp profile tcp of f5, the sooner of 2 that may hold"
+
+
+def test_a_settings_host_that_is_an_end_is_no_box_of_the_path() -> None:
+    timeouts = told(service(60), host="app2", relay=Relay.NAT)
+    assert settings(timeouts, DIRECT) == []

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import facts
+from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.idle.advice import advise
+from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.idle_remedies import treatments
+from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
+from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.remedy import Kind, Remedy, Where
+
+HOST = Host(host="ldap")
+GHOSTS = facts.direction(server_count=5, ghosts=3, matched=2, rests=(8.0, 8.0), boxes=("fw",), box_lacks=3)
+
+
+def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
+    path = PathBounds(
+        client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", box=box
+    )
+    return IdleBounds(host="ldap", paths=(path,))
+
+
+def kernel(host: str, keepalive: int) -> KernelSettings:
+    return KernelSettings(origin=facts.origin(host), values={"net.ipv4.tcp_keepalive_time": str(keepalive)})
+
+
+def treated(
+    direction: Direction = GHOSTS, bounds: IdleBounds | None = None, **evidence: Any
+) -> tuple[list[Remedy], GhostLifetime]:
+    kernels = evidence.pop("kernels", ())
+    idle, keepalive = evidence.pop("idle", 0), evidence.pop("keepalive", 300)
+    identity = evidence.setdefault("identity", facts.DS389)
+    configuration = identity and Configuration(
+        origin=facts.origin(name="cn-config.ldif"),
+        identity=identity,
+        idle_timeout_seconds=idle,
+        keepalive_seconds=keepalive,
+        replication_accounts=evidence.pop("replication", ()),
+        idle_exemptions=evidence.pop("exempt", ()),
+    )
+    server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
+    lifetime = measure_lifetime(server, HOST)
+    advice = advise(server, HOST, pairing, bounds)
+    return list(treatments(server, lifetime, advice, bounds, pairing, kernels)), lifetime
+
+
+def steps(remedies: list[Remedy]) -> list[str]:
+    return [remedy.title.partition(":")[0] for remedy in remedies]
+
+
+def test_drain_comes_before_cure_and_cure_before_tidy() -> None:
+    remedies, _ = treated(bounds=forgetting(30))
+    assert steps(remedies) == ["drain", "drain", "cure", "or cure", "tidy"]
+    assert all(remedy.changes and remedy.risk and remedy.undo and remedy.verify for remedy in remedies)
+
+
+class TestDrain:
+    def test_it_sets_the_idle_timeout_and_takes_it_back(self) -> None:
+        (drain, *_), _ = treated()
+        assert "nsslapd-idletimeout: 300" in drain.text
+        assert "nsslapd-idletimeout: 0" in drain.undo
+
+    def test_openldap_has_its_own_words(self) -> None:
+        (drain, *_), _ = treated(identity=facts.OPENLDAP, keepalive=None)
+        assert "olcIdleTimeout: 300" in drain.text
+
+    @pytest.mark.parametrize(("current", "set_anew"), [(300, False), (90, False), (301, True), (0, True)])
+    def test_a_timeout_that_drains_already_is_left_alone(self, current: int, *, set_anew: bool) -> None:
+        remedies, _ = treated(idle=current)
+        assert ("drain" in steps(remedies)) is set_anew
+
+    def test_a_product_nobody_knows_gets_advice_and_no_command(self) -> None:
+        (drain, *_), _ = treated(identity=None)
+        assert drain.kind is Kind.ADVICE
+        assert "300 s" in drain.text
+
+    def test_ghosts_that_are_certain_are_closed_by_port(self) -> None:
+        (_, close, *_), _ = treated()
+        assert close.title == "drain: close the 3 dead connections from 10.77.2.2 now"
+        assert all(str(port) in close.text for port in (40000, 40001, 40002))
+        assert "ss -K" in close.text
+
+    @pytest.mark.parametrize("doubt", [{"box_lacks": 0, "boxes": ()}, {"ghost_ports": None}])
+    def test_ghosts_that_are_not_certain_are_never_closed(self, doubt: dict[str, Any]) -> None:
+        known: dict[str, Any] = {"server_count": 5, "ghosts": 3, "matched": 2, "boxes": ("fw",), "box_lacks": 3}
+        remedies, _ = treated(facts.direction(**(known | doubt)))
+        assert not any("ss -K" in remedy.text for remedy in remedies)
+
+    def test_where_the_new_timeout_reaches_open_connections_none_is_closed_by_hand(self) -> None:
+        remedies, _ = treated(identity=facts.OPENLDAP, keepalive=None)
+        assert not any("ss -K" in remedy.text for remedy in remedies)
+
+
+class TestCure:
+    def test_it_probes_at_half_the_boxes_time(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30))
+        cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
+        assert "nsslapd-tcp-keepalive-time: 15" in cure.text
+
+    @pytest.mark.parametrize(("keepalive", "set_anew"), [(15, False), (16, True)])
+    def test_probes_in_time_are_left_alone(self, keepalive: int, *, set_anew: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(30), keepalive=keepalive)
+        assert ("cure" in steps(remedies)) is set_anew
+
+    def test_a_product_nobody_knows_is_cured_by_its_kernel(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30), identity=None)
+        cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
+        assert "net.ipv4.tcp_keepalive_time" in cure.text
+
+    def test_without_knowing_the_box_there_is_none(self) -> None:
+        assert "cure" not in steps(treated()[0])
+
+    @pytest.mark.parametrize(("seconds", "slow"), [(7200, True), (16, True), (15, False)])
+    def test_the_client_may_probe_instead_unless_it_does_already(self, seconds: int, *, slow: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(30), kernels=(kernel("app1", seconds),))
+        cures = [remedy for remedy in remedies if remedy.title.startswith("or cure")]
+        assert bool(cures) is slow
+        for cure in cures:
+            assert (cure.where, cure.target) == (Where.CLIENT, "app1")
+            assert "net.ipv4.tcp_keepalive_time = 15" in cure.text
+            assert f"tcp_keepalive_time={seconds}" in cure.undo
+
+    def test_a_client_that_nobody_knows_behind_a_box_is_not_named(self) -> None:
+        remedies, _ = treated(facts.direction(server_count=5, ghosts=3, translated_by="fw"), forgetting(30))
+        assert "or cure" not in steps(remedies)
+
+
+class TestTidy:
+    def test_below_a_minute_the_box_is_asked_to_remember_longer(self) -> None:
+        remedies, _ = treated(bounds=forgetting(30))
+        tidy = remedies[-1]
+        assert (tidy.where, tidy.target) == (Where.BOX, "fw")
+        assert "3600" in tidy.text
+        assert "(20 s)" in tidy.changes
+        assert "unsafe" in tidy.changes
+
+    def test_a_long_rest_asks_for_a_longer_memory(self) -> None:
+        resting = facts.direction(server_count=2, matched=2, rests=(2000.0,))
+        assert "8000" in treated(resting, forgetting(30))[0][-1].text
+
+    @pytest.mark.parametrize(("current", "tidied"), [(1800, False), (1801, True)])
+    def test_a_timeout_below_the_boxes_is_tidy_already(self, current: int, *, tidied: bool) -> None:
+        remedies, _ = treated(bounds=forgetting(3600), idle=current)
+        assert ("tidy" in steps(remedies)) == tidied
+
+    def test_from_a_minute_on_it_is_an_idle_timeout_below_the_boxes(self) -> None:
+        remedies, _ = treated(bounds=forgetting(3600))
+        tidy = remedies[-1]
+        assert tidy.where is Where.SERVER
+        assert "nsslapd-idletimeout: 1800" in tidy.text
+
+    def test_without_knowing_the_box_there_is_none(self) -> None:
+        assert "tidy" not in steps(treated()[0])
+
+
+def test_accounts_that_are_exempt_already_are_left_alone() -> None:
+    spared = (("cn=Replication Manager,cn=config", -1), ("uid=pool,dc=example,dc=com", 900))
+    accounts = ("cn=replication manager,cn=config", "uid=pool,dc=example,dc=com")
+    remedies, _ = treated(replication=accounts, exempt=spared)
+    assert "cn=replication manager" not in remedies[-1].text
+    assert "uid=pool" in remedies[-1].text
+
+
+def test_accounts_that_replicate_are_exempt() -> None:
+    remedies, _ = treated(replication=("cn=replication manager,cn=config",))
+    assert steps(remedies)[-1] == "exempt"
+    assert "cn=replication manager,cn=config" in remedies[-1].text

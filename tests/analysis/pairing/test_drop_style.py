@@ -1,0 +1,119 @@
+"""What parted the ends: told by the client's retransmissions, its host's counters and boot time, or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import facts
+from facts import at_client, at_server, listening, row_of_another_service, table
+from ldapdiag.analysis.idle.wording import of_ghosts
+from ldapdiag.analysis.pairing.pairing import pair
+from ldapdiag.analysis.pairing.proof import proof_of
+from ldapdiag.evidence.host_facts import TcpCounters
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.pairing.direction import Direction
+
+IDLE_MS = 600_000
+
+
+def counted(**values: int) -> TcpCounters:
+    return TcpCounters(origin=facts.origin("app1", "counters.txt"), values=values)
+
+
+def parted(idle_ms: int = IDLE_MS, **client: Any) -> Direction:
+    """Return a direction of which three of five connections are gone at the client."""
+    at_ldap = table(
+        [listening(), *at_server(5, last_received=idle_ms)], columns=("receive_queue", "last_received"), taken=1
+    )
+    at_app1 = table([*at_client(2), *row_of_another_service()], "app1", taken=0)
+    server, app1 = facts.host("ldap", at_ldap), facts.host("app1", at_app1, **client)
+    (direction, *_) = pair(facts.server(), (server, app1), ()).directions
+    assert direction.ghosts == 3
+    return direction
+
+
+@pytest.mark.parametrize(
+    ("counters", "style"),
+    [
+        ({}, "unknown"),
+        ({"TcpEstabResets": 3, "TcpExtTCPAbortOnTimeout": 0}, "reset-to-client"),
+        ({"TcpEstabResets": 2, "TcpExtTCPAbortOnTimeout": 0}, "unknown"),
+        ({"TcpEstabResets": 0, "TcpExtTCPAbortOnTimeout": 3}, "silent-drop"),
+        ({"TcpEstabResets": 2, "TcpExtTCPAbortOnTimeout": 40}, "silent-drop"),
+        ({"TcpEstabResets": 3, "TcpExtTCPAbortOnTimeout": 40}, "unknown"),
+        ({"TcpEstabResets": 3, "TcpExtTCPAbortOnData": 3}, "unknown"),
+        ({"TcpEstabResets": 9000, "TcpExtTCPAbortOnTimeout": 4000}, "unknown"),
+        ({"TcpExtTCPAbortOnTimeout": 0}, "unknown"),
+    ],
+    ids=str,
+)
+def test_the_clients_counters_tell_only_when_they_rule_the_other_out(counters: dict[str, int], style: str) -> None:
+    assert str(parted(counters=counted(**counters)).style) == style
+
+
+class TestBooting:
+    def test_what_was_last_heard_of_before_the_client_booted_went_with_it(self) -> None:
+        direction = parted(description=facts.description(up=100))
+        assert str(direction.style) == "client-gone"
+        assert proof_of(direction).degree == "certain"
+        assert "booted at 2026-11-20 08:58:19 UTC" in " ".join(of_ghosts(direction, "ldap", None, None))
+
+    def test_what_was_heard_of_since_did_not(self) -> None:
+        direction = parted(idle_ms=90_000, description=facts.description(up=100))
+        assert direction.outlived == 0
+        assert str(direction.style) == "unknown"
+
+    def test_a_second_is_allowed_for_times_told_in_seconds(self) -> None:
+        assert parted(idle_ms=102_100, description=facts.description(up=100)).outlived == 3
+        assert parted(idle_ms=101_900, description=facts.description(up=100)).outlived == 0
+
+
+class TestNamespaces:
+    def test_a_host_of_which_all_namespaces_were_read_hides_nothing(self) -> None:
+        direction = parted(description=facts.description(namespaces_read=3, namespaces_unread=0))
+        assert proof_of(direction).degree == "certain"
+        assert "Every network namespace of app1 was read" in proof_of(direction).because
+
+    def test_nobody_knows_of_others_without_rights(self) -> None:
+        assert proof_of(parted(description=facts.description())).degree == "likely"
+
+
+def joined(*others: Any, **client: Any) -> Direction:
+    at_ldap = table(
+        [listening(), *at_server(5, last_received=IDLE_MS)], columns=("receive_queue", "last_received"), taken=1
+    )
+    app1 = facts.host("app1", table([*at_client(2), *row_of_another_service()], "app1", taken=0), **client)
+    return next(iter(pair(facts.server(), (facts.host("ldap", at_ldap), app1, *others), ()).directions))
+
+
+class TestUnreadNamespaces:
+    def test_what_may_live_in_a_namespace_that_was_not_read_is_no_ghost(self) -> None:
+        direction = joined(description=facts.description(namespaces_read=1, namespaces_unread=2))
+        assert direction.ghosts == 0
+        assert sum(direction.unproven.values()) == 3
+
+    def test_a_host_that_forwards_and_shows_no_namespaces_may_have_some(self) -> None:
+        kernel = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
+        assert joined(description=facts.description(), kernel=kernel).ghosts == 0
+        assert joined(description=facts.description(namespaces_unread=0), kernel=kernel).ghosts == 3
+        assert joined(kernel=kernel).ghosts == 3
+
+    @pytest.mark.parametrize(("inner", "ghosts"), [(1, 2), (3, 0), (4, 0)])
+    def test_what_a_container_holds_under_translated_ports_is_taken_off(self, inner: int, ghosts: int) -> None:
+        """A container's connections leave under ports of their own, and nobody read which."""
+        rows = at_client(inner, "172.30.0.2", first=50000)
+        container = facts.host("app1-web", table(rows, "app1-web", taken=0), description=facts.description("app1-web"))
+        direction = joined(container, description=facts.description(namespaces_unread=0))
+        assert direction.ghosts == ghosts
+        assert direction.ghost_ports == (None if ghosts else ())
+        assert direction.unread >= 3 - ghosts
+
+    def test_a_stranger_with_hidden_connections_takes_nothing_off(self) -> None:
+        rows = at_client(1, "172.30.0.2", first=50000)
+        stranger = facts.host(
+            "other", table(rows, "other", taken=0), description=facts.description("other", machine="another")
+        )
+        assert joined(stranger, description=facts.description(namespaces_unread=0)).ghosts == 3

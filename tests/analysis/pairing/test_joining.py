@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import facts
+from facts import APP1, APP2, LDAP, at_client, at_server, row, table
+from joins import OTHERS, joined, paired
+from ldapdiag.analysis.pairing.pairing import pair
+from ldapdiag.analysis.pairing.proof import proof_of
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.sockets import TcpState, Timer
+
+
+class TestMatching:
+    def test_what_both_ends_have_established_is_matched(self) -> None:
+        direction = joined(table(at_server(3)), table(at_client(3), "app1"))
+        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+        assert (direction.server_count, direction.client_count) == (3, 3)
+        assert (str(direction.join), str(direction.path)) == ("4-tuple", "direct")
+
+    def test_what_the_client_lacks_is_a_ghost_when_nothing_comes_and_goes(self) -> None:
+        direction = joined(table(at_server(5), shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
+        assert direction.ghost_ports == (40002, 40003, 40004)
+        assert proof_of(direction).degree == "likely"
+
+    @pytest.mark.parametrize("state", [TcpState.TIME_WAIT, TcpState.FIN_WAIT_2, TcpState.SYN_SENT, TcpState.CLOSE_WAIT])
+    def test_what_the_client_has_in_another_state_is_just_closing_or_opening(self, state: TcpState) -> None:
+        direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
+        assert (direction.matched, direction.closing, direction.ghosts) == (1, 1, 0)
+
+    @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
+    def test_a_client_that_closes_and_shows_no_timer_proves_neither(self, state: TcpState) -> None:
+        direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
+        assert (direction.matched, direction.closing, direction.ghosts) == (1, 0, 0)
+        assert sum(direction.unproven.values()) == 1
+
+    @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
+    def test_a_client_that_retransmits_its_last_packet_leaves_a_proven_ghost(self, state: TcpState) -> None:
+        left = at_client(
+            1, first=40001, state=state, timer=Timer.RETRANSMIT, retransmits=3, last_received=34_000, busy=4_000
+        )
+        direction = joined(table(at_server(2)), table([*at_client(1), *left], "app1"))
+        assert direction.ghost_ports == (40001,)
+        assert direction.leftovers == 1
+        assert direction.retransmitting_for == (30.0,)
+        assert str(direction.style) == "silent-drop"
+        assert proof_of(direction).degree == "certain"
+
+    def test_unanswered_probes_prove_a_ghost(self) -> None:
+        dead = at_server(1, first=40001, timer=Timer.KEEPALIVE, probes=1)
+        direction = joined(
+            table([*at_server(1), *dead], shows_time_wait=True), table(at_client(1), "app1", shows_time_wait=True)
+        )
+        assert (direction.ghosts, direction.probing) == (1, 1)
+        assert proof_of(direction).degree == "certain"
+
+    def test_one_ghost_is_not_proven_twice_for_another(self) -> None:
+        """A client that retransmits, and the server's probes to it: one proof, of one ghost."""
+        probing: dict[str, Any] = {"timer": Timer.KEEPALIVE, "probes": 2}
+        left = at_client(1, state=TcpState.FIN_WAIT_1, timer=Timer.RETRANSMIT, retransmits=3)
+        direction = joined(
+            table([*at_server(1, **probing), *at_server(1, first=40001)], shows_time_wait=True),
+            table([*left, *OTHERS], "app1", shows_time_wait=True),
+        )
+        assert direction.ghosts == 2
+        assert proof_of(direction).degree == "likely"
+
+    def test_a_table_without_header_lowers_the_confidence(self) -> None:
+        direction = joined(
+            table(at_server(1), shows_time_wait=True),
+            table(OTHERS, "app1", shows_time_wait=True, has_header=False),
+        )
+        assert proof_of(direction).degree == "possible"
+        assert "without its header" in proof_of(direction).because
+
+    def test_loopback_pairs_the_server_with_itself(self) -> None:
+        both = [row("127.0.0.1:389", "127.0.0.1:40000"), row("127.0.0.1:40000", "127.0.0.1:389")]
+        (direction,) = paired(table([facts.listening(), *both])).directions
+        assert (direction.client, direction.server, direction.matched) == ("127.0.0.1", "127.0.0.1:389", 1)
+
+    def test_a_replica_is_both_ends(self) -> None:
+        other = facts.host("replica", table([facts.listening(), row("10.77.9.9:40000", f"{LDAP}:389")], "replica"))
+        accepted, made = row(f"{LDAP}:389", "10.77.9.9:40000"), row(f"{LDAP}:50000", "10.77.9.9:389")
+        (direction,) = paired(table([facts.listening(), accepted, made]), other).directions
+        assert (direction.client, direction.matched) == ("10.77.9.9", 1)
+
+
+class TestStranded:
+    def test_what_only_the_client_has_is_stranded_when_nothing_comes_and_goes(self) -> None:
+        direction = joined(table(at_server(2), shows_time_wait=True), table(at_client(5), "app1", shows_time_wait=True))
+        assert direction.stranded_ports == (40002, 40003, 40004)
+        assert direction.ghosts == 0
+
+    def test_a_client_of_which_the_server_has_nothing_left_is_told(self) -> None:
+        direction = joined(
+            table([facts.listening(), *at_server(0), row(f"{LDAP}:22", "10.77.4.2:50000")], shows_time_wait=True),
+            table(at_client(5), "app1", shows_time_wait=True),
+        )
+        assert (direction.server_count, direction.stranded) == (0, 5)
+
+    def test_what_the_client_opened_after_the_servers_table_is_churn(self) -> None:
+        """As many are closing at the client as are new there: the same churn."""
+        closing = at_client(30, state=TcpState.TIME_WAIT)
+        direction = joined(
+            table(at_server(30), taken=0), table([*at_client(30, first=50000), *closing], "app1", taken=5)
+        )
+        assert (direction.stranded, direction.closing) == (0, 30)
+        assert sum(direction.unproven_stranded.values()) == 30
+
+    def test_what_one_look_at_the_client_lacks_is_not_stranded(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(4), "app1", taken=4, shows_time_wait=True),
+            table(at_client(3), "app1", taken=7, shows_time_wait=True),
+        )
+        assert direction.stranded_ports == (40002,)
+        assert direction.unproven_stranded == {"not in every look at the client: opened or closed between them": 1}
+
+
+class TestSeveralLooks:
+    def test_a_later_look_at_the_client_speaks_for_the_living(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5),
+            table([*at_client(1), *OTHERS], "app1", taken=4),
+            table(at_client(2), "app1", taken=8),
+        )
+        assert (direction.matched, direction.ghosts) == (2, 0)
+
+    def test_one_that_went_between_looks_at_the_client_is_unproven(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(2), "app1", taken=1, shows_time_wait=True),
+            table(at_client(1), "app1", taken=6, shows_time_wait=True),
+        )
+        assert (direction.matched, direction.ghosts) == (1, 0)
+        assert [number for reason, number in direction.unproven.items() if "may have closed in between" in reason] == [
+            1
+        ]
+
+    def test_it_is_a_ghost_when_the_box_lacks_it(self) -> None:
+        direction = joined(
+            table(at_server(2), taken=5, shows_time_wait=True),
+            table(at_client(2), "app1", taken=1, shows_time_wait=True),
+            table(at_client(1), "app1", taken=6, shows_time_wait=True),
+            flows=(facts.flows(at_server(1)),),
+        )
+        assert direction.ghost_ports == (40001,)
+        assert proof_of(direction).degree == "certain"
+
+    def test_looks_at_the_server_before_and_after_the_clients_prove_that_it_was_there(self) -> None:
+        server = facts.host("ldap", table(at_server(3), taken=0), table(at_server(3), taken=10))
+        direction = joined(server, table(at_client(1), "app1", taken=5))
+        assert direction.ghost_ports == (40001, 40002)
+        assert direction.skew_excluded == ("2 stand in looks before and after the other end's table",)
+
+    def test_looks_at_the_server_on_one_side_prove_nothing(self) -> None:
+        server = facts.host("ldap", table(at_server(3), taken=6), table(at_server(3), taken=10))
+        direction = joined(server, table(at_client(1), "app1", taken=5))
+        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 2)
+
+    def test_a_row_that_a_telling_of_the_servers_table_lacks_is_unproven(self) -> None:
+        other = table(at_server(2), telling="netstat", shows_time_wait=True)
+        other = replace(other, origin=replace(other.origin, path="ldap/netstat.txt"))
+        server = facts.host("ldap", table(at_server(3), shows_time_wait=True), other)
+        direction = joined(server, table(at_client(1), "app1", shows_time_wait=True))
+        assert direction.ghost_ports == (40001,)
+        assert list(direction.unproven.values()) == [1]
+
+
+class TestPortsWithNames:
+    """A table taken without -n has names for ports, which nobody knows the numbers of."""
+
+    NAMED = "-1"
+
+    def named(self, count: int) -> list[facts.Row]:
+        return [row(f"{LDAP}:389", f"{APP1}:{self.NAMED}") for _ in range(count)]
+
+    def dialled(self, count: int) -> list[facts.Row]:
+        return [row(f"{APP1}:{self.NAMED}", f"{LDAP}:389") for _ in range(count)]
+
+    def test_at_the_server_nobody_can_say_whose_they_are(self) -> None:
+        direction = joined(table([*at_server(2), *self.named(3)]), table(at_client(5), "app1"))
+        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (2, 0, 3)
+        assert (direction.stranded, sum(direction.unproven_stranded.values())) == (0, 3)
+
+    def test_at_the_client_they_may_be_any_of_the_absent_ones(self) -> None:
+        client = table([*at_client(2), *self.dialled(3)], "app1", shows_time_wait=True)
+        direction = joined(table(at_server(5), shows_time_wait=True), client)
+        assert (direction.client_count, direction.ghosts, sum(direction.unproven.values())) == (5, 0, 3)
+        direction = joined(table(at_server(9), shows_time_wait=True), client)
+        assert (direction.ghosts, direction.ghost_ports, sum(direction.unproven.values())) == (4, None, 3)
+
+    def test_at_both_ends_they_are_the_same(self) -> None:
+        direction = joined(table([*at_server(1), *self.named(2)]), table([*at_client(1), *self.dialled(2)], "app1"))
+        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+
+
+@pytest.mark.parametrize(("families", "ghosts"), [({4}, 0), ({6}, 0), ({4, 6}, 3)])
+def test_half_a_client_table_proves_nothing(families: set[int], ghosts: int) -> None:
+    """A Java client keeps its IPv4 connections in /proc/net/tcp6."""
+    client = table(OTHERS, "app1", shows_time_wait=True, families=frozenset(families))
+    assert joined(table(at_server(3), shows_time_wait=True), client).ghosts == ghosts
+
+
+@pytest.mark.parametrize(("families", "stranded"), [({4}, 0), ({4, 6}, 3)])
+def test_half_a_server_table_strands_nobody(families: set[int], stranded: int) -> None:
+    rows = [facts.listening(), row(f"{LDAP}:22", "10.77.9.9:50000")]
+    server = table(rows, shows_time_wait=True, families=frozenset(families))
+    direction = joined(server, table(at_client(3), "app1", shows_time_wait=True))
+    assert direction.stranded == stranded
+    assert sum(direction.unproven_stranded.values()) == 3 - stranded
+
+
+def test_a_client_table_of_one_state_proves_nothing() -> None:
+    """It is taken with ss -tn state time-wait, say: it has no column that tells."""
+    client = table(at_client(2, first=50000, state=TcpState.UNKNOWN), "app1", shows_time_wait=True)
+    direction = joined(table(at_server(3), shows_time_wait=True), client)
+    assert (direction.ghosts, sum(direction.unproven.values())) == (0, 3)
+
+
+class TestWhatABoxSays:
+    def test_a_flow_it_carries_lives_where_the_clients_table_does_not_look(self) -> None:
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(3)),),
+        )
+        assert direction.ghosts == 0
+        assert sum(direction.unproven.values()) == 2
+
+    def test_a_flow_it_is_closing_is_closing(self) -> None:
+        alive, closing = facts.flows(at_server(1)), facts.flows(at_server(2, first=40001), state="TIME_WAIT")
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(alive, closing),
+        )
+        assert (direction.ghosts, direction.closing) == (0, 2)
+
+    def test_a_table_that_lacks_most_of_the_living_proves_nothing(self) -> None:
+        """It may be cut, or a selection, or that of one of two boxes."""
+        direction = joined(
+            table(at_server(8), shows_time_wait=True),
+            table(at_client(5), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(2)),),
+        )
+        assert (direction.ghosts, direction.box_lacks) == (3, 0)
+        assert proof_of(direction).degree == "likely"
+
+    def test_a_box_that_carries_none_of_the_path_says_nothing(self) -> None:
+        direction = joined(
+            table(at_server(3), shows_time_wait=True),
+            table(at_client(1), "app1", shows_time_wait=True),
+            flows=(facts.flows(at_server(3, APP2)),),
+        )
+        assert (direction.boxes, direction.box_lacks, direction.ghosts) == ((), 0, 2)
+        assert proof_of(direction).degree == "likely"
+
+
+class TestPortsThatWereCut:
+    """BSD's netstat -A cuts digits of ports; a port with a name is as unknown."""
+
+    def test_a_cut_port_at_the_server_is_unproven_and_the_others_are_judged(self) -> None:
+        rows = [*at_server(15), *at_server(1, first=UNKNOWN_PORT)]
+        direction = joined(table(rows, shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
+        assert (direction.matched, direction.ghosts) == (2, 13)
+        assert sum(direction.unproven.values()) == 1
+        assert "port cut" in next(iter(direction.unproven))
+
+    def test_what_may_stand_under_a_cut_port_at_the_server_is_not_stranded(self) -> None:
+        rows = [*at_server(2), *at_server(1, first=UNKNOWN_PORT)]
+        whole = joined(table(at_server(2), shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
+        cut = joined(table(rows, shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
+        assert (whole.stranded, cut.stranded) == (28, 0)
+        assert sum(cut.unproven_stranded.values()) == 28
+
+    @pytest.mark.parametrize(
+        "cut",
+        [at_client(1, first=UNKNOWN_PORT), [row(f"{APP1}:41000", f"{LDAP}:{UNKNOWN_PORT}")]],
+        ids=["its own", "the server's"],
+    )
+    def test_a_cut_port_at_the_client_may_be_any_of_the_absent(self, cut: list[facts.Row]) -> None:
+        client = table([*at_client(2), *cut], "app1", shows_time_wait=True, cuts_ports=True)
+        direction = joined(table(at_server(30), shows_time_wait=True), client)
+        assert (direction.matched, direction.ghosts, direction.stranded) == (2, 0, 0)
+        assert sum(direction.unproven.values()) == 28
+        assert "without -A" in next(iter(direction.unproven))
+
+    def test_a_server_that_cuts_its_own_ports_is_not_judged(self) -> None:
+        rows = [facts.listening(), *at_server(2), row(f"{LDAP}:{UNKNOWN_PORT}", f"{APP1}:40009")]
+        cut = facts.host("ldap", table(rows, cuts_ports=True))
+        missing = pair(facts.server(), (cut, facts.host("app1", table(at_client(1), "app1"))), ())
+        assert isinstance(missing, Missing)
+        assert "netstat -A" in missing.reason
+
+    def test_a_cut_port_behind_a_box_is_unproven(self) -> None:
+        nat = "10.77.1.1"
+        rows = [row(f"{LDAP}:389", f"{nat}:{port}") for port in (40000, UNKNOWN_PORT)]
+        flow = replace(facts.flows(at_server(1, nat)), client=[(APP1, 40000, LDAP, 389)])
+        client = facts.host("app1", table([*at_client(1), *OTHERS], "app1", shows_time_wait=True))
+        server = table([facts.listening(), *rows], shows_time_wait=True)
+        found = {one.client: one for one in paired(server, client, flows=(flow,)).directions}[nat]
+        assert (str(found.join), found.matched, found.ghosts) == ("box-table", 1, 0)
+        assert sum(found.unproven.values()) == 1
+
+
+class TestPortsUsedAgain:
+    def test_another_socket_on_the_same_port_has_not_lasted(self) -> None:
+        def server(cookie: int, taken: float) -> Any:
+            return table([*at_server(1, cookie=1), *at_server(1, first=50000, cookie=cookie)], taken=taken)
+
+        near = [table(at_client(1), "app1", taken=taken) for taken in (2, 4)]
+        for cookie, ghosts in ((7, 1), (8, 0)):
+            ldap = facts.host("ldap", server(7, 1), server(cookie, 3))
+            (direction,) = paired(ldap, facts.host("app1", *near)).directions
+            assert direction.ghosts == ghosts

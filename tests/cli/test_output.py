@@ -1,0 +1,126 @@
+"""Where the report goes: a terminal, a pipe, a file, or nowhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from command import INCIDENT, LDAPDIAG, LOGIN, PATIENCE, diagnose, ldapdiag
+
+ACCESS_LOG = Path(__file__).parents[1] / "captures" / "access-logs" / "389-pools.head500.access"
+
+
+class TestOutput:
+    def test_goes_to_a_file_when_asked(self, tmp_path: Path) -> None:
+        ran = diagnose(INCIDENT, "--output", tmp_path / "report.txt")
+        assert (ran.code, ran.out, ran.err) == (1, b"", b"")
+        assert (tmp_path / "report.txt").read_text() == diagnose(INCIDENT).text
+
+    def test_that_cannot_be_written_is_one_line(self, tmp_path: Path) -> None:
+        ran = diagnose(INCIDENT, "--output", tmp_path / "no" / "report.txt")
+        assert (ran.code, len(ran.complaints)) == (2, 1)
+        assert "cannot write the report" in ran.complaints[0]
+
+    def test_to_a_full_disk_is_one_line(self) -> None:
+        with Path("/dev/full").open("w") as full:
+            ran = subprocess.run(
+                [*LDAPDIAG, "diagnose", INCIDENT], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert ran.returncode == 2
+        assert ran.stderr.splitlines() == [
+            "ldapdiag: cannot write the report to standard output: No space left on device"
+        ]
+
+    def test_to_a_closed_stdout_is_one_line(self) -> None:
+        ran = ldapdiag("diagnose", INCIDENT, preexec_fn=lambda: os.close(1))
+        assert (ran.code, len(ran.complaints)) == (2, 1)
+
+    @pytest.mark.parametrize(
+        "arguments", [("diagnose", INCIDENT), ("diagnose", INCIDENT, "--format", "json"), ("checks",)]
+    )
+    def test_a_reader_that_leaves_early_is_no_error(self, arguments: tuple[str, ...]) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        ran = subprocess.run([*LDAPDIAG, *arguments], stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        assert (ran.returncode, ran.stderr) == (int("diagnose" in arguments), b"")
+
+    @pytest.mark.parametrize("arguments", [(), ("--format", "json"), ("--follow",), ("--follow", "--format", "json")])
+    def test_a_reader_that_leaves_a_log_early_ends_it(self, arguments: tuple[str, ...]) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [*LDAPDIAG, "log", *arguments, ACCESS_LOG]
+        ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False, timeout=PATIENCE)
+        os.close(writer)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+
+    @pytest.mark.parametrize(
+        "environment",
+        [
+            {"PYTHONIOENCODING": "ascii"},
+            {"PYTHONIOENCODING": "latin-1"},
+            {"LC_ALL": "C"},
+            {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+            {"NO_COLOR": "1"},
+            {"COLUMNS": "40"},
+            {"COLUMNS": "wide"},
+            {"TERM": "dumb"},
+        ],
+        ids=str,
+    )
+    def test_survives_every_environment(self, environment: dict[str, str]) -> None:
+        ran = diagnose(INCIDENT, environment=environment)
+        assert (ran.code, ran.err) == (1, b"")
+        assert b"CRITICAL" in ran.out
+
+    def test_without_bars_in_the_character_set_has_plain_ones(self) -> None:
+        text = diagnose(INCIDENT, environment={"PYTHONIOENCODING": "ascii"}).out.decode("ascii")
+        assert "at ldap  270 ====" in text
+        assert "\\u" not in text
+
+
+class TestTerminal:
+    def test_shows_colours_but_for_those_who_want_none(self) -> None:
+        assert b"\x1b[1;31mCRITICAL" in on_a_terminal(INCIDENT)
+        assert re.search(rb"\x1b\[[0-9;]*3[0-7]m", on_a_terminal(INCIDENT, NO_COLOR="1")) is None
+
+    def test_gets_nothing_twice(self) -> None:
+        assert on_a_terminal(INCIDENT, Path("/nowhere")).count(b"/nowhere: cannot read it") == 1
+
+    def test_is_cleared_of_the_progress(self) -> None:
+        assert on_a_terminal(INCIDENT).rpartition(b"reading")[2].count(b"\x1b[2K") == 1
+
+    @pytest.mark.parametrize("columns", ["40", "80", "200"])
+    def test_decides_how_wide_the_report_is(self, columns: str) -> None:
+        screen = on_a_terminal(INCIDENT, NO_COLOR="1", COLUMNS=columns).decode()
+        report = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen[screen.index("CRITICAL") :])
+        prose = [line for line in report.splitlines() if line.startswith(" " * 12)]
+        assert max(map(len, prose)) <= min(int(columns), 120)
+
+
+def on_a_terminal(*evidence: Path, **environment: str) -> bytes:
+    """Return what a person sees, both streams on one screen."""
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no pseudo-terminals here: {error}")
+    with subprocess.Popen(
+        [*LDAPDIAG, "diagnose", *evidence],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=LOGIN | {"TERM": "xterm", "COLUMNS": "100"} | environment,
+    ):
+        os.close(theirs)
+        screen = b""
+        with contextlib.suppress(OSError):  # Linux says so when the last one has closed the terminal
+            while part := os.read(ours, 1 << 16):
+                screen += part
+    os.close(ours)
+    return screen

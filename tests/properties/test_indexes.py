@@ -1,0 +1,210 @@
+"""What holds for every audit of indexes, whatever is asked, and however the indexes are set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from audits import PARTLY, SUFFIX, UNINDEXED, Audit
+from incidents import diagnosed_facts, ids
+from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.plan import IndexPlan
+from ldapdiag.evidence.filters import shape
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.report.as_json import document
+from ldapdiag.report.indexes.as_data import plans
+from ldapdiag.servers.candidates import Outlook
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.diagnosis import Diagnosis
+    from ldapdiag.servers.candidates import Change, Forecast
+
+Indexes = dict[str, frozenset[str]]
+"""Types of indexes, by attribute."""
+
+WHEN = datetime(2026, 11, 20, 9, tzinfo=UTC)
+ATTRIBUTES = ("uid", "cn", "displayName", "mail", "description")
+TYPES = ("eq", "pres", "sub", "approx")
+PLACES = (SUFFIX, b"ou=people,dc=example,dc=com")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A filter that is asked again and again, and how the server answers."""
+
+    filter: str
+    notes: bytes
+    took: float
+    entries: int
+    base: bytes
+    scope: int
+
+    @property
+    def shape(self) -> str:
+        """The filter without values."""
+        return shape(self.filter.encode()).decode()
+
+
+def assertions() -> st.SearchStrategy[str]:
+    """Return assertions of all kinds, most of them such that an index would answer."""
+    values = st.sampled_from(("=joe", "=joe", "=jo*", "=*joe*", "=*joe", "=*j*", "=*", ">=joe", "<=joe", "~=joe"))
+    plain = st.tuples(st.sampled_from(ATTRIBUTES), values).map(lambda pair: f"({pair[0]}{pair[1]})")
+    odd = (
+        "(objectClass=person)",
+        "(objectClass=*)",
+        "(cn:caseExactMatch:=joe)",
+        "(nosuchthing=joe)",
+        "(cn;lang-fr=joe)",
+    )
+    return st.one_of(plain, plain, plain, st.sampled_from(odd))
+
+
+def filters() -> st.SearchStrategy[str]:
+    """Return filters of a few assertions."""
+
+    def sets(members: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        several = st.lists(members, min_size=1, max_size=3).map("".join)
+        joined = st.tuples(st.sampled_from("&&|"), several).map(lambda pair: f"({pair[0]}{pair[1]})")
+        return st.one_of(joined, joined, members.map(lambda one: f"(!{one})"))
+
+    return st.recursive(assertions(), sets, max_leaves=5)
+
+
+def workloads() -> st.SearchStrategy[list[Asked]]:
+    """Return what is asked: one to six filters that differ without their values, too, of a database of 6000 entries."""
+
+    def possible(one: Asked) -> Asked:
+        return replace(one, entries=6000) if one.filter == "(objectClass=*)" else one
+
+    asked = st.builds(
+        Asked,
+        filter=filters(),
+        notes=st.sampled_from((UNINDEXED, UNINDEXED, PARTLY, b"")),
+        took=st.sampled_from((0.1, 0.1, 0.02, 0.0002)),
+        entries=st.sampled_from((0, 1, 1, 50, 6000)),
+        base=st.sampled_from(PLACES),
+        scope=st.sampled_from((2, 2, 1)),
+    )
+    return st.lists(asked.map(possible), min_size=1, max_size=6, unique_by=lambda one: one.shape)
+
+
+def configurations() -> st.SearchStrategy[Indexes]:
+    """Return indexes by attribute."""
+    types = st.frozensets(st.sampled_from(TYPES), min_size=1)
+    return st.dictionaries(st.sampled_from(ATTRIBUTES), types, max_size=4)
+
+
+def audit(work: Sequence[Asked], indexes: Indexes, begin: tuple[int, float] = (0, 0.0)) -> Audit:
+    """Return the server that was asked; its log begins at this connection and this moment."""
+    story = Audit()
+    story.log.number, story.log.now = begin
+    story.has("objectClass", "eq")
+    for attribute, types in sorted(indexes.items()):
+        story.has(attribute, *sorted(types))
+    for one in work:
+        story.asks(one.filter, one.notes, took=one.took, entries=one.entries, base=one.base, scope=one.scope)
+    return story
+
+
+def told(facts: Sequence[Any]) -> dict[str, Any]:
+    """Return what is reported; of a log in two files, both stand for one."""
+    diagnosis = diagnosed_facts(facts)
+    report = document(diagnosis, WHEN)
+    for one in (*report["hosts"], *report["findings"]):
+        one["origins"] = sorted(set(one["origins"]))
+    return {"plans": plans(diagnosis), **{name: report[name] for name in ("hosts", "verdicts", "findings")}}
+
+
+def plan_of(diagnosis: Diagnosis) -> IndexPlan:
+    """Return the only plan."""
+    (plan,) = diagnosis.facts.every(IndexPlan)
+    return plan
+
+
+def changes_of(plan: IndexPlan) -> frozenset[Change]:
+    """Return the indexes to add, one by one."""
+    return frozenset(change for row in plan.rows for change in row.changes)
+
+
+def forecasts(work: Sequence[Asked], indexes: Indexes) -> dict[str, Forecast]:
+    """Return what is foreseen of each filter without values; it is asked for where there is a note."""
+    noted = [replace(one, notes=UNINDEXED) for one in work]
+    (coverage,) = audit(noted, indexes).diagnosis().facts.every(Coverage)
+    return {row.search.shape: row.forecast for row in coverage.rows if row.forecast}
+
+
+def as_noted(work: Sequence[Asked], indexes: Indexes) -> list[Asked]:
+    """Return the same with notes as a server with these indexes may write them."""
+    foreseen = forecasts(work, indexes)
+    told = []
+    for one in work:
+        may = foreseen[one.shape].notes or {one.notes.decode()}
+        told.append(one if one.notes.decode() in may else replace(one, notes=min(may).encode()))
+    return told
+
+
+@given(workloads(), configurations())
+def test_without_the_configuration_nobody_is_accused_of_more(work: list[Asked], indexes: Indexes) -> None:
+    told = as_noted(work, indexes)
+    whole = audit(told, indexes).facts()
+    less = [fact for fact in audit(told, indexes).facts() if not isinstance(fact, IndexConfiguration)]
+    assert len(less) < len(whole)
+    assert ids(diagnosed_facts(less)) <= ids(diagnosed_facts(whole))
+
+
+@given(workloads(), configurations(), st.data())
+def test_two_halves_of_a_log_are_the_log_in_either_order(
+    work: list[Asked], indexes: Indexes, data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(work)))
+
+    def halves() -> list[Any]:
+        first = audit(work[:cut], indexes)
+        second = audit(work[cut:], indexes, (first.log.number, first.log.now))
+        return [first.log.fact(), second.log.fact()]
+
+    whole = audit(work, indexes).facts()
+    configuration = whole[1:]
+    expected = told(whole)
+    one, other = halves()
+    assert told([one, other, *configuration]) == expected
+    one, other = halves()
+    assert told([*configuration, other, one]) == expected
+
+
+@given(workloads(), configurations())
+def test_what_the_plan_ends_wants_no_plan_any_more(work: list[Asked], indexes: Indexes) -> None:
+    plan = plan_of(audit(work, indexes).diagnosis())
+    event(f"{len(changes_of(plan))} indexes")
+    ended = {row.search.shape for row in plan.resolved}
+    cured = [replace(one, notes=b"") if one.shape in ended else one for one in work]
+    after = plan_of(audit(cured, with_indexes(indexes, changes_of(plan))).diagnosis())
+    assert changes_of(after) == set()
+    assert not ended & {row.search.shape for row in (*after.remaining, *after.spared)}
+
+
+@given(workloads(), configurations())
+def test_without_any_one_index_of_the_plan_something_scans(work: list[Asked], indexes: Indexes) -> None:
+    """Below the suffix; of a smaller place nobody tells how many entries it has."""
+    work = as_noted([replace(one, base=SUFFIX, scope=2) for one in work], indexes)
+    plan = plan_of(audit(work, indexes).diagnosis())
+    changes, ended = changes_of(plan), {row.search.shape for row in plan.resolved}
+    every = forecasts(work, with_indexes(indexes, changes))
+    assert Outlook.UNINDEXED not in {every[one].outlook for one in ended}
+    for change in sorted(changes):
+        less = forecasts(work, with_indexes(indexes, changes - {change}))
+        assert [one for one in ended if UNINDEXED.decode() in less[one].notes and less[one] != every[one]], change
+
+
+def with_indexes(indexes: Indexes, changes: Iterable[Change]) -> Indexes:
+    """Return the indexes with those of a plan."""
+    added = dict(indexes)
+    for change in changes:
+        added[change.attribute] = added.get(change.attribute, frozenset()) | {change.type}
+    return added

@@ -1,0 +1,263 @@
+"""What a directory may do to those who ask it, from a fake one: 8 s. Real ones: servers/test_directory_live.py."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import time
+from itertools import islice
+
+import pytest
+
+from fake_directory import FakeDirectory, element, entry
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.sources.budget import Budget
+from ldapdiag.sources.live.ldap.binding import Binding, Mechanism, StartTls
+from ldapdiag.sources.live.ldap.connecting import connect
+from ldapdiag.sources.live.ldap.directory import ask
+from ldapdiag.sources.targets import target_of
+from reading import facts_of
+
+COUNTERS = {"objectClass": ["top"], "version": ["389-Directory/2.3.1"], "currentconnections": ["3"]}
+ROOT = ("", {"vendorVersion": ["389-Directory/2.3.1 B2025"]})
+VALUES = [f"{slot}:20261120084645Z:4:4:-:uid=a,o=x:0:0:0:{slot}:ip=10.0.0.{slot}" for slot in (1, 2)]
+
+
+def says(base, attributes):
+    """Say what a small 389-ds says."""
+    if base == "":
+        return [ROOT], 0
+    if attributes == ["connection"]:
+        return [("cn=monitor", {"connection": VALUES})], 0
+    return ([("cn=monitor", COUNTERS)], 0) if base == "cn=monitor" else ([], 0)
+
+
+def asked(url, seconds=5, stop=None, budget=None, **binding):
+    stop = stop or threading.Event()
+    place = target_of(url).place
+    return ask(place, url, Binding(**binding), folder="here/ds1", seconds=seconds, stop=stop, budget=budget)
+
+
+def texts(answers):
+    return {piece.path: piece.open().read() for piece in answers.pieces}
+
+
+def only_gap(answers):
+    (gap,) = answers.gaps
+    assert gap.how
+    return gap.reason
+
+
+@pytest.fixture
+def silent():
+    """Listen, take whatever comes, and never answer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+class TestAnswers:
+    def test_counters_and_connections_are_one_entry(self):
+        with FakeDirectory(says) as directory:
+            answers = asked(directory.url)
+        (monitor,) = facts_of(texts(answers)["ds1/cn-monitor.ldif"], path="ds1/cn-monitor.ldif")
+        assert isinstance(monitor, Monitor)
+        assert (monitor.current_connections, len(monitor.connections)) == (3, 2)
+        assert (answers.peer, monitor.identity.family) == ("127.0.0.1", Family.DS389)
+        assert directory.unbound.wait(5)
+
+    def test_each_is_asked_once_and_the_connections_after_the_counters(self):
+        with FakeDirectory(says) as directory:
+            asked(directory.url)
+        assert len(directory.searches) == len({(base, *names) for base, names in directory.searches})
+        assert [base for base, _ in directory.searches[:2]] == ["", "cn=monitor"]
+        assert "connection" not in directory.searches[1][1]
+
+    def test_pieces_say_when_and_what_was_asked(self):
+        with FakeDirectory(says) as directory:
+            answers = asked(directory.url)
+        for piece in answers.pieces:
+            assert piece.folder == "here/ds1"
+            assert piece.taken.start <= piece.taken.end
+            assert directory.url in piece.asked
+
+    def test_the_first_line_names_our_own_connection(self):
+        with FakeDirectory(says) as directory:
+            answers = asked(directory.url, dn="cn=a\nuserPassword: x,o=ü", password="p")  # noqa: S106  of nobody
+        first = texts(answers)["ds1/cn-monitor.ldif"].split(b"\n")[0].decode()
+        assert re.fullmatch(r"# asked by 127\.0\.0\.1:\d+ as cn=a\\0AuserPassword: x,o=ü", first)
+
+    def test_our_socket_keeps_alive(self, monkeypatch):
+        opened = []
+
+        def watched(*way):
+            sock = connect(*way)
+            opened.append(sock.dup())
+            return sock
+
+        monkeypatch.setattr("ldapdiag.sources.live.ldap.directory.connect", watched)
+        with FakeDirectory(says) as directory:
+            asked(directory.url)
+        with opened[0] as sock:
+            assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+
+
+class TestTroubles:
+    def test_a_list_that_never_comes_leaves_the_counters(self):
+        over = threading.Event()
+
+        def slow(base, attributes):
+            if attributes == ["connection"]:
+                over.wait(20)
+            return says(base, attributes)
+
+        start = time.monotonic()
+        with FakeDirectory(slow) as directory:
+            answers = asked(directory.url, seconds=1)
+            over.set()
+        assert time.monotonic() - start < 3
+        assert [names for _, names in directory.searches].count(["connection"]) == 1
+        (monitor,) = facts_of(texts(answers)["ds1/cn-monitor.ldif"], path="ds1/cn-monitor.ldif")
+        assert (monitor.connections, monitor.current_connections) == (None, 2)
+        assert "the connections of cn=monitor: did not answer within 1 s" in [gap.reason for gap in answers.gaps]
+
+    @pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+    def test_a_server_that_accepts_and_never_answers_costs_its_seconds(self, silent, scheme):
+        start = time.monotonic()
+        answers = asked(f"{scheme}://127.0.0.1:{silent}", seconds=1)
+        assert 0.9 < time.monotonic() - start < 2
+        assert "did not answer within 1 s" in only_gap(answers)
+
+    @pytest.mark.parametrize("scheme", ["ldap", "ldaps"])
+    def test_ctrl_c_ends_it_at_once(self, silent, scheme):
+        stop = threading.Event()
+        threading.Timer(0.3, stop.set).start()
+        start = time.monotonic()
+        (gap,) = asked(f"{scheme}://127.0.0.1:{silent}", seconds=60, stop=stop).gaps
+        assert time.monotonic() - start < 2
+        assert "stopped" in gap.reason
+
+    def test_ctrl_c_keeps_what_there_was(self):
+        stop, over = threading.Event(), threading.Event()
+
+        def slow(base, attributes):
+            if attributes == ["connection"]:
+                stop.set()
+                over.wait(20)
+            return says(base, attributes)
+
+        with FakeDirectory(slow) as directory:
+            answers = asked(directory.url, seconds=60, stop=stop)
+            over.set()
+        assert "ds1/cn-monitor.ldif" in texts(answers)
+
+    @pytest.mark.parametrize(
+        ("url", "reason"),
+        [
+            ("ldap://nobody.invalid", "cannot find the address of 'nobody.invalid'"),
+            ("ldapi://%2Fno%2Fsuch%2Fsocket", "cannot connect to the socket /no/such/socket: no such file"),
+        ],
+    )
+    def test_a_place_where_nobody_is_is_a_gap(self, url, reason):
+        assert only_gap(asked(url)).startswith(reason)
+
+    def test_a_refused_port_is_a_gap(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        assert only_gap(asked(f"ldap://127.0.0.1:{port}")).endswith("connection refused")
+
+    @pytest.mark.parametrize(
+        ("code", "word", "how"),
+        [
+            (49, "invalidCredentials (49)", "-W"),
+            (13, "confidentialityRequired (13)", "ldaps://"),
+            (8, "strongerAuthRequired (8)", "ldaps://"),
+            (48, "inappropriateAuthentication (48)", "-D DN -W"),
+        ],
+    )
+    def test_a_refused_bind_says_what_to_do(self, code, word, how):
+        with FakeDirectory(says, bind_code=code) as directory:
+            (gap,) = asked(directory.url, dn="cn=a", password="s3cret").gaps  # noqa: S106  of nobody
+        assert word in gap.reason
+        assert how in gap.how
+        assert not directory.searches
+
+    def test_a_name_without_a_password_is_not_sent(self):
+        with FakeDirectory(says) as directory:
+            assert only_gap(asked(directory.url, dn="cn=a")) == "there is no password to bind with"
+
+    def test_gssapi_without_its_package_or_a_ticket_says_so(self):
+        with FakeDirectory(says) as directory:
+            reason = only_gap(asked(directory.url, mechanism=Mechanism.GSSAPI))
+        assert reason.startswith(("GSSAPI lacks a Python package", "Kerberos gives no ticket"))
+
+    def test_silence_at_a_port_of_tls_is_told_from_a_slow_server(self, silent, monkeypatch):
+        for ports in (frozenset[int](), frozenset({silent})):
+            monkeypatch.setattr("ldapdiag.sources.live.ldap.directory.TLS_PORTS", ports)
+            (gap,) = asked(f"ldap://127.0.0.1:{silent}", seconds=1).gaps
+            assert gap.reason == "did not answer within 1 s"
+            assert ("ldaps://" in gap.how) == bool(ports)
+
+    def test_a_failed_zz_ends_it(self):
+        with FakeDirectory(says) as directory:
+            assert "does not start TLS" in only_gap(asked(directory.url, start_tls=StartTls.MUST))
+        assert not directory.searches
+
+    def test_an_unknown_product_is_a_gap(self):
+        with FakeDirectory(lambda *_: ([("", {"vendorName": ["Acme"]})], 0)) as directory:
+            assert "names no product we know" in only_gap(asked(directory.url))
+
+    def test_a_ca_file_that_is_none_is_a_gap(self, silent, tmp_path):
+        (tmp_path / "ca").write_text("no certificate")
+        for name in ("ca", "missing"):
+            answers = asked(f"ldaps://127.0.0.1:{silent}", ca_file=str(tmp_path / name))
+            assert only_gap(answers).startswith("cannot read certificates in")
+
+    def test_the_password_is_in_no_repr(self):
+        assert "s3cret" not in repr(Binding(dn="cn=a", password="s3cret"))  # noqa: S106  of nobody
+
+
+NUMBER = element(2, b"\x02")
+
+
+class TestHostile:
+    @pytest.mark.parametrize(
+        ("bytes_", "reason"),
+        [
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, "does not speak LDAP"),
+            (b"\x30\x84\x7f\xff\xff\xff", "larger than"),
+            (b"\x30\x80\x00\x00", "does not speak LDAP"),
+            (b"\x15\x03\x03\x00\x02\x02\x46" + b"\0" * 40, "speaks TLS"),
+            (b"\x30\x0c\x02\x01\x02\x65\x07\x0a\x01\x63\x04\x00\x04\x00", "make no sense"),
+            (b"\x30\x84\x00\x02\x00\x00\x02\x84\x00\x01\xff\x00" + b"\x7f" * 131066, "does not speak LDAP"),
+        ],
+        ids=["http", "size", "endless", "tls", "code", "number"],
+    )
+    def test_answers_are_a_gap(self, bytes_, reason):
+        with FakeDirectory(lambda *_: bytes_) as directory:
+            assert reason in only_gap(asked(directory.url))
+
+    def test_a_stream_without_end_is_cut(self, monkeypatch):
+        monkeypatch.setattr("ldapdiag.sources.live.ldap.directory.MOST_BYTES", 1 << 20)
+        endless = entry(NUMBER, "cn=a", {"cn": ["x" * 1000]}) * 4000
+        with FakeDirectory(lambda *_: endless) as directory:
+            assert "larger than 1 MiB" in only_gap(asked(directory.url))
+
+    def test_all_that_are_asked_share_one_budget(self):
+        budget = Budget(2000)
+        with FakeDirectory(says) as directory:
+            assert len(asked(directory.url, budget=budget).pieces) == 2
+        assert budget.left < 2000
+        budget.left = 200
+        with FakeDirectory(says) as directory:
+            answers = asked(directory.url, budget=budget)
+        assert only_gap(answers).endswith("all that is asked says more than 1 GiB")
+        assert "ds1/root-dse.ldif" in texts(answers)
+
+    def test_any_ending_is_a_gap(self):
+        whole = b"".join(entry(NUMBER, *ROOT) for _ in range(2))
+        for end in islice(range(1, len(whole)), 0, None, 7):
+            with FakeDirectory(lambda *_, end=end: whole[:end]) as directory:
+                threading.Timer(0.05, directory.over.set).start()
+                assert asked(directory.url, seconds=1, stop=directory.over).gaps

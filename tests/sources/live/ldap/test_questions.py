@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Not, Or, parse
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.ldif import SECRETS, comparable, entries
+from ldapdiag.sources.live.ldap.entries import lines_of as ldif_lines
+from ldapdiag.sources.live.ldap.questions import (
+    CONFIG,
+    INDEXES,
+    MONITOR,
+    QUESTIONS,
+    SCHEMA,
+    THE_ROOT_DSE,
+    base_of,
+    product_of,
+)
+from reading import facts_of
+
+ALL = {"*", "+"}
+
+
+def narrowed(content, family, file):
+    """Return of an LDIF text what the questions for one file ask for."""
+    wanted = {name.lower() for question in QUESTIONS[family] if question.file == file for name in question.attributes}
+    text = []
+    for entry in entries(Document(path="h/a.ldif", source=lines_of([content]))):
+        text.append(ldif_lines(b"dn", entry.dn.encode()))
+        for name, values in entry.attributes.items():
+            if name in wanted or wanted & ALL:
+                text += [ldif_lines(name.encode(), value.encode()) for value in values]
+        text.append(b"\n")
+    return b"".join(text)
+
+
+def answered(content, family, file):
+    """Return of an LDIF text what the questions for one file ask for, of the entries that their filters pick."""
+    asked = [question for question in QUESTIONS[family] if question.file == file]
+    text = []
+    for question in asked:
+        wanted = {name.lower() for name in question.attributes}
+        for entry in entries(Document(path="h/a.ldif", source=lines_of([content]))):
+            if not entry.key.endswith(comparable(question.base)) or not matches(parse(question.filter), entry):
+                continue
+            text.append(ldif_lines(b"dn", entry.dn.encode()))
+            for name in wanted & entry.attributes.keys():
+                text += [ldif_lines(name.encode(), value.encode()) for value in entry.values(name)]
+            text.append(b"\n")
+    return b"".join(text)
+
+
+def matches(node, entry):
+    """Tell whether an entry has what a filter of equality and presence wants."""
+    match node:
+        case And(members):
+            return all(matches(one, entry) for one in members)
+        case Or(members):
+            return any(matches(one, entry) for one in members)
+        case Not(member):
+            return not matches(member, entry)
+        case Assertion(kind=Kind.PRESENCE):
+            return node.attribute in entry
+        case Assertion(kind=Kind.EQUALITY):
+            return node.value.lower() in map(str.lower, entry.values(node.attribute))
+    raise AssertionError(node)
+
+
+class TestWhatIsAskedFor:
+    @pytest.mark.parametrize(
+        ("family", "file", "capture"),
+        [
+            (Family.DS389, MONITOR, "389ds/held-43/cn-monitor-base.ldif"),
+            (Family.DS389, CONFIG, "389ds/held-43/cn-config.ldif"),
+            (Family.DS389, INDEXES, "389ds/indexes/userRoot-subtree.ldif"),
+            (Family.DS389, INDEXES, "389ds/indexes/ldbm-config.ldif"),
+            (Family.OPENLDAP, MONITOR, "openldap/held-42/cn-Monitor-subtree.ldif"),
+            (Family.OPENLDAP, CONFIG, "openldap/held-42/cn-config.ldif"),
+            (Family.OPENLDAP, CONFIG, "openldap/indexes/olcDbIndex.wrapped.ldif"),
+            (Family.OPENLDAP, SCHEMA, "openldap/indexes/cn-subschema.part.ldif"),
+            (Family.OPENDJ, MONITOR, "opendj/held-39/cn-monitor-subtree.ldif"),
+            (Family.OPENDJ, CONFIG, "opendj/configured/cn-config.ldif"),
+            (Family.AD, CONFIG, "windows/ldifde-query-policy.ldif"),
+        ],
+    )
+    def test_says_as_much_as_the_whole_capture(self, captures, family, file, capture):
+        content = (captures / capture).read_bytes()
+        whole, asked = facts_of(content), facts_of(narrowed(content, family, file))
+        assert len(whole) == len(asked) > 0
+        for one, other in zip(whole, asked, strict=True):
+            assert type(one) is type(other)
+            for field in fields(one):
+                if field.name != "origin":
+                    assert getattr(one, field.name) == getattr(other, field.name), field.name
+
+    @pytest.mark.parametrize("family", QUESTIONS)
+    def test_is_never_a_password_nor_a_whole_configuration(self, family):
+        for question in QUESTIONS[family]:
+            assert not {name.lower() for name in question.attributes} & SECRETS
+            assert question.file == MONITOR or not ALL & set(question.attributes)
+            assert question.how or not question.needed
+
+    @pytest.mark.parametrize("family", QUESTIONS)
+    def test_of_connections_comes_after_the_counters(self, family):
+        files = [(question.file, question.lists) for question in QUESTIONS[family]]
+        assert (MONITOR, True) not in files or files.index((MONITOR, False)) < files.index((MONITOR, True))
+
+    @pytest.mark.parametrize("family", QUESTIONS)
+    def test_of_indexes_and_schema_comes_last_and_is_no_gap(self, family):
+        rest = [question for question in QUESTIONS[family] if question.file in {INDEXES, SCHEMA}]
+        assert tuple(rest) == QUESTIONS[family][len(QUESTIONS[family]) - len(rest) :]
+        assert not any(question.needed for question in rest)
+        assert bool(rest) == (family not in {Family.AD, Family.IBM})
+
+    @pytest.mark.parametrize("family", QUESTIONS)
+    def test_is_a_filter_that_can_be_read(self, family):
+        for question in QUESTIONS[family]:
+            assert parse(question.filter) is not None, question.filter
+
+    @pytest.mark.parametrize(
+        ("family", "capture"),
+        [
+            (Family.DS389, "1-389ds-unindexed/config/dse.ldif"),
+            (Family.OPENDJ, "public/config/oud-workflow-element-index.ldif"),
+            (Family.OPENDJ, "3-opendj-unindexed/config/index-entries.ldif"),
+        ],
+    )
+    def test_of_indexes_says_as_much_as_the_whole_file(self, corpus, family, capture):
+        content = (corpus / capture).read_bytes()
+        picked = answered(content, family, INDEXES)
+        (whole,) = [fact for fact in facts_of(content) if isinstance(fact, IndexConfiguration)]
+        (asked,) = facts_of(picked)
+        for field in fields(asked):
+            if field.name not in {"origin", "identity"}:
+                assert getattr(whole, field.name) == getattr(asked, field.name), field.name
+
+    def test_of_indexes_is_no_second_word_on_connections(self, corpus):
+        content = (corpus / "public/config/opendj-config.ldif").read_bytes()
+        assert [type(fact) for fact in facts_of(content)] == [Configuration]
+        assert facts_of(answered(content, Family.OPENDJ, INDEXES)) == []
+
+    def test_of_every_family_is_something(self):
+        assert QUESTIONS.keys() == set(Family)
+
+
+class TestWhoseItIs:
+    @pytest.mark.parametrize(
+        ("root", "family"),
+        [
+            ({"vendorversion": ("389-Directory/2.3.1 B2025",)}, Family.DS389),
+            ({"vendorversion": ("Sun-Directory-Server/11.1.1.7.0",)}, Family.DSEE),
+            ({"vendorname": ("ForgeRock AS.",), "vendorversion": ("OpenDJ Server 4.10.1",)}, Family.OPENDJ),
+            ({"vendorversion": ("PingDirectory 9.3.0.0",)}, Family.PING),
+            ({"objectclass": ("top", "OpenLDAProotDSE")}, Family.OPENLDAP),
+            ({"monitorcontext": ("cn=Monitor",)}, Family.OPENLDAP),
+            ({"isglobalcatalogready": ("TRUE",)}, Family.AD),
+            ({"ibmdirectoryversion": ("6.4",)}, Family.IBM),
+        ],
+    )
+    def test_is_told_by_the_root_dse(self, root, family):
+        assert product_of(root).family is family
+
+    def test_stays_open_when_nothing_tells(self):
+        assert product_of({"objectclass": ("top",), "vendorname": ("Acme",)}) is None
+
+    def test_every_attribute_that_tells_is_asked_for(self):
+        asked = {name.lower() for name in THE_ROOT_DSE.attributes}
+        assert {"vendorname", "vendorversion", "monitorcontext", "configcontext", "isglobalcatalogready"} <= asked
+        assert {"domaincontrollerfunctionality", "ibmdirectoryversion", "dsservicename"} <= asked
+
+    def test_a_context_of_its_own_is_where_it_is_asked(self):
+        monitor, *_ = QUESTIONS[Family.OPENLDAP]
+        assert base_of(monitor, {}) == "cn=Monitor"
+        assert base_of(monitor, {"monitorcontext": ("cn=Watch",)}) == "cn=Watch"
+        policy, *_ = QUESTIONS[Family.AD]
+        assert base_of(policy, {}) is None
+        assert base_of(policy, {"configurationnamingcontext": ("CN=C,DC=x",)}).endswith(",CN=Services,CN=C,DC=x")

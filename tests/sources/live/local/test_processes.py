@@ -1,0 +1,35 @@
+"""Paths that a process names, reached from outside its root."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ldapdiag.sources.live.local import processes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_links_are_followed_within_the_root_of_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's /var/run is a link to /run: its own, not ours."""
+    root = tmp_path / "42" / "root"
+    (root / "run" / "slapd").mkdir(parents=True)
+    (root / "run" / "slapd" / "ldapi").touch()
+    (root / "var").mkdir()
+    (root / "var" / "run").symlink_to("/run")
+    (root / "run" / "near").symlink_to("../run/slapd")
+    (root / "loop").symlink_to("/loop")
+    monkeypatch.setattr(processes, "PROC", tmp_path)
+    reached = f"{root}/run/slapd/ldapi"
+    assert processes.path_from_here(42, "/run/slapd/ldapi") == reached
+    assert processes.path_from_here(42, "/var/run/slapd/ldapi") == reached
+    assert processes.path_from_here(42, "/loop/ldapi") is None, "our own file of that name is another machine's"
+    assert processes.path_from_here(42, "/run/near/ldapi") == reached
+    assert processes.path_from_here(42, "/run/../../../run/slapd/ldapi") == reached
+
+
+def test_where_files_are_ours_a_path_is_what_it_is_called() -> None:
+    assert processes.path_from_here(os.getpid(), "/run/slapd/ldapi") == "/run/slapd/ldapi"

@@ -1,0 +1,123 @@
+"""What the script prints of a configuration says the same on indexes as the whole file does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.indexes import IndexConfiguration, ds389_searchers
+from ldapdiag.evidence.origin import Origin
+from ldapdiag.sources.live.ldap.questions import CONFIG, INDEXES, QUESTIONS
+from ldapdiag.sources.live.ssh.remote import script
+from reading import facts_of
+from sources.live.ssh.test_collect_secrets import AWKS, KNOWN, printed
+
+ORIGIN = Origin(path="x")
+
+
+@pytest.fixture(params=AWKS, ids=lambda awk: awk or "awk")
+def awk(request, tmp_path):
+    return {"awk": request.param, "folder": tmp_path}
+
+
+def indexes_of(text, path="host/file.txt"):
+    (found,) = [fact for fact in facts_of(text, path=path) if isinstance(fact, IndexConfiguration)]
+    return replace(found, origin=ORIGIN)
+
+
+def named(variable: str) -> set[str]:
+    """Return the names that stand in a variable of the script."""
+    return set(re.search(rf'^{variable}="([^"]*)"', script(), re.MULTILINE)[1].split())
+
+
+@pytest.mark.parametrize(
+    ("variable", "family"), [("DS389", Family.DS389), ("OPENLDAP", Family.OPENLDAP), ("OPENDJ", Family.OPENDJ)]
+)
+def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variable, family) -> None:
+    asked = [one for one in QUESTIONS[family] if one.file in {CONFIG, INDEXES} and one.base]
+    names = {name.lower() for question in asked for name in question.attributes}
+    plug_ins = {name for name in names if name.startswith(ds389_searchers.ARGUMENT)}
+    known = named(f"{variable}_SETTINGS") | named(f"{variable}_INDEXES")
+    assert names - known - plug_ins == {"cn", "objectclass"} & names | SPECIAL & names
+    assert len(known) > 20
+
+
+SPECIAL = {"olcsyncrepl", "ds-cfg-value"}
+"""Printed in part, or in some entries alone."""
+
+
+def test_a_real_389_ds_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
+    folder = captures / "389ds" / "indexes"
+    whole = (folder / "ldbm-config.ldif").read_text() + "\n" + (folder / "userRoot-subtree.ldif").read_text()
+    (tmp_path / "dse.ldif").write_text(whole)
+    assert indexes_of(printed("ns_slapd_settings", str(tmp_path / "dse.ldif"), **awk)) == indexes_of(f"{whole}\n")
+
+
+@pytest.mark.parametrize("name", ["indexes/index-entries.ldif", "unbuilt-index/backend.ldif"])
+def test_a_real_opendj_keeps_all_its_indexes(captures, tmp_path, awk, name) -> None:
+    whole = (captures / "opendj" / name).read_text()
+    (tmp_path / "config.ldif").write_text(whole)
+    assert indexes_of(printed("java_settings", str(tmp_path / "config.ldif"), **awk)) == indexes_of(f"{whole}\n\n")
+
+
+def test_a_real_slapd_keeps_all_its_indexes(captures, tmp_path, awk) -> None:
+    """Of slapd.d each entry is a file of its own, whose DN lacks what is above it."""
+    whole = (captures / "openldap" / "held-42" / "cn-config.ldif").read_text()
+    folder = tmp_path / "slapd.d"
+    entries = [entry for entry in whole.split("\n\n") if "dn: " in entry]
+    for entry in entries:
+        rdns = re.search(r"^dn: (.*)$", entry, re.MULTILINE)[1].split(",")
+        place = folder.joinpath(*reversed(rdns[1:]))
+        place.mkdir(parents=True, exist_ok=True)
+        text = re.sub(r"^dn: .*$", f"dn: {rdns[0]}", entry, count=1, flags=re.MULTILINE)
+        (place / f"{rdns[0]}.ldif").write_text(text.strip() + "\n")
+    text = printed("slapd_d_settings", str(folder), known=f"{KNOWN}; openldap_folder=$1", **awk)
+    assert indexes_of(text) == indexes_of(f"{whole}\n\n")
+    assert len(entries) > 2
+
+
+SLAPD_CONF = """database mdb
+suffix "dc=example,dc=com"
+index default pres,eq
+index objectClass,entryCSN,entryUUID eq
+index cn,sn,mail EQ,subinitial
+index uid
+INDEX "displayName" "sub"
+index telephoneNumber
+    eq,substr
+index dc eq,nosubtypes
+index nonsense never
+index_substr_if_minlen 3
+index_substr_any_step 1
+overlay refint
+refint_attributes member manager
+overlay unique
+unique_uri strict ldap:///ou=people,dc=example,dc=com?mail,uid?sub?(objectClass=*) ldap:///?employeeNumber?sub
+unique_uri ignore ldap:///?description?sub
+overlay constraint
+constraint_attribute manager uri ldap:///ou=people,dc=example,dc=com?entryDN?one
+overlay accesslog
+logpurge 07+00:00 01+00:00
+overlay dynlist
+dynlist-attrset groupOfURLs memberURL member+memberOf@groupOfNames
+overlay collect
+collectinfo "ou=people,dc=example,dc=com" telephoneNumber,l
+database monitor
+"""
+
+
+def test_a_slapd_conf_keeps_all_its_indexes(tmp_path, awk) -> None:
+    file = tmp_path / "slapd.conf"
+    file.write_text(SLAPD_CONF)
+    excerpt = indexes_of(printed("slapd_conf_settings", str(file), **awk), path="host/slapd.conf")
+    whole = indexes_of(SLAPD_CONF, path="host/slapd.conf")
+    (backend,), (expected,) = excerpt.backends, whole.backends
+    assert {one.attribute: (one.types, one.subtypes) for one in backend.definitions} == {
+        one.attribute: (one.types, one.subtypes) for one in expected.definitions
+    }
+    assert replace(excerpt, backends=()) == replace(whole, backends=())
+    assert len(expected.definitions) == 10
+    assert whole.relied_upon.keys() >= {"member", "uid", "employeenumber", "entrydn", "reqstart"}

@@ -1,0 +1,316 @@
+"""The dialog with a host: over the real ssh, with one that hangs, refuses, lies or falls silent, and never too long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lab.host import wait_for
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.sniff import head_of, recognise
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.sources.budget import Budget
+from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.live.ssh.host_clock import HostClock
+from ldapdiag.sources.live.ssh.refusals import refusal
+from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
+from ldapdiag.sources.recognition.reading import facts_of
+
+ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host's own sh is asked, on Linux")
+
+
+def dialog(argv, **settings):
+    return Dialog(argv=argv, target="ssh://app1", folder="app1", **{"seconds": 20, "namespaces": False, **settings})
+
+
+def sorted_out(answers):
+    answers = list(answers)
+    return [one for one in answers if isinstance(one, Piece)], [one for one in answers if isinstance(one, Gap)]
+
+
+def names(pieces):
+    return [piece.path.rpartition("/")[2] for piece in pieces]
+
+
+def content(piece):
+    with piece.open() as stream:
+        return stream.read()
+
+
+def host(tmp_path, *lines):
+    """Return the command of a host of our own making, in Python: `say` prints, `hear` reads an order."""
+    program = tmp_path / "host.py"
+    program.write_text(
+        "import sys, time, os\n"
+        "hear = lambda: sys.stdin.readline().strip()\n"
+        "nonce = hear().partition('=')[2].strip(\"'\")\n"
+        "say = lambda *words: print(*words, flush=True)\n"
+        "now = '2026-11-20T13:00:01Z'\n"
+        "def section(file, text, status=0, folder='.'):\n"
+        "    say(nonce, 'begin', folder, file, now, 'what was run')\n"
+        "    sys.stdout.write(text)\n"
+        "    say(nonce, 'end', status, now)\n"
+        "def script():\n"
+        "    while hear() != 'main': pass\n"
+        "first = lambda: say('ldapdiag-collection 1', nonce)\n"
+        "waiting = lambda: say(nonce, 'waiting')\n" + "\n".join(lines) + "\n"
+    )
+    return [sys.executable, "-I", "-S", str(program)]
+
+
+DONE = ["waiting()", "hear()", "waiting()"]
+"""What ends the first order, and answers the one for the rest with nothing."""
+
+WHOLE = ["script()", "first()", "section('host.txt', 'ldapdiag-host 1\\nname: a\\n')", "waiting()"]
+
+
+class TestCommand:
+    def test_it_asks_nobody_anything_and_takes_the_users_own_ssh(self, monkeypatch) -> None:
+        monkeypatch.delenv("LDAPDIAG_SSH", raising=False)
+        command = ssh_command("admin", "[2001:db8::1]", 2222, 10)
+        assert command[0] == "ssh"
+        assert {"BatchMode=yes", "ConnectTimeout=10"} <= set(command)
+        assert command[-7:] == ["-p", "2222", "-l", "admin", "--", "2001:db8::1", "sh"]
+        monkeypatch.setenv("LDAPDIAG_SSH", "tsh ssh --proxy 'a b'")
+        assert ssh_command(None, "app1", None, 0)[:5] == ["tsh", "ssh", "--proxy", "a b", "-T"]
+        assert "ConnectTimeout=1" in ssh_command(None, "app1", None, 0)
+
+    @pytest.mark.parametrize(
+        ("said", "reason"),
+        [
+            (
+                "admin@app1: Permission denied (publickey).",
+                "permission denied (admin@app1: Permission denied (publickey).)",
+            ),
+            ("ssh: connect to host a port 22: Connection refused", "connection refused"),
+            ("ssh: Could not resolve hostname nope: Name or service not known", "its name is not known"),
+            ("Host key verification failed.", "its host key is not known, or has changed"),
+            ("ssh: connect to host a port 22: Connection timed out", "no answer to the connection"),
+            ("bash: line 1: sh: command not found", "there is no sh for this user"),
+            ("This account is currently not available.", "ended before it answered"),
+            ("", "ended before it answered (exit 255)"),
+        ],
+    )
+    def test_a_refusal_is_told_in_a_sentence(self, said: str, reason: str) -> None:
+        told, how = refusal(f"Welcome!\n{said}\n".encode() if said else b"", 255)
+        assert told.startswith(reason)
+        assert how
+
+
+@ON_LINUX
+class TestThisHost:
+    def test_every_piece_is_recognised_and_its_time_is_ours(self) -> None:
+        with dialog(["sh"]) as here:
+            before = datetime.now(UTC)
+            pieces, _ = sorted_out(here.first())
+            between = datetime.now(UTC)
+            again, gaps = sorted_out(here.look())
+            after = datetime.now(UTC)
+        assert names(pieces)[:2] == ["host.txt", "sockets-1.txt"]
+        assert "sysctl.txt" in names(pieces)
+        assert (names(again), gaps) == (["sockets-2.txt", "counters-2.txt"], [])
+        for piece in [*pieces, *again]:
+            assert recognise(head_of(piece.path.rpartition("/")[2], content(piece), whole=True)), piece
+            assert piece.folder == "app1"
+            assert piece.asked.endswith(" on app1")
+        assert all(before <= piece.taken.start <= piece.taken.end <= between for piece in pieces)
+        assert all(between <= piece.taken.start <= piece.taken.end <= after for piece in again)
+        table = next(fact for fact in facts_of(pieces[1]) if isinstance(fact, SocketTable))
+        assert table.origin.taken == pieces[1].taken
+
+    def test_the_clock_of_one_machine_is_its_own(self) -> None:
+        with dialog(["sh"]) as here:
+            list(here.first())
+            offset = here.clock_offset
+        assert offset is not None
+        assert abs(offset.seconds) <= offset.uncertainty_seconds + 0.01
+        assert offset.uncertainty_seconds < 2
+
+    def test_without_looks_it_is_not_asked_for_sockets(self) -> None:
+        with dialog(["sh"], looks=False) as here:
+            pieces, _ = sorted_out(here.first())
+        assert not [name for name in names(pieces) if name.startswith("sockets")]
+
+    def test_nothing_is_left_of_it(self) -> None:
+        with dialog(["sh"]) as here:
+            list(here.first())
+            number = here._child._process.pid
+            assert Path(f"/proc/{number}").exists()
+        assert not Path(f"/proc/{number}").exists()
+        assert list(here.look()) == []
+        here.close()
+
+
+class TestFailures:
+    def test_a_command_that_does_not_exist(self) -> None:
+        pieces, (gap,) = sorted_out(dialog(["/nowhere/ssh"]).first())
+        assert (pieces, gap.target) == ([], "ssh://app1")
+        assert gap.reason == "cannot run /nowhere/ssh: no such file or directory"
+
+    def test_a_refusal_says_what_to_try(self, tmp_path) -> None:
+        fake = tmp_path / "ssh"
+        fake.write_text("#!/bin/sh\necho 'a@app1: Permission denied (publickey).' >&2\nexit 255\n")
+        fake.chmod(0o755)
+        (gap,) = dialog([str(fake)], try_it="ssh -o BatchMode=yes app1 true").first()
+        assert gap.reason.startswith("permission denied (")
+        assert gap.how.endswith("; try: ssh -o BatchMode=yes app1 true")
+
+    def test_a_host_that_says_nothing_is_given_up_in_time(self) -> None:
+        started = time.monotonic()
+        with dialog(["sleep", "300"], seconds=0.5) as silent:
+            (gap,) = silent.first()
+            assert list(silent.look()) == []
+        assert gap.reason == "no answer in 0.5 s to the connection"
+        assert time.monotonic() - started < 2
+
+    def test_one_that_will_not_end_is_killed_with_all_it_started(self, tmp_path) -> None:
+        pids = tmp_path / "pids"
+        stubborn = f"trap '' TERM HUP PIPE; sleep 300 & echo $! $$ >{pids}; while :; do sleep 1; done"
+        with dialog(["sh", "-c", stubborn], seconds=0.5) as silent:
+            list(silent.first())
+        for pid in pids.read_text().split():
+            wait_for(lambda pid=pid: gone(pid), f"{pid} is still there")
+
+    def test_ctrl_c_ends_it_at_once(self) -> None:
+        stop = threading.Event()
+        with dialog(["sleep", "300"], stop=stop) as silent:
+            timer = threading.Timer(0.2, stop.set)
+            timer.start()
+            started = time.monotonic()
+            (gap,) = silent.first()
+        timer.join()
+        assert gap.reason == "was interrupted before it had told all"
+        assert time.monotonic() - started < 2
+
+    def test_what_it_had_told_is_kept_when_it_breaks_off(self, tmp_path) -> None:
+        argv = host(
+            tmp_path,
+            *WHOLE,
+            "hear()",
+            "section('sockets-1.txt', 'a table\\n')",
+            "say(nonce, 'begin . x.txt', now, 'y')",
+            "print('half', file=sys.stderr)",
+        )
+        with dialog(argv) as broken:
+            pieces, (gap,) = sorted_out(broken.first())
+        assert names(pieces) == ["host.txt", "sockets-1.txt"]
+        assert gap.reason == "the connection ended in the middle: half"
+
+
+def gone(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+class TestWhatAHostMaySay:
+    def test_a_banner_before_the_first_line_is_passed_over(self, tmp_path) -> None:
+        argv = host(
+            tmp_path,
+            "say('Welcome\\nldapdiag-collection 1 0123456789\\n0123456789 waiting')",
+            *WHOLE,
+            "hear()",
+            *DONE,
+        )
+        with dialog(argv) as polite:
+            pieces, gaps = sorted_out(polite.first())
+        assert (names(pieces), gaps) == (["host.txt"], [])
+
+    def test_a_failed_command_is_a_gap_and_no_table(self, tmp_path) -> None:
+        argv = host(
+            tmp_path,
+            *WHOLE,
+            "hear()",
+            "section('sockets-1.txt', 'State\\n', 124)",
+            "section('x.txt', 'x\\n', 1, 'ns:blue')",
+            *DONE,
+        )
+        with dialog(argv) as failing:
+            pieces, gaps = sorted_out(failing.first())
+        assert names(pieces) == ["host.txt"]
+        assert [(gap.target, gap.reason) for gap in gaps] == [
+            ("ssh://app1", "`what was run` did not end in time"),
+            ("ssh://app1 (namespace blue)", "`what was run` failed (exit 1)"),
+        ]
+
+    def test_other_namespaces_have_folders_of_their_own(self, tmp_path) -> None:
+        argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x', folder='ns:blue')", *DONE)
+        with dialog(argv) as several:
+            pieces, _ = sorted_out(several.first())
+        assert [(piece.path, content(piece)) for piece in pieces[1:]] == [("app1-blue/sockets-1.txt", b"x")]
+
+    def test_its_gaps_come_with_their_advice(self, tmp_path) -> None:
+        argv = host(
+            tmp_path,
+            *WHOLE,
+            "hear()",
+            "say(nonce, 'gap . it is so | do this')",
+            "say(nonce, 'gap . no advice')",
+            *DONE,
+        )
+        with dialog(argv) as lacking:
+            _, gaps = sorted_out(lacking.first())
+        assert [(gap.reason, gap.how) for gap in gaps] == [("it is so", "do this"), ("no advice", None)]
+
+    def test_a_slow_answer_is_late_and_not_lost(self, tmp_path) -> None:
+        argv = host(
+            tmp_path, *WHOLE,
+            "hear(); section('sockets-1.txt', 'one'); waiting()",
+            "hear(); time.sleep(1.5); section('sysctl.txt', 'slow'); waiting()",
+            "hear(); section('sockets-2.txt', 'two'); waiting()",
+        )  # fmt: skip
+        with dialog(argv, seconds=1) as slow:
+            pieces, (gap,) = sorted_out(slow.first())
+            again, gaps = sorted_out(slow.look())
+        assert names(pieces) == ["host.txt", "sockets-1.txt"]
+        assert gap.reason == "no answer in 1 s"
+        assert (names(again), gaps) == (["sysctl.txt", "sockets-2.txt"], [])
+        late, second = again
+        assert late.taken.end - late.taken.start >= timedelta(seconds=1.2), (
+            "it was asked for when the first order was given"
+        )
+        assert second.taken.start > late.taken.start
+
+    def test_noise_without_end_fills_no_memory_and_takes_no_longer(self, tmp_path) -> None:
+        argv = host(tmp_path, "script()", "data = 'x' * 65536", "while True: sys.stdout.write(data)")
+        started = time.monotonic()
+        with dialog(argv, seconds=1) as noisy:
+            (gap,) = noisy.first()
+            assert len(noisy._banner) + len(noisy._line) < 1 << 20
+        assert gap.reason == "no answer in 1 s to the connection"
+        assert time.monotonic() - started < 4
+
+    def test_what_all_hosts_say_together_is_bounded(self, tmp_path) -> None:
+        argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x' * 3000)", *DONE)
+        budget = Budget(4000)
+        with dialog(argv, budget=budget) as one, dialog(argv, budget=budget) as other:
+            assert sorted_out(one.first())[1] == []
+            pieces, (gap,) = sorted_out(other.first())
+        assert names(pieces) == ["host.txt"]
+        assert gap.reason == "what `what was run` printed does not fit into the 1 GiB that are held of one run"
+        assert "--print-script" in gap.how
+
+    def test_a_marker_after_a_very_long_line_is_seen(self, tmp_path) -> None:
+        argv = host(tmp_path, *WHOLE, "hear()", "section('long.txt', 'x' * 300_000)", *DONE)
+        with dialog(argv) as long:
+            pieces, gaps = sorted_out(long.first())
+        assert ([len(content(piece)) for piece in pieces[1:]], gaps) == ([300_000], [])
+
+
+def test_a_clock_is_narrowed_by_each_moment_and_begins_anew_when_it_is_set() -> None:
+    clock, noon = HostClock(), datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
+    assert clock.offset is None
+    for tenth in range(10):  # a clock that is 5.25 s ahead, told in whole seconds, asked for at ten moments of a second
+        asked = noon + timedelta(seconds=tenth / 10)
+        told = (asked + timedelta(seconds=5.25)).replace(microsecond=0)
+        clock.hear(told, asked, asked + timedelta(milliseconds=10))
+    assert clock.offset is not None
+    assert abs(clock.offset.seconds - 5.25) <= clock.offset.uncertainty_seconds <= 0.1
+    clock.hear(noon, noon, noon)
+    assert clock.offset.seconds == 0.5

@@ -1,0 +1,230 @@
+"""What targets become: their troubles bear the name the operator gave them, and none is told twice."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.host import wait_for
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.sources.collection_options import Terms
+from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.live import collectors
+from ldapdiag.sources.live.ldap.binding import Binding
+from ldapdiag.sources.live.local import namespaces, processes, sockets
+from ldapdiag.sources.live.local.namespaces import Namespace, Namespaces
+from ldapdiag.sources.live.local.processes import DirectoryProcess
+from ldapdiag.sources.targets import target_of
+
+OWN = Namespace(identity="boot:4:1", path="/proc/self/ns/net", own=True)
+HIDDEN = Gap(target="local:", reason="its other network namespaces (containers) cannot be seen by this user")
+
+
+@pytest.fixture
+def gaps_here(monkeypatch):
+    """Return what asks this host, as it is said to be, for the gaps of its first answer."""
+
+    def asked(*, unreadable=0, script=(), processes=()):
+        found = Namespaces(found=(OWN,), unreadable=unreadable)
+        monkeypatch.setattr(namespaces, "namespaces", lambda: found)
+        monkeypatch.setattr(collectors, "socket_holders", dict)
+        monkeypatch.setattr(collectors, "directory_processes", lambda: processes)
+        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(script))
+        (here,) = collectors.parties_of([target_of("local:")], Terms(), threading.Event())
+        return [one for one in here.first() if isinstance(one, Gap)]
+
+    return asked
+
+
+def process(namespace: str) -> DirectoryProcess:
+    return DirectoryProcess(pid=7, program="slapd", namespace=namespace, ldapi=())
+
+
+def test_namespaces_that_hide_are_a_gap_unless_the_script_says_so(gaps_here) -> None:
+    assert gaps_here() == []
+    (gap,) = gaps_here(unreadable=3)
+    assert (gap.target, gap.reason) == ("local:", "the network namespaces of 3 processes cannot be seen")
+    assert gaps_here(unreadable=3, script=[HIDDEN]) == [HIDDEN]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "reason"),
+    [("", "hides from this user where it listens"), (OWN.identity, "listens on no LDAPI socket"), ("boot:4:2", None)],
+)
+def test_a_directory_that_cannot_be_asked_is_a_gap_if_it_may_be_one_of_ours(gaps_here, namespace, reason) -> None:
+    told = [(gap.target, gap.reason) for gap in gaps_here(processes=[process(namespace)])]
+    assert told == ([("slapd, process 7", f"{reason}, so its cn=monitor was not asked")] if reason else [])
+
+
+def test_a_directorys_trouble_bears_the_name_that_was_given() -> None:
+    (server,) = collectors.parties_of([target_of("ldap://[::1]:1")], Terms(seconds=2), threading.Event())
+    (gap,) = server.first()
+    assert isinstance(gap, Gap)
+    assert gap.target == "ldap://[::1]:1"
+    (server,) = collectors.parties_of([target_of("ldap://no-such-host.invalid")], Terms(seconds=1), threading.Event())
+    (gap,) = server.first()
+    assert isinstance(gap, Gap)
+    assert gap.target == "ldap://no-such-host.invalid"
+
+
+def test_all_that_are_asked_share_one_budget() -> None:
+    named = ["ssh://app1", "ssh://app2", "ssh://app2/var/log/x", "local:"]
+    first, second, file, here = collectors.parties_of([target_of(one) for one in named], Terms(), threading.Event())
+    assert first._dialog.budget is second._dialog.budget is file._budget is here._dialog.budget
+
+
+def test_a_file_that_does_not_fit_into_the_budget_is_a_gap(monkeypatch, tmp_path) -> None:
+    (tmp_path / "ssh").write_text("#!/bin/sh\nprintf %3000s x\n")
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("LDAPDIAG_SSH", str(tmp_path / "ssh"))
+    monkeypatch.setattr(collectors, "RUN_BYTES", 4000)
+    targets = [target_of("ssh://app1/a"), target_of("ssh://app1/b")]
+    one, other = collectors.parties_of(targets, Terms(seconds=5), threading.Event())
+    assert [type(answer) for answer in one.first()] == [Piece]
+    (gap,) = other.first()
+    assert gap.reason == "does not fit into the 1 GiB that are held of one run"
+    assert "scp" in gap.how
+
+
+ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host is looked at, on Linux")
+SECRET = "Geheim"  # noqa: S105  nobody is to hear it
+
+
+@pytest.fixture
+def impostor(tmp_path):
+    """Return what starts a process that calls itself slapd and holds a listening socket; ours is the same socket."""
+    program = tmp_path / "slapd"
+    program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(300)\n")
+    program.chmod(0o755)
+    started = []
+
+    def start(listener):
+        started.append(subprocess.Popen([program], pass_fds=[listener.fileno()]))
+        wait_for(lambda: namespaces.program_of(started[0].pid) == "slapd", "it is not called so")
+        return started[0].pid
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait()
+
+
+@pytest.fixture
+def asked_here(monkeypatch):
+    """Return what asks this host for its directories, of which there is but one, with a password at hand."""
+
+    def asked(pid):
+        (found,) = (one for one in processes.directory_processes() if one.pid == pid)
+        own = next(one for one in namespaces.namespaces().found if one.own)
+        monkeypatch.setattr(namespaces, "namespaces", lambda: Namespaces(found=(own,), unreadable=0))
+        monkeypatch.setattr(collectors, "directory_processes", lambda: (found,))
+        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(()))
+        terms = Terms(binding=Binding(dn="cn=Directory Manager", password=SECRET), seconds=2)
+        (here,) = collectors.parties_of([target_of("local:")], terms, threading.Event())
+        return [one for one in here.first() if isinstance(one, Gap)]
+
+    return asked
+
+
+@ON_LINUX
+class TestWhoeverCallsHimselfSlapd:
+    def test_is_sent_nothing_at_all_over_tcp(self, impostor, asked_here) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            (gap,) = asked_here(impostor(listener))
+            listener.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                listener.accept()
+        assert gap.reason == "listens on no LDAPI socket, so its cn=monitor was not asked"
+        assert gap.how == "name it: ldap://HOST -D … -W"
+
+    def test_gets_no_password_over_ldapi_either(self, impostor, asked_here, tmp_path) -> None:
+        heard = bytearray()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(tmp_path / "ldapi"))
+            listener.listen()
+            listener.settimeout(10)
+            pid = impostor(listener)
+
+            def listen():
+                connection, _ = listener.accept()
+                with connection:
+                    connection.settimeout(10)
+                    while data := connection.recv(4096):
+                        heard.extend(data)
+
+            listening = threading.Thread(target=listen)
+            listening.start()
+            gaps = asked_here(pid)
+            listening.join()
+        assert b"EXTERNAL" in heard
+        assert SECRET.encode() not in heard
+        assert b"Directory Manager" not in heard
+        assert len(gaps) == 1
+
+
+@ON_LINUX
+class TestItsSockets:
+    @pytest.fixture
+    def here(self, monkeypatch):
+        """Return this host, with two namespaces that are one, and no directory."""
+        own = next(one for one in namespaces.namespaces().found if one.own)
+        monkeypatch.setattr(namespaces, "namespaces", lambda: Namespaces(found=(own, replace(own)), unreadable=0))
+
+        def made(seconds=10, stop=None):
+            (party,) = collectors.parties_of([target_of("local:")], Terms(seconds=seconds), stop or threading.Event())
+            party._directories = False
+            return party
+
+        return made
+
+    def test_what_neither_way_tells_the_script_tells_in_each_look(self, here, monkeypatch) -> None:
+        def refused(*_):
+            raise PermissionError(1, os.strerror(1))
+
+        for telling in sockets.WAYS:
+            monkeypatch.setitem(sockets.WAYS, telling, refused)
+        party = here()
+        try:
+            first, again = list(party.first()), list(party.look())
+        finally:
+            party.close()
+        gaps = [one.reason for one in [*first, *again] if isinstance(one, Gap) and one.target.startswith("the sockets")]
+        both = "operation not permitted; proc: operation not permitted"
+        assert gaps == [f"inet_diag: {both}; a command is asked instead"]
+        tables = [
+            [one.path for one in said if isinstance(one, Piece) and one.path.startswith(f"{party._name}/sockets")]
+            for said in (first, again)
+        ]
+        assert tables == [[f"{party._name}/sockets-1.txt"], [f"{party._name}/sockets-2.txt"]]
+        assert not [one for one in first if isinstance(one, Piece) and "cn-monitor" in one.path]
+
+    def test_the_timeout_of_the_party_holds_for_all_its_namespaces(self, here, monkeypatch) -> None:
+        def slow(*words):
+            limit = words[-1]
+            while not limit.trouble:
+                time.sleep(0.01)
+            limit.check()
+
+        monkeypatch.setitem(sockets.WAYS, "inet_diag", slow)
+        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(()))
+        party, started = here(seconds=1), time.monotonic()
+        (gap,) = party.first()
+        assert 0.9 < time.monotonic() - started < 3
+        assert gap.reason == "did not come in time"
+        stop = threading.Event()
+        party = here(stop=stop)
+        after = threading.Timer(0.2, stop.set)
+        after.start()
+        started = time.monotonic()
+        (gap,) = party.first()
+        after.join()
+        assert time.monotonic() - started < 2
+        assert "interrupted" in gap.reason
