@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from measure import Figure, best, peak_memory
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
-from ldapdiag.analysis.hosts.snapshots import looks_of
-from ldapdiag.analysis.pairing.direction import Direction, Ends
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.snapshots import snapshots_of
+from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
 from ldapdiag.analysis.pairing.joining import join
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
-from ldapdiag.analysis.pairing.socket_index import Client, Shown
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -60,7 +60,7 @@ def table(host: str, local: Iterable[tuple[str, int]], remote: Iterable[tuple[st
 
 def host(name: str, address: str, sockets: SocketTable) -> Host:
     """Return a host as attribution would."""
-    return Host(host=name, addresses=frozenset({address}), looks=looks_of([sockets]))
+    return Host(host=name, addresses=frozenset({address}), looks=snapshots_of([sockets]))
 
 
 def evidence() -> tuple[Host, list[Host]]:
@@ -80,7 +80,7 @@ def evidence() -> tuple[Host, list[Host]]:
 
 def pair_all(server: Host, clients: list[Host]) -> Pairing:
     """Pair as a diagnosis does."""
-    found = pair(DirectoryServer(host=server.host, ports=frozenset({PORT})), (server, *clients), ())
+    found = pair(Instance(host=server.host, ports=frozenset({PORT})), (server, *clients), ())
     if isinstance(found, Missing) or sum(one.ghosts for one in found.directions) != HOSTS * PORTS // GHOSTS:
         raise AssertionError(f"the pairing is wrong: {found}")
     return found
@@ -88,9 +88,12 @@ def pair_all(server: Host, clients: list[Host]) -> Pairing:
 
 def join_all(server: Host, clients: list[Host]) -> list[Direction]:
     """Join the directions alone, without finding out which there are."""
-    shown = Shown(server.looks[0])
+    shown = ServerIndex(server.looks[0])
     rows = {one.host: list(range(at * PORTS, (at + 1) * PORTS)) for at, one in enumerate(clients)}
-    return [join(Ends(one.host, SERVER, PORT, rows[one.host], shown), server, Client(one), ()) for one in clients]
+    return [
+        join(UnjoinedDirection(one.host, SERVER, PORT, rows[one.host], shown), server, ClientSnapshots(one), ())
+        for one in clients
+    ]
 
 
 def as_the_server_writes_them(sockets: SocketTable) -> Iterator[Key]:

@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.hosts.identity import Host, attribute
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.check import Need, needs_of
@@ -55,7 +55,7 @@ class Diagnosis:
             name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
         }
         roles = {
-            "server": self.facts.of(DirectoryServer, host.host) is not None,
+            "server": self.facts.of(Instance, host.host) is not None,
             "client": host.host in clients,
             "box": host.host in self.facts.hosts_with(FlowTable),
         }

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
-from ldapdiag.analysis.hosts.snapshots import looks_of
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
@@ -123,7 +123,7 @@ def host(name: str = "ldap", *tables: SocketTable, **traits: Any) -> Host:
     return Host(
         host=name,
         addresses=frozenset(addresses),
-        looks=looks_of(tables),
+        looks=snapshots_of(tables),
         origins=tuple(one.origin.path for one in tables),
         **traits,
     )
@@ -135,9 +135,9 @@ def description(host: str = "app1", *, up: float = 1e6, **traits: Any) -> HostDe
     return HostDescription(origin=origin(host, "host.txt", taken=0), name=host, **told)
 
 
-def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> DirectoryServer:
+def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> Instance:
     """Return a directory server on port 389."""
-    return DirectoryServer(host=name, identity=identity, **{"ports": frozenset({389})} | facts)
+    return Instance(host=name, identity=identity, **{"ports": frozenset({389})} | facts)
 
 
 def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
@@ -19,7 +19,7 @@ HOW = f"on the server: {TAKE_TABLE}; nstat -az > nstat.txt"
 
 
 @check
-def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
+def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     """Connections waiting to be accepted, more than the backlog holds.
 
     ## What it looks at
@@ -69,11 +69,11 @@ def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:
     return Severity.MEDIUM if queue.waiting else Severity.LOW
 
 
-def _counted(server: DirectoryServer, name: str) -> int:
+def _counted(server: Instance, name: str) -> int:
     return server.counters.values.get(name, 0) if server.counters else 0
 
 
-def _finding(server: DirectoryServer, host: Host, queue: AcceptQueue, severity: Severity) -> Finding:
+def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severity) -> Finding:
     certain = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
     return Finding(
         subject=f"{server.host}:{queue.port}",
@@ -89,7 +89,7 @@ def _finding(server: DirectoryServer, host: Host, queue: AcceptQueue, severity: 
     )
 
 
-def _title(server: DirectoryServer, queue: AcceptQueue) -> str:
+def _title(server: Instance, queue: AcceptQueue) -> str:
     wait = f"{queue.waiting} connections wait to be accepted on {server.host}:{queue.port}"
     if queue.full:
         return f"{wait}, the queue holds {queue.backlog}: new clients are turned away"
@@ -97,7 +97,7 @@ def _title(server: DirectoryServer, queue: AcceptQueue) -> str:
     return f"{wait}, and an accept queue of {server.host} has overflowed {overflows} times since it was started"
 
 
-def _sentences(server: DirectoryServer, queue: AcceptQueue) -> Iterator[str]:
+def _sentences(server: Instance, queue: AcceptQueue) -> Iterator[str]:
     if queue.full or queue.waiting:
         yield "Those who wait believe that they are connected, and their binds get no answer."
     if queue.not_accepted:
@@ -110,7 +110,7 @@ def _sentences(server: DirectoryServer, queue: AcceptQueue) -> Iterator[str]:
     yield "Why the server does not accept: see descriptor-headroom and worker-saturation."
 
 
-def _remedies(server: DirectoryServer, queue: AcceptQueue) -> tuple[Remedy, ...]:
+def _remedies(server: Instance, queue: AcceptQueue) -> tuple[Remedy, ...]:
     if server.product is None or not queue.full:
         return ()
     current = server.configuration.listen_backlog if server.configuration else None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, hidden, rows_by_peer
-from ldapdiag.analysis.hosts.servers import DirectoryServer
-from ldapdiag.analysis.hosts.snapshots import Look
+from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -19,7 +19,7 @@ OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 
 @check
-def judge(hosts: tuple[Host, ...], servers: tuple[DirectoryServer, ...]) -> Iterator[Verdict]:
+def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Verdict]:
     """Connections that the peer has closed and this end keeps.
 
     ## What it looks at
@@ -53,7 +53,7 @@ def judge(hosts: tuple[Host, ...], servers: tuple[DirectoryServer, ...]) -> Iter
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
 
 
-def _judge_host(host: Host, look: Look, connections: Groups) -> Iterator[Verdict]:
+def _judge_host(host: Host, look: Snapshot, connections: Groups) -> Iterator[Verdict]:
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(look, rows))}
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
@@ -80,7 +80,7 @@ def _the_rest(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple
         yield _subject(host, peer), len(connections[peer])
 
 
-def _waiting(look: Look, rows: Sequence[int]) -> list[int]:
+def _waiting(look: Snapshot, rows: Sequence[int]) -> list[int]:
     return [row for row in rows if look.sockets.state[row] is TcpState.CLOSE_WAIT]
 
 
@@ -103,7 +103,7 @@ def _subject(host: Host, peer: Peer) -> str:
     return f"{name} -> {host.host}" if peer.end is End.SERVER else f"{host.host} -> {name}"
 
 
-def _finding(host: Host, look: Look, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
+def _finding(host: Host, look: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
     owner = look.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
@@ -132,7 +132,7 @@ def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:
     return f"{owner or 'An application'} on {host.host} keeps {connections} that {peer.name} closed"
 
 
-def _sentences(look: Look, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
+def _sentences(look: Snapshot, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
     if peer.end is End.SERVER:
         yield "The server does not close them (CLOSE-WAIT): its threads are stuck, or too few."
         waiting = sum(look.sockets.inode[row] == 0 for row in rows) if look.sockets.inode else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.searches import below
 from ldapdiag.analysis.log.spellings import NOBODY_KNOWS, named
 from ldapdiag.analysis.log.traffic import Traffic
@@ -43,7 +43,7 @@ class Churn:
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Clients that open a connection for nearly every operation.
 
     ## What it looks at
@@ -74,7 +74,7 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
     yield _of_the_rest(server, traffic)
 
 
-def _of_the_rest(server: DirectoryServer, traffic: Traffic) -> Verdict:
+def _of_the_rest(server: Instance, traffic: Traffic) -> Verdict:
     """Return the verdict where no client is told."""
     segment, how = traffic.segment, "an access log of a busy hour"
     if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
@@ -123,7 +123,7 @@ def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
     )
 
 
-def _finding(server: DirectoryServer, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
+def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
     rate = f"{churn.per_second:.1f} a second" if churn.per_second >= STEADY else f"{60 * churn.per_second:.0f} a minute"
     span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:.0f} s, {rate}"
     operations = "1 operation" if churn.at_most == 1 else f"{churn.at_most} operations"

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.hosts.servers import DirectoryServer
 from ldapdiag.analysis.load.accounts import Accounts, ordered
 from ldapdiag.check import check
 from ldapdiag.evidence.monitor import Monitor
@@ -16,7 +16,7 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
 
 
 @check
-def judge(server: DirectoryServer, host: Host, accounts: Accounts | None = None) -> Iterator[Verdict]:
+def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Iterator[Verdict]:
     """Shares of the server's connections by account and by client.
 
     ## What it looks at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.analysis.log.searches import Asker, Search, Worst, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
@@ -26,7 +26,7 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
     """Searches that are slow and take a part of the server's time worth asking about.
 
     ## What it looks at
@@ -65,7 +65,7 @@ def judge(server: DirectoryServer, traffic: Traffic, plan: IndexPlan | None = No
     yield _of_the_rest(server, [search for search, _ in costly], searches, total)
 
 
-def _of_the_rest(server: DirectoryServer, costly: list[Search], searches: Iterable[Search], total: int) -> Verdict:
+def _of_the_rest(server: Instance, costly: list[Search], searches: Iterable[Search], total: int) -> Verdict:
     """Return the verdict on all searches that are not costly, or that nobody can ask about."""
     subject = f"other searches of {server.host}" if costly else server.host
     more = len(costly) - MOST
@@ -112,9 +112,7 @@ def attributes_of(shape: str) -> list[str]:
     return sorted(names.values(), key=str.lower)
 
 
-def _finding(
-    server: DirectoryServer, traffic: Traffic, search: Search, worst: Worst, plan: IndexPlan | None
-) -> Finding:
+def _finding(server: Instance, traffic: Traffic, search: Search, worst: Worst, plan: IndexPlan | None) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
     whose = f"the events 1644 of {server.host}" if _only_expensive(traffic) else server.host
     return Finding(

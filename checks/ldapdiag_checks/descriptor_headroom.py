@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
@@ -20,7 +20,7 @@ MOST_EACH = 2
 
 
 @check
-def judge(descriptors: Descriptors, server: DirectoryServer) -> Iterator[Verdict]:
+def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
     """Descriptors the server has left.
 
     ## What it looks at
@@ -73,7 +73,7 @@ def severity_of(descriptors: Descriptors) -> Severity | None:
     return Severity.MEDIUM if share >= FILLING or exhausted else None
 
 
-def _finding(descriptors: Descriptors, server: DirectoryServer, severity: Severity) -> Finding:
+def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> Finding:
     return Finding(
         subject=server.host,
         severity=severity,
@@ -131,7 +131,7 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
     yield "Who holds them is in connection-share, which of them are dead in ghost-connections; any limit fills again."
 
 
-def _remedies(descriptors: Descriptors, server: DirectoryServer) -> tuple[Remedy, ...]:
+def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
     """Return how to raise the limit, unless it is the highest the server can take."""
     product, limit = server.product, descriptors.limit or 0
     if product is None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.spellings import ANONYMOUS, NOBODY_KNOWS
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.workload import FailedBinds
@@ -54,7 +54,7 @@ class Failures:
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Accounts whose BINDs are refused again and again, and clients that try many accounts.
 
     ## What it looks at
@@ -99,7 +99,7 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
         yield _of_the_rest(server, traffic, binds, findings=bool(findings))
 
 
-def _of_the_rest(server: DirectoryServer, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
+def _of_the_rest(server: Instance, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
     """Return the verdict on all accounts that nothing is wrong with."""
     segment, subject = traffic.segment, f"others at {server.host}" if findings else server.host
     if segment.failures.full:
@@ -152,7 +152,7 @@ def _words(failures: Failures) -> str:
     return "; ".join(f"{count} times {REFUSED[err]} (err={err})" for err, count in failures.errors.most_common())
 
 
-def _guessed(server: DirectoryServer, traffic: Traffic, client: str, failures: Failures) -> Finding:
+def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures) -> Finding:
     count, accounts = failures.errors.total(), len(failures.accounts)
     most = ", ".join(f"{dn} ({times})" for dn, times in failures.accounts.most_common(3))
     return Finding(
@@ -168,7 +168,7 @@ def _guessed(server: DirectoryServer, traffic: Traffic, client: str, failures: F
     )
 
 
-def _stale(server: DirectoryServer, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
+def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
     where = list(failures.clients)
     told = where[0] if len(where) == 1 else f"{len(where)} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
@@ -189,7 +189,7 @@ def _stale(server: DirectoryServer, traffic: Traffic, dn: str, failures: Failure
     )
 
 
-def _observed(server: DirectoryServer, traffic: Traffic, failures: Failures) -> dict[str, object]:
+def _observed(server: Instance, traffic: Traffic, failures: Failures) -> dict[str, object]:
     count = failures.errors.total()
     return {
         "server": server.host,

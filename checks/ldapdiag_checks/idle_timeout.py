@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.idle_remedies import treatments
@@ -26,7 +26,7 @@ LONG_LIFE = 600
 
 @check
 def judge(
-    server: DirectoryServer,
+    server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     bounds: IdleBounds | None = None,
@@ -95,7 +95,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
 
 
 def _finding(
-    server: DirectoryServer,
+    server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     bounds: IdleBounds | None,
@@ -118,7 +118,7 @@ def _finding(
 
 
 def observed(
-    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
+    server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
 ) -> dict[str, Any]:
     """Return the numbers by the contract's keys."""
     tightest = bounds.tightest if bounds else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.check import check
@@ -14,7 +14,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 
 
 @check
-def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: DirectoryServer) -> Iterator[Verdict]:
+def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iterator[Verdict]:
     """Keepalive probes that come later than the box on the path forgets a connection.
 
     ## What it looks at

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.wording import reasons
-from ldapdiag.analysis.pairing.direction import Direction, Held
+from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
@@ -22,7 +22,7 @@ HALF = 0.5
 def judge(
     pairing: Pairing,
     flows: tuple[FlowTable, ...],
-    servers: tuple[DirectoryServer, ...],
+    servers: tuple[Instance, ...],
     advice: IdleAdvice | None = None,
 ) -> Iterator[Verdict]:
     """Connections a proxy keeps to the server although their client is gone.
@@ -60,7 +60,7 @@ def judge(
 
 
 def _without_sessions(
-    pairing: Pairing, flows: tuple[FlowTable, ...], servers: tuple[DirectoryServer, ...]
+    pairing: Pairing, flows: tuple[FlowTable, ...], servers: tuple[Instance, ...]
 ) -> NotJudged | Clear:
     """Clear a server whose clients speak for themselves; a proxy's host would be a client here that serves LDAP."""
     others = {server.host for server in servers} - {pairing.host}
@@ -80,7 +80,7 @@ def _without_sessions(
     )
 
 
-def _verdict(direction: Direction, held: Held, server: str, advice: IdleAdvice | None) -> Verdict:
+def _verdict(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
     subject = f"{held.proxy} {direction.client} -> {direction.server}"
     if held.count:
         return _finding(direction, held, server, advice)
@@ -94,7 +94,7 @@ def _verdict(direction: Direction, held: Held, server: str, advice: IdleAdvice |
     return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have their client")
 
 
-def _finding(direction: Direction, held: Held, server: str, advice: IdleAdvice | None) -> Finding:
+def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
     return Finding(
         subject=f"{held.proxy} {direction.client} -> {direction.server}",
         key=f"{held.proxy}|{direction.key}",
@@ -113,21 +113,21 @@ def _finding(direction: Direction, held: Held, server: str, advice: IdleAdvice |
     )
 
 
-def severity_of(held: Held) -> Severity:
+def severity_of(held: ProxyLegs) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
     if held.count >= MANY or (held.count >= SOME and held.count >= HALF * held.sessions):
         return Severity.HIGH
     return Severity.MEDIUM if held.count >= SOME else Severity.LOW
 
 
-def confidence_of(held: Held) -> Confidence:
+def confidence_of(held: ProxyLegs) -> Confidence:
     """Return how sure it is, by the words of the manual page."""
     if held.ports is None or held.selected:
         return Confidence.POSSIBLE
     return Confidence.CERTAIN if held.at_proxy else Confidence.LIKELY
 
 
-def _sentences(held: Held, server: str) -> Iterator[str]:
+def _sentences(held: ProxyLegs, server: str) -> Iterator[str]:
     clients = " and ".join(held.clients)
     yield f"{server} has their legs established, {held.proxy} carries them, and {clients} lacks the other ends."
     if held.ports is not None:

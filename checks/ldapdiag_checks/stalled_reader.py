@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import hidden
-from ldapdiag.analysis.hosts.servers import DirectoryServer
-from ldapdiag.analysis.hosts.snapshots import Look
+from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
@@ -23,7 +23,7 @@ Direction = tuple[str, str, int]
 
 
 @check
-def judge(server: DirectoryServer, host: Host) -> Iterator[Verdict]:
+def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     """Clients that do not read what the server sends.
 
     ## What it looks at
@@ -64,7 +64,7 @@ def severity_of(connections: int) -> Severity:
     return Severity.HIGH if connections >= MANY else Severity.MEDIUM if connections >= SOME else Severity.LOW
 
 
-def _directions(table: SocketTable, server: DirectoryServer) -> Mapping[Direction, Sequence[int]]:
+def _directions(table: SocketTable, server: Instance) -> Mapping[Direction, Sequence[int]]:
     """Return the rows of the server's established connections by client address and endpoint."""
     found: dict[Direction, list[int]] = defaultdict(list)
     for row in table.established_at(server.ports):
@@ -73,7 +73,7 @@ def _directions(table: SocketTable, server: DirectoryServer) -> Mapping[Directio
 
 
 def _verdict(
-    direction: Direction, rows: Sequence[int], server: DirectoryServer, look: Look, missing: Missing | None
+    direction: Direction, rows: Sequence[int], server: Instance, look: Snapshot, missing: Missing | None
 ) -> Verdict:
     client, address, port = direction
     subject, table = f"{client} -> {endpoint(address, port)}", look.sockets
@@ -99,7 +99,7 @@ def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
     return timer is Timer.PERSIST or (timer is Timer.RETRANSMIT and repeated)
 
 
-def _finding(direction: Direction, rows: Sequence[int], server: DirectoryServer, look: Look) -> Finding:
+def _finding(direction: Direction, rows: Sequence[int], server: Instance, look: Snapshot) -> Finding:
     client, address, port = direction
     table = look.sockets
     size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
-from ldapdiag.analysis.log.close_reasons import Ends, ends_of
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.log.close_reasons import CloseReasons, close_reasons_of
 from ldapdiag.analysis.log.spellings import NOBODY_KNOWS
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
@@ -23,7 +23,7 @@ MOST = 20
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Connections that end without UNBIND, or because nothing goes through any more.
 
     ## What it looks at
@@ -49,7 +49,7 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
     box's.
     """
     family = traffic.workload.family
-    told = [ends_of(client, family) for client in traffic.workload.clients]
+    told = [close_reasons_of(client, family) for client in traffic.workload.clients]
     judged = [(one, severity) for one in told if (severity := severity_of(one)) is not None]
     judged.sort(key=lambda pair: (-pair[1], -pair[0].unclean, -pair[0].probes, pair[0].client))
     for number, (ends, severity) in enumerate(judged[:MOST]):
@@ -60,7 +60,7 @@ def judge(server: DirectoryServer, traffic: Traffic) -> Iterator[Verdict]:
         yield _of_the_rest(server, rest, others=bool(judged))
 
 
-def severity_of(ends: Ends) -> Severity | None:
+def severity_of(ends: CloseReasons) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
     unclean, closes = ends.unclean, ends.closes
     if ends.spoken[Nature.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
@@ -70,7 +70,7 @@ def severity_of(ends: Ends) -> Severity | None:
     return Severity.INFO if ends.probes >= SOME and ends.probes >= ALL_BUT_FEW * (closes + ends.probes) else None
 
 
-def _of_the_rest(server: DirectoryServer, rest: list[Ends], *, others: bool) -> Verdict:
+def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) -> Verdict:
     """Return the verdict on all clients that nothing is wrong with."""
     closes, unclean = sum(ends.closes for ends in rest), sum(ends.unclean for ends in rest)
     vague = sum(ends.spoken[Nature.UNKNOWN] for ends in rest)
@@ -88,7 +88,7 @@ def _of_the_rest(server: DirectoryServer, rest: list[Ends], *, others: bool) -> 
     return Clear(subject=subject, reason=f"{closes} connections ended, {unclean} of them without UNBIND{idle}")
 
 
-def _finding(server: DirectoryServer, traffic: Traffic, ends: Ends, severity: Severity, more: int) -> Finding:
+def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: Severity, more: int) -> Finding:
     probes = severity is Severity.INFO
     return Finding(
         subject=f"{ends.client} -> {server.host}",
@@ -113,7 +113,7 @@ def _finding(server: DirectoryServer, traffic: Traffic, ends: Ends, severity: Se
     )
 
 
-def _title(server: DirectoryServer, ends: Ends, *, probes: bool) -> str:
+def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
         return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
     if (network := ends.spoken[Nature.NETWORK]) >= SOME:
@@ -121,7 +121,7 @@ def _title(server: DirectoryServer, ends: Ends, *, probes: bool) -> str:
     return f"{ends.client} ended {ends.unclean} of {ends.closes} connections without UNBIND"
 
 
-def _sentences(traffic: Traffic, ends: Ends, more: int, *, probes: bool) -> Iterator[str]:
+def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool) -> Iterator[str]:
     if probes:
         yield "A load balancer's probes, most likely; or a client whose TLS handshake fails."
     for code, count in ends.codes.items():

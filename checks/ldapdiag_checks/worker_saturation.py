@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
@@ -27,7 +27,7 @@ FEWEST = 100
 
 
 @check
-def judge(server: DirectoryServer, traffic: Traffic | None = None) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]:
     """Worker threads that are all busy while operations wait.
 
     ## What it looks at
@@ -71,7 +71,7 @@ def judge(server: DirectoryServer, traffic: Traffic | None = None) -> Iterator[V
         yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
 
 
-def threads_of(server: DirectoryServer, monitor: Monitor | None) -> int | None:
+def threads_of(server: Instance, monitor: Monitor | None) -> int | None:
     """Return how many threads can be busy: as configured, else as counted.
 
     389-ds counts threads of other duties too (measured with 2.3.1: 18 with nsslapd-threadnumber 16).
@@ -116,7 +116,7 @@ def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None
 
 
 def _finding(
-    server: DirectoryServer,
+    server: Instance,
     traffic: Traffic | None,
     threads: int | None,
     now: Severity | None,
@@ -148,7 +148,7 @@ def _finding(
     )
 
 
-def _title(server: DirectoryServer, traffic: Traffic | None, threads: int | None, severity: Severity) -> str:
+def _title(server: Instance, traffic: Traffic | None, threads: int | None, severity: Severity) -> str:
     monitor = server.monitor
     if traffic is not None:
         waited = traffic.waited_at_least(LONG)
@@ -180,7 +180,7 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
         yield "cn=monitor is one look: ask again before anything is changed."
 
 
-def _remedies(server: DirectoryServer, threads: int | None, severity: Severity) -> tuple[Remedy, ...]:
+def _remedies(server: Instance, threads: int | None, severity: Severity) -> tuple[Remedy, ...]:
     if severity < Severity.HIGH or server.product is None or not threads:
         return ()
     configured = server.configuration.threads if server.configuration else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer, find_servers
+from ldapdiag.analysis.hosts.instances import Instance, find_instances
 from ldapdiag.analysis.idle.advice import IdleAdvice, advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, bound_idle
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
-    DirectoryServer: find_servers,
+    Instance: find_instances,
     Traffic: add_up,
     Pairing: pair,
     GhostLifetime: measure_lifetime,

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
@@ -35,7 +35,7 @@ class Screen:
 
     def show(self) -> None:
         """Print every part, in the order of SCREENS: servers, findings, what is clear, what is not judged."""
-        for server in (servers := self.diagnosis.facts.every(DirectoryServer)):
+        for server in (servers := self.diagnosis.facts.every(Instance)):
             self.page.packed(server.host, self.summary(server), "bold", "bold")
         if servers:
             self.page.blank()
@@ -48,7 +48,7 @@ class Screen:
             self.evidence()
         self.footer()
 
-    def summary(self, server: DirectoryServer) -> list[str]:
+    def summary(self, server: Instance) -> list[str]:
         """Return what to know of a server before anything else."""
         parts = [str(server.identity or "directory server")]
         if server.established is not None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 import facts
-from ldapdiag.analysis.pairing.direction import Held
+from ldapdiag.analysis.pairing.direction import ProxyLegs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.proxy_held_connections import judge
 
-HELD = Held(
+HELD = ProxyLegs(
     proxy="proxy",
     sessions=40,
     living=25,

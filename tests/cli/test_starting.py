@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DEAR = (
     "concurrent.futures", "ldap3",
-    "ldapdiag.analysis.hosts.servers", "ldapdiag.evidence.log.openldap", "multiprocessing",
+    "ldapdiag.analysis.hosts.instances", "ldapdiag.evidence.log.openldap", "multiprocessing",
     "pyroute2", "rich",
 )  # fmt: skip
 

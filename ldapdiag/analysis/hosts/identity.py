@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ldapdiag.analysis.hosts.folders import names_of_servers
 from ldapdiag.analysis.hosts.grouping import Group, groups_of, short
 from ldapdiag.analysis.hosts.listeners import served_ports
-from ldapdiag.analysis.hosts.snapshots import Look, looks_of
+from ldapdiag.analysis.hosts.snapshots import Snapshot, snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
 from ldapdiag.evidence.bundle import Bundle, Gap
@@ -40,7 +40,7 @@ class Host:
     host: str
     addresses: frozenset[str] = frozenset()
     """Local addresses that identify it."""
-    looks: tuple[Look, ...] = ()
+    looks: tuple[Snapshot, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
     """Ports the operator named."""
     description: HostDescription | None = None
@@ -51,7 +51,7 @@ class Host:
     merged_because: str | None = None
 
     @property
-    def now(self) -> Look | None:
+    def now(self) -> Snapshot | None:
         """Return the latest look at its sockets."""
         return self.looks[-1] if self.looks else None
 
@@ -232,7 +232,7 @@ def _hosts(groups: list[Group], facts: list[Any], ldap_ports: frozenset[int]) ->
             host=name,
             addresses=frozenset(group.addresses if group else ())
             | (own_addresses(description) if description else set()),
-            looks=looks_of(tables[name]),
+            looks=snapshots_of(tables[name]),
             ldap_ports=ldap_ports,
             description=description,
             counters=counters.get(name),

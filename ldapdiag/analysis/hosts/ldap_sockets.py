@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.servers import DirectoryServer
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.instances import Instance
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
 
 
 class End(StrEnum):
@@ -38,7 +38,7 @@ class Peer:
     """The server's host at either end; empty when it is not in the evidence."""
 
 
-def endpoints_of(servers: Iterable[DirectoryServer], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
+def endpoints_of(servers: Iterable[Instance], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
     """Return the host of the server that answers on an address and port, for every one that is known."""
     addresses = {host.host: host.addresses for host in hosts}
     return {
@@ -77,7 +77,7 @@ def rows_by_peer(
     }
 
 
-def hidden(look: Look, host: str) -> Missing | None:
+def hidden(look: Snapshot, host: str) -> Missing | None:
     """Return why a look may lack rows, so that the absence of one proves nothing; None when it shows all."""
     if TcpState.UNKNOWN in set(look.sockets.state):
         reason = f"the table of {host} has no column of states"

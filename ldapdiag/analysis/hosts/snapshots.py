@@ -21,7 +21,7 @@ RANK = {"inet_diag": 0, "ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Snapshot:
     """One host's sockets at one time."""
 
     taken: Span | None
@@ -41,7 +41,7 @@ class Look:
         return 6 in self.sockets.families and (":" in address or 4 in self.sockets.families)
 
 
-def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
+def snapshots_of(tables: Sequence[SocketTable]) -> tuple[Snapshot, ...]:
     """Return the looks at one host, in order of time; those of unknown time come last, by folder.
 
     A file that holds several tables of one kind (a loop around ss) is as many looks, in their order.
@@ -56,14 +56,14 @@ def looks_of(tables: Sequence[SocketTable]) -> tuple[Look, ...]:
     return tuple(look(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
 
 
-def look(taken: Span | None, tables: Sequence[SocketTable]) -> Look:
+def look(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
     """Make one table of several tellings of it."""
     tellings = sorted(
         _summed(_uncut(tables)), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
     )
     tellings, exact = _without_doubles(tellings)
     origins = tuple(sorted(table.origin.path for table in tables))
-    return Look(
+    return Snapshot(
         taken=taken,
         sockets=tellings[0] if len(tellings) == 1 else united(tellings),
         wavering=wavering(exact),

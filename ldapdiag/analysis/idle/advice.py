@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts.ages import idle_seconds
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
@@ -61,7 +61,7 @@ class IdleAdvice:
 
 
 def advise(
-    server: DirectoryServer,
+    server: Instance,
     host: Host,
     pairing: Pairing | None = None,
     bounds: IdleBounds | None = None,

@@ -21,7 +21,7 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import Direction
     from ldapdiag.evidence.sockets import Key
 
@@ -174,7 +174,7 @@ def logged_gaps(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, f
     return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in rests.items()}
 
 
-def _identities(look: Look) -> Iterator[tuple[Key, int | None]]:
+def _identities(look: Snapshot) -> Iterator[tuple[Key, int | None]]:
     """Yield what tells each socket from all others: its key, and the kernel's cookie, for a port may be used again."""
     table = look.sockets
     return zip(table.keys(), table.cookie or repeat(None, len(table)), strict=True)

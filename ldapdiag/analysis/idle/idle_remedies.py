@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer, merged_settings, own
+from ldapdiag.analysis.hosts.instances import Instance, merged_settings, own
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
@@ -30,7 +30,7 @@ SHORTEST_REMEMBERED = 3600
 
 
 def treatments(
-    server: DirectoryServer,
+    server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     bounds: IdleBounds | None,
@@ -47,9 +47,7 @@ def treatments(
     yield from _exempt(server)
 
 
-def _drain(
-    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, pairing: Pairing | None
-) -> Iterator[Remedy]:
+def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairing: Pairing | None) -> Iterator[Remedy]:
     current, seconds = lifetime.idle_timeout_seconds, advice.recommended_seconds
     if current and current <= seconds:
         return  # what is set drains already
@@ -67,7 +65,7 @@ def _drain(
         yield from _close_proven(server, pairing)
 
 
-def _close_proven(server: DirectoryServer, pairing: Pairing) -> Iterator[Remedy]:
+def _close_proven(server: Instance, pairing: Pairing) -> Iterator[Remedy]:
     """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach connections open now."""
     for direction in pairing.directions:
         if direction.ghost_ports and proof_of(direction).degree == "certain":
@@ -77,7 +75,7 @@ def _close_proven(server: DirectoryServer, pairing: Pairing) -> Iterator[Remedy]
 
 
 def _cure(
-    server: DirectoryServer,
+    server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
     pairing: Pairing | None,
@@ -103,9 +101,7 @@ def _cure(
             yield _named("or cure", set_client_keepalive(client, seconds, its_time))
 
 
-def _tidy(
-    server: DirectoryServer, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None
-) -> Iterator[Remedy]:
+def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[Remedy]:
     tightest = bounds.forgetting if bounds else None
     current = lifetime.idle_timeout_seconds
     if advice.tidy_seconds is None or tightest is None or (current and current <= advice.tidy_seconds):
@@ -130,7 +126,7 @@ def _tidy(
         )
 
 
-def _exempt(server: DirectoryServer) -> Iterator[Remedy]:
+def _exempt(server: Instance) -> Iterator[Remedy]:
     """Yield how to spare the accounts that replicate, but for those that are spared already."""
     if server.configuration is None or server.product is None:
         return

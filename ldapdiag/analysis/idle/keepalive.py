@@ -7,7 +7,7 @@ from math import ceil
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import Timer
@@ -65,7 +65,7 @@ class GhostLifetime:
         return f"a dead connection lives {most}{self.seconds} s today ({', '.join(ends)})"
 
 
-def measure_lifetime(server: DirectoryServer, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
+def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
     """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
     proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
     idle, idle_source = _of_proxy(proxy) if proxy else _idle_timeout(server)
@@ -87,7 +87,7 @@ def measure_lifetime(server: DirectoryServer, host: Host, timeouts: BoxTimeouts 
     )
 
 
-def _probes(server: DirectoryServer, host: Host) -> tuple[bool | None, int | None, str]:
+def _probes(server: Instance, host: Host) -> tuple[bool | None, int | None, str]:
     """Return whether keepalives are on, the idle seconds before the first, and who says so."""
     on, configuration, product = keepalive_shown(host, server.ports), server.configuration, server.product
     if on is False:
@@ -122,7 +122,7 @@ def _of_proxy(timeouts: BoxTimeouts) -> tuple[int | None, str]:
     return ceil(longest.seconds), f"{longest.name}, in {timeouts.origin.path}"
 
 
-def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
+def _idle_timeout(server: Instance) -> tuple[int | None, str]:
     configuration, product = server.configuration, server.product
     if configuration is not None and configuration.account_idle_timeout_seconds:
         own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
@@ -139,7 +139,7 @@ def _idle_timeout(server: DirectoryServer) -> tuple[int | None, str]:
     return default, f"the default of {server.identity}"
 
 
-def _keepalive(server: DirectoryServer) -> tuple[int | None, str]:
+def _keepalive(server: Instance) -> tuple[int | None, str]:
     """Return the idle seconds before the first probe, and who says so."""
     configuration, product = server.configuration, server.product
     if configuration is not None and configuration.keepalive_seconds is not None:

@@ -12,7 +12,7 @@ from ldapdiag.analysis.pairing.proof import proof_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ldapdiag.analysis.hosts.servers import DirectoryServer
+    from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.idle.advice import IdleAdvice
     from ldapdiag.analysis.idle.bounds import IdleBounds
 
@@ -75,7 +75,7 @@ def _of_style(direction: Direction, server: str) -> str:
             return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
 
 
-def of_idling(server: DirectoryServer, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
+def of_idling(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
     """Yield how long connections may rest on the path, do rest, and whom the server's idle timeout spares."""
     yield from of_paths(bounds)
     if advice.longest_rest is not None:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.covered import Covered, Place
 from ldapdiag.analysis.indexes.outlooks import outlook_of
 from ldapdiag.analysis.indexes.proposed_indexes import explained, has_short_list
@@ -71,7 +71,7 @@ class Coverage:
         return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
 
 
-def audit(server: DirectoryServer, traffic: Traffic, indexing: Indexing | None) -> Coverage:
+def audit(server: Instance, traffic: Traffic, indexing: Indexing | None) -> Coverage:
     """Judge every search of a server's log."""
     work = traffic.workload
     family = server.family or work.family

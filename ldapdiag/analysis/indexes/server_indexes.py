@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer, own
+from ldapdiag.analysis.hosts.instances import Instance, own
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
@@ -68,7 +68,7 @@ def lies_in(place: str, suffix: str) -> bool:
 
 
 def find_indexing(
-    server: DirectoryServer,
+    server: Instance,
     configurations: tuple[IndexConfiguration, ...],
     schemas: tuple[Schema, ...],
     counts: tuple[EntryCount, ...],

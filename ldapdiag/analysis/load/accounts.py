@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.spellings import ANONYMOUS
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.bundle import Missing
@@ -49,7 +49,7 @@ class Accounts:
         return {next(iter(known)): count} if len(known) == 1 else None
 
 
-def count_accounts(server: DirectoryServer) -> Accounts | Missing:
+def count_accounts(server: Instance) -> Accounts | Missing:
     """Count the connections a server's monitor lists."""
     monitor = server.monitor
     if monitor is None or monitor.connections is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.products import Defaults
@@ -73,7 +73,7 @@ class Descriptors:
         return max(0.0, (self.limit - self.used) / self.rate_per_hour)
 
 
-def count_descriptors(server: DirectoryServer, host: Host, traffic: Traffic | None = None) -> Descriptors:
+def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors:
     """Gather what limits a server's descriptors, and how many it uses."""
     used, used_source = _used(server, traffic)
     limit, limit_source = _limit(server)
@@ -98,7 +98,7 @@ def count_descriptors(server: DirectoryServer, host: Host, traffic: Traffic | No
     )
 
 
-def _used(server: DirectoryServer, traffic: Traffic | None) -> tuple[int | None, str]:
+def _used(server: Instance, traffic: Traffic | None) -> tuple[int | None, str]:
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
     least = [(server.established, "at least: its established connections")]
@@ -110,7 +110,7 @@ def _used(server: DirectoryServer, traffic: Traffic | None) -> tuple[int | None,
     return max(known, default=(None, "unknown"))
 
 
-def _limit(server: DirectoryServer) -> tuple[int | None, str]:
+def _limit(server: Instance) -> tuple[int | None, str]:
     """Return the lowest of the limits that hold, and its name."""
     limits: list[tuple[int, str]] = []
     if server.limits and server.limits.open_files_soft is not None:
@@ -136,7 +136,7 @@ def _limit(server: DirectoryServer) -> tuple[int | None, str]:
     return lowest, " and ".join(name for value, name in limits if value == lowest)
 
 
-def _served(server: DirectoryServer, limit: int | None) -> int | None:
+def _served(server: Instance, limit: int | None) -> int | None:
     """Return how many connections a limit of descriptors leaves room for; None where all are for them."""
     defaults = server.product and server.product.defaults
     if limit is None or not defaults or not defaults.TIMES_RESERVED:
@@ -144,13 +144,13 @@ def _served(server: DirectoryServer, limit: int | None) -> int | None:
     return max(1, limit - defaults.TIMES_RESERVED * _reserved(server, defaults))
 
 
-def _reserved(server: DirectoryServer, defaults: Defaults) -> int:
+def _reserved(server: Instance, defaults: Defaults) -> int:
     """Return how many descriptors the server keeps for itself, as configured or by default."""
     configured = server.configuration.reserved_descriptors if server.configuration else None
     return defaults.RESERVED_DESCRIPTORS if configured is None else configured
 
 
-def _growth(server: DirectoryServer, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:
+def _growth(server: Instance, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:
     """Return how many connections an hour the server gains, and who says so."""
     seen = growth_per_hour(host, server.ports)
     if seen is not None:
@@ -183,7 +183,7 @@ def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
     return gained * 3600 / elapsed
 
 
-def _witnesses(server: DirectoryServer) -> tuple[str, ...]:
+def _witnesses(server: Instance) -> tuple[str, ...]:
     """Return the testimony of logs and counters; two tellings of one log are one witness, the one that saw most."""
     told: dict[str, int] = {}
     for log in server.logs:
@@ -204,7 +204,7 @@ def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None)
     return (f"{peak} connections at once in its access log, and there is room for {room}",)
 
 
-def _recovered(server: DirectoryServer, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
+def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
     """Tell whether the last word of each log that testifies is that there is room again."""
     last = [log.recovered for log in server.logs if log.witnesses or log.recovered]
     if traffic is not None and _logged_peak(traffic, served, limit):

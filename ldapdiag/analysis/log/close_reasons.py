@@ -10,7 +10,7 @@ from ldapdiag.servers.closes import close_of
 from ldapdiag.servers.nature import Nature
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.log.workload import Client
+    from ldapdiag.analysis.log.workload import ClientActivity
     from ldapdiag.evidence.family import Family
 
 WRONG = (Nature.CLIENT_GONE, Nature.NETWORK)
@@ -19,7 +19,7 @@ NOT_ASKED = (Nature.IDLE, Nature.RESTART, Nature.SERVER)
 
 
 @dataclass(slots=True, kw_only=True)
-class Ends:
+class CloseReasons:
     """How the connections of one client ended."""
 
     client: str
@@ -40,9 +40,9 @@ class Ends:
         return self.spoken.total() - self.spoken[Nature.RESTART]
 
 
-def ends_of(client: Client, family: Family | None) -> Ends:
+def close_reasons_of(client: ClientActivity, family: Family | None) -> CloseReasons:
     """Return how a client's connections ended, in the words of this product's log."""
-    ends = Ends(client=client.address, codes=dict(client.closes))
+    ends = CloseReasons(client=client.address, codes=dict(client.closes))
     for code, count in client.closes.items():
         nature, silent = close_of(family, code).nature, client.silent.get(code, 0)
         if nature in NOT_ASKED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.servers import DirectoryServer
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.workload import Workload, workload
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
@@ -63,7 +63,7 @@ class Traffic:
         return rests
 
 
-def add_up(server: DirectoryServer) -> Traffic | Missing:
+def add_up(server: Instance) -> Traffic | Missing:
     """Add up a server's access logs; of several products, a code means what it means to all of them."""
     logs = server.access_logs
     if not logs:

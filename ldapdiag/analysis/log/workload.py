@@ -36,7 +36,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class ClientActivity:
     """The connections of a client."""
 
     address: str
@@ -128,7 +128,7 @@ class Workload:
         return counted(self.segment.noted.items())
 
     @cached_property
-    def clients(self) -> tuple[Client, ...]:
+    def clients(self) -> tuple[ClientActivity, ...]:
         """Clients by connections opened."""
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
@@ -207,11 +207,11 @@ def workload(segment: Segment, family: Family | None = None) -> Workload:
     return Workload(segment, family)
 
 
-def _client(address: str, row: ClientRow) -> Client:
+def _client(address: str, row: ClientRow) -> ClientActivity:
     tails: dict[str, Rests] = {}
     for code, rests in row.tails.items():
         tails.setdefault(text(code), Rests()).take(rests)
-    return Client(
+    return ClientActivity(
         address=address,
         opened=row.opened,
         operations=row.operations,

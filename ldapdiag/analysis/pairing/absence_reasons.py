@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.pairing.classification import Sorted
-    from ldapdiag.analysis.pairing.direction import Ends
+    from ldapdiag.analysis.pairing.classification import Classified
+    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
-    from ldapdiag.analysis.pairing.socket_index import View
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex
 
 HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 
 
-def spare_carried(ends: Ends, rows: Sorted, boxes: Iterable[Box], client: str) -> None:
+def spare_carried(ends: UnjoinedDirection, rows: Classified, boxes: Iterable[Box], client: str) -> None:
     """Spare rows that a box still holds: they live where the client's table does not look, or are just closing."""
     absent = []
     for row in rows.absent:
@@ -38,7 +38,7 @@ def spare_carried(ends: Ends, rows: Sorted, boxes: Iterable[Box], client: str) -
     rows.absent = absent
 
 
-def spare_wavering(ends: Ends, rows: Sorted) -> None:
+def spare_wavering(ends: UnjoinedDirection, rows: Classified) -> None:
     """Spare rows that one telling of the server's table shows and another does not."""
     if not (wavering := ends.look.wavering):
         return
@@ -48,7 +48,7 @@ def spare_wavering(ends: Ends, rows: Sorted) -> None:
     rows.absent = steady
 
 
-def spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
+def spare_strays(ends: UnjoinedDirection, rows: Classified, strays: Collection[int]) -> None:
     """Spare rows whose port another host has open towards the server, under an address that the server does not see."""
     ports = ends.look.sockets.remote_port
     kept = [row for row in rows.absent if ports[row] not in strays]
@@ -58,7 +58,7 @@ def spare_strays(ends: Ends, rows: Sorted, strays: Collection[int]) -> None:
     rows.absent = kept
 
 
-def spare_hidden(rows: Sorted, client: Host) -> None:
+def spare_hidden(rows: Classified, client: Host) -> None:
     """Spare absent rows that may live in a network namespace of the client's machine that could not be read.
 
     Not those that a box, or unanswered probes, prove dead.
@@ -86,7 +86,7 @@ def hidden_namespaces(client: Host) -> str | None:
     return None
 
 
-def spare_stateless(rows: Sorted, near: View) -> None:
+def spare_stateless(rows: Classified, near: ClientIndex) -> None:
     """Spare absent rows when the client's table shows sockets of one state, which need not be the established ones."""
     states = near.table.state
     if rows.absent and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
@@ -94,14 +94,14 @@ def spare_stateless(rows: Sorted, near: View) -> None:
         rows.absent = []
 
 
-def spare_half(ends: Ends, rows: Sorted, near: View) -> None:
+def spare_half(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
     """Spare absent rows when only one of /proc/net/tcp and tcp6 was read, and the other may hold all of them."""
     if rows.absent and not rows.matched and not near.look.covers(ends.client):
         rows.unproven[f"{HALF}, and its programs' sockets may be in the other"] += len(rows.absent)
         rows.absent = []
 
 
-def spare_unreadable(rows: Sorted, near: View) -> None:
+def spare_unreadable(rows: Classified, near: ClientIndex) -> None:
     """Spare absent rows when the client's table has as many lines that nobody could read."""
     if 0 < len(rows.absent) <= near.look.unreadable:
         reason = f"{near.look.unreadable} lines of the client's table could not be read: they may be there"
@@ -109,7 +109,7 @@ def spare_unreadable(rows: Sorted, near: View) -> None:
         rows.absent = []
 
 
-def spare_cut(ends: Ends, rows: Sorted, near: View) -> None:
+def spare_cut(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
     """Spare absent rows when the client's table cuts ports of connections to this server: they may be there."""
     if not near.table.cuts_ports or not rows.absent:
         return

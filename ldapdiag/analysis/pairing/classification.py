@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import probes_unanswered
 from ldapdiag.analysis.pairing import absence_reasons
-from ldapdiag.analysis.pairing.direction import Ends
+from ldapdiag.analysis.pairing.direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.flow_tables import Box
 from ldapdiag.analysis.pairing.missing_flows import lacked_by
 from ldapdiag.analysis.pairing.snapshot_order import bracketing, is_before
-from ldapdiag.analysis.pairing.socket_index import CLOSING, View, Way
+from ldapdiag.analysis.pairing.socket_index import CLOSING, ClientIndex, Way
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
@@ -45,7 +45,7 @@ class Virtual:
 
 
 @dataclass(slots=True)
-class Sorted:
+class Classified:
     """The server's rows of a direction, by what the client's end says of them."""
 
     matched: list[tuple[int, int | None]] = field(default_factory=list)
@@ -71,21 +71,21 @@ class Sorted:
     """Absent rows that a box or unanswered probes prove dead, although an earlier look at the client has them."""
 
 
-def sort_out(
-    ends: Ends,
-    views: Sequence[View],
+def classify(
+    ends: UnjoinedDirection,
+    views: Sequence[ClientIndex],
     boxes: Iterable[Box],
     client: Host,
     strays: Collection[int],
     *,
     tracked: bool = False,
-) -> Sorted:
+) -> Classified:
     """Sort the rows, the nearest view first, and spare every absent one that something else explains.
 
     `tracked`: the client's own connection tracking was read, so what it translates for containers is known.
     """
     boxes = tuple(boxes)
-    rows = sort_rows(ends, views)
+    rows = classify_rows(ends, views)
     _let_go_of_young(ends, rows, views)
     _sort_unnamed(ends, rows, views[0])
     rows.virtual = match_by_endpoint(ends, rows, views[0])
@@ -104,7 +104,7 @@ def sort_out(
     return rows
 
 
-def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
+def classify_rows(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> Classified:
     """Sort the server's rows by the client's nearest view, and let any other view speak for a living one.
 
     A view that lies wholly before the server's look speaks for what was, not for what is, unless it is the nearest.
@@ -113,7 +113,7 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     before = [view for view in views[1:] if is_before(view.look, ends.look)]
     others = [view for view in views[1:] if view not in before]
     row_of, states, ports = near.sockets.get(ends.way, {}), near.table.state, ends.look.sockets.remote_port
-    rows = Sorted()
+    rows = Classified()
     for row in ends.rows:
         port = ports[row]
         if port == UNKNOWN_PORT:
@@ -137,7 +137,7 @@ def sort_rows(ends: Ends, views: Sequence[View]) -> Sorted:
     return rows
 
 
-def _let_go_of_young(ends: Ends, rows: Sorted, views: Sequence[View]) -> None:
+def _let_go_of_young(ends: UnjoinedDirection, rows: Classified, views: Sequence[ClientIndex]) -> None:
     """Count absent rows that were opened after the client was looked at before as coming and going, not as missing."""
     apart, ages = bracketing(ends, views), ends.look.sockets.last_received
     if apart is None or ages is None:
@@ -147,7 +147,7 @@ def _let_go_of_young(ends: Ends, rows: Sorted, views: Sequence[View]) -> None:
     rows.absent = [row for row in rows.absent if row not in young]
 
 
-def _sort_unnamed(ends: Ends, rows: Sorted, near: View) -> None:
+def _sort_unnamed(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
     """Match ports that are names at both ends by their number; of others nobody can say which they are."""
     if not rows.unnamed:
         return
@@ -158,7 +158,7 @@ def _sort_unnamed(ends: Ends, rows: Sorted, near: View) -> None:
         rows.unproven[CUT_OR_NAMED] += len(rows.unnamed)
 
 
-def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
+def match_by_endpoint(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> Virtual | None:
     """Match absent rows by the client's own address and port alone, where it dials virtual addresses (VIP, DNAT).
 
     It may dial several, and the server's own address as well.
@@ -190,7 +190,9 @@ def match_by_endpoint(ends: Ends, rows: Sorted, near: View) -> Virtual | None:
     return Virtual(" and ".join(endpoint(*way[:2]) for way in ways), tuple(ways), count, matched)
 
 
-def _dialled_elsewhere(ends: Ends, near: View, wanted: Mapping[int, int]) -> dict[Way, list[tuple[int, int]]]:
+def _dialled_elsewhere(
+    ends: UnjoinedDirection, near: ClientIndex, wanted: Mapping[int, int]
+) -> dict[Way, list[tuple[int, int]]]:
     """Return the client's established connections to other endpoints that come from wanted ports, by way.
 
     What the server shows as it is dialled (on another of its ports) is not translated.
@@ -205,20 +207,20 @@ def _dialled_elsewhere(ends: Ends, near: View, wanted: Mapping[int, int]) -> dic
     return found
 
 
-def _is_more_than_chance(ends: Ends, pairs: int, dialled: int) -> bool:
+def _is_more_than_chance(ends: UnjoinedDirection, pairs: int, dialled: int) -> bool:
     """Tell whether so many of the client's connections to an endpoint share a port with one of the server's."""
     by_chance = 3 * len(ends.rows) / EPHEMERAL_PORTS
     return pairs >= max(VIRTUAL_SHARE, by_chance) * dialled
 
 
-def _find_dead(ends: Ends, rows: Sorted) -> None:
+def _find_dead(ends: UnjoinedDirection, rows: Classified) -> None:
     """Find the rows that a box lacks, and those that it or unanswered probes prove dead."""
     gone = [*rows.absent, *rows.lately, *(row for row, _ in rows.leftover)]
     rows.lacked = lacked_by(rows.on_path, ends, gone, [row for row, _ in rows.matched])
     rows.dead = rows.lacked | {row for row in gone if probes_unanswered(ends.look.sockets, row)}
 
 
-def _judge_lately(rows: Sorted) -> set[int]:
+def _judge_lately(rows: Classified) -> set[int]:
     """Take what the client had before the server's look, and has not after it, for absent if it is proven dead."""
     dead = set(rows.lately) & rows.dead
     if spared := len(rows.lately) - len(dead):

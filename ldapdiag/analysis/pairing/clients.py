@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.identity import inner_addresses
-from ldapdiag.analysis.pairing.socket_index import Client
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
 from ldapdiag.analysis.pairing.via_translation import machine_of
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.sockets import TcpState
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.servers import DirectoryServer
-    from ldapdiag.analysis.pairing.direction import Ends
+    from ldapdiag.analysis.hosts.instances import Instance
+    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
     from ldapdiag.analysis.pairing.socket_index import Way
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class Clients:
     """The hosts whose tables were read, by the addresses they own."""
 
-    def __init__(self, hosts: tuple[Host, ...], server: DirectoryServer, boxes: tuple[Box, ...] = ()) -> None:
+    def __init__(self, hosts: tuple[Host, ...], server: Instance, boxes: tuple[Box, ...] = ()) -> None:
         self._boxes = boxes
-        self._owners: dict[str, list[Client]] = defaultdict(list)
+        self._owners: dict[str, list[ClientSnapshots]] = defaultdict(list)
         self._astray: dict[tuple[str, int], dict[int, set[str]]] = {}
         self._unseen: dict[tuple[str, int], dict[Way, int]] = {}
-        known = [Client(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
+        known = [ClientSnapshots(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.views]
         for client in self.all:
             for address in client.host.addresses:
@@ -40,14 +40,14 @@ class Clients:
                 for address in inner_addresses(client.host):
                     self._owners[address].append(client)
 
-    def owner(self, address: str, server: Host) -> Client | None:
+    def owner(self, address: str, server: Host) -> ClientSnapshots | None:
         """Return the only host that owns an address; loopback never leaves the server's own host."""
         if is_loopback(address):
             return next(client for client in self.all if client.host is server)
         owners = self._owners.get(address, [])
         return owners[0] if len(owners) == 1 else None
 
-    def astray(self, ends: Ends) -> Mapping[int, set[str]]:
+    def astray(self, ends: UnjoinedDirection) -> Mapping[int, set[str]]:
         """Return the hosts of connections to this endpoint that the server does not show at all, by client port."""
         endpoint = ends.server_address, ends.server_port
         if endpoint not in self._astray:
@@ -58,7 +58,7 @@ class Clients:
                         found[port].add(client.host.host)
         return self._astray[endpoint]
 
-    def shared(self, ends: Ends, server: Host) -> set[int]:
+    def shared(self, ends: UnjoinedDirection, server: Host) -> set[int]:
         """Return the client ports of a direction that other hosts with the server's address have established (DSR)."""
         others = [owner for owner in self._owners.get(ends.server_address, ()) if owner.host is not server]
         return {
@@ -79,7 +79,7 @@ class Clients:
         own = [view.sockets.get(way, {}) for owner in self._owners.get(address, []) for view in owner.views]
         return 0 if is_loopback(address) else sum(not any(one in view for view in own) for one in ports)
 
-    def unseen(self, ends: Ends) -> int:
+    def unseen(self, ends: UnjoinedDirection) -> int:
         """Return how many connections to this endpoint hosts have of which the server shows none at all.
 
         Not those of which a box tells that it gives them another address than that of this direction.
@@ -99,7 +99,7 @@ class Clients:
             if not any((way[2], *endpoint) in box.hidden for box in elsewhere)
         )
 
-    def inner(self, ends: Ends, owner: Client) -> set[int]:
+    def inner(self, ends: UnjoinedDirection, owner: ClientSnapshots) -> set[int]:
         """Return the ports of connections that other network namespaces of an owner's machine have to this endpoint.
 
         Only of those that the server does not show as theirs.
@@ -115,7 +115,7 @@ class Clients:
         return len(self._owners.get(address, []))
 
 
-def _is_unseen(client: Client, ends: Ends) -> bool:
+def _is_unseen(client: ClientSnapshots, ends: UnjoinedDirection) -> bool:
     """Tell whether a host has connections to this endpoint, and the server shows none of them."""
     ways = client.ways_to(ends.server_address, ends.server_port)
     held = {way: client.latest.established(way) for way in ways}

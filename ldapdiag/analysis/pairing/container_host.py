@@ -17,13 +17,13 @@ from ldapdiag.evidence.flows import Relay
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.pairing.direction import Direction, Ends
+    from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
-    from ldapdiag.analysis.pairing.socket_index import Client
+    from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
     from ldapdiag.analysis.pairing.via_translation import Followed
 
 
-def is_end_too(ends: Ends, box: Box, client: Client) -> bool:
+def is_end_too(ends: UnjoinedDirection, box: Box, client: ClientSnapshots) -> bool:
     """Tell whether the box is the client's own host, and some of these connections are its own."""
     if box.host != client.host.host or box.relay is not Relay.NAT:
         return False
@@ -31,7 +31,9 @@ def is_end_too(ends: Ends, box: Box, client: Client) -> bool:
     return any(ends.way in view.sockets for view in client.views) or any(own_flows)
 
 
-def taken_apart(ends: Ends, box: Box, client: Client, clients: Sequence[Client]) -> tuple[Ends, Followed]:
+def taken_apart(
+    ends: UnjoinedDirection, box: Box, client: ClientSnapshots, clients: Sequence[ClientSnapshots]
+) -> tuple[UnjoinedDirection, Followed]:
     """Return the connections that are the host's own, and what became of those that it translates.
 
     Its own may be given another port, too. What was opened after its flows were listed may be either.
@@ -46,7 +48,7 @@ def taken_apart(ends: Ends, box: Box, client: Client, clients: Sequence[Client])
     return replace(ends, rows=[row for row in own if row not in set(doubtful)]), followed
 
 
-def _may_be_newer(box: Box, ends: Ends, client: Client, row: int) -> bool:
+def _may_be_newer(box: Box, ends: UnjoinedDirection, client: ClientSnapshots, row: int) -> bool:
     """Tell whether a connection of which the host has no socket may have been opened after its flows were listed."""
     port = ends.look.sockets.remote_port[row]
     if any(port in view.sockets.get(ends.way, {}) for view in client.views):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ldapdiag.analysis.hosts.snapshots import Look
+from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.pairing.drop_style import NOTHING_TOLD, ClientHost, Style, style_of
-from ldapdiag.analysis.pairing.socket_index import Shown, Way
+from ldapdiag.analysis.pairing.socket_index import ServerIndex, Way
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Key
@@ -49,7 +49,7 @@ class PathKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class ProxyLegs:
     """What became of the clients' legs of a direction's connections that a proxy carries."""
 
     proxy: str
@@ -127,7 +127,7 @@ class Direction:
     unreadable: int = 0
     """Lines of the client's table that were not understood."""
     origins: tuple[str, ...] = ()
-    held: Held | None = None
+    held: ProxyLegs | None = None
     """The clients' legs, where a proxy at the client's end told its sessions."""
     missing: Missing | None = None
     """Why the client's end could not be read; nothing is claimed of this direction then."""
@@ -186,17 +186,17 @@ class Direction:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class UnjoinedDirection:
     """One direction before it is joined: the established rows of the server's look that belong to it."""
 
     client: str
     server_address: str
     server_port: int
     rows: list[int]
-    shown: Shown
+    shown: ServerIndex
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """Return the server's look that the rows are of."""
         return self.shown.look
 

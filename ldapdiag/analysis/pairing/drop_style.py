@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import Direction
 
 SECOND = timedelta(seconds=1)
@@ -119,7 +119,7 @@ def booted_at(host: Host) -> datetime | None:
     return (told.start if told else description.clock) - up - SECOND
 
 
-def outlived(look: Look, rows: Iterable[int], booted: datetime | None) -> int:
+def outlived(look: Snapshot, rows: Iterable[int], booted: datetime | None) -> int:
     """Return how many of a server's rows were last heard of before this moment."""
     if booted is None or look.taken is None:
         return 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import idle_seconds, probes_unanswered, seconds
 from ldapdiag.analysis.pairing.absence_reasons import HALF
-from ldapdiag.analysis.pairing.classification import Sorted, Virtual, sort_out
-from ldapdiag.analysis.pairing.direction import Direction, Ends, Join, PathKind
+from ldapdiag.analysis.pairing.classification import Classified, Virtual, classify
+from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
 from ldapdiag.analysis.pairing.drop_style import outlived, told_by
 from ldapdiag.analysis.pairing.skew import (
     Survivors,
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.flow_tables import Box
-    from ldapdiag.analysis.pairing.socket_index import Client, View
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
 
 
 def join(
-    ends: Ends,
+    ends: UnjoinedDirection,
     server: Host,
-    client: Client,
+    client: ClientSnapshots,
     boxes: Sequence[Box],
     strays: Collection[int] = (),
     shared: Collection[int] = (),
@@ -51,7 +51,7 @@ def join(
     views = nearest(client, look)
     near = views[0]
     outside = [box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host]
-    rows = sort_out(ends, views, outside, client.host, strays, tracked=len(outside) < len(boxes))
+    rows = classify(ends, views, outside, client.host, strays, tracked=len(outside) < len(boxes))
     living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
     turn = turn_of(ends, near, rows, living)
     stranded = stranded_of(ends, views, rows, living, turn)
@@ -113,14 +113,14 @@ def shows_all_namespaces(host: Host) -> bool:
     return host.description is not None and host.description.namespaces_unread == 0
 
 
-def _path(rows: Sorted) -> PathKind:
+def _path(rows: Classified) -> PathKind:
     """Return what stands between; the sockets of a proxy's own end are joined as any client's."""
     if rows.virtual:
         return PathKind.NAT
     return PathKind.PROXY if any(box.relay is Relay.PROXY for box in rows.on_path) else PathKind.DIRECT
 
 
-def nearest(client: Client, look: Look) -> list[View]:
+def nearest(client: ClientSnapshots, look: Snapshot) -> list[ClientIndex]:
     """Return the client's views around a look of the server, the nearest first."""
     around = neighbours([view.look for view in client.views], look)
     views = (view for view in client.views if view.look in around)
@@ -146,7 +146,7 @@ class Turn:
     """Seconds that living connections have rested."""
 
 
-def turn_of(ends: Ends, near: View, rows: Sorted, living: Mapping[int, int]) -> Turn:
+def turn_of(ends: UnjoinedDirection, near: ClientIndex, rows: Classified, living: Mapping[int, int]) -> Turn:
     """Return what the two tables tell of coming and going."""
     new, turned = client_only(ends, living)
     return Turn(
@@ -162,7 +162,13 @@ def turn_of(ends: Ends, near: View, rows: Sorted, living: Mapping[int, int]) -> 
 
 
 def lost_of(
-    ends: Ends, server: Host, views: Sequence[View], rows: Sorted, turn: Turn, *, told: bool = False
+    ends: UnjoinedDirection,
+    server: Host,
+    views: Sequence[ClientIndex],
+    rows: Classified,
+    turn: Turn,
+    *,
+    told: bool = False,
 ) -> Survivors:
     """Return what the client lacks of the server's rows, after churn is taken off.
 
@@ -186,7 +192,9 @@ def lost_of(
     )
 
 
-def stranded_of(ends: Ends, views: Sequence[View], rows: Sorted, living: Mapping[int, int], turn: Turn) -> Survivors:
+def stranded_of(
+    ends: UnjoinedDirection, views: Sequence[ClientIndex], rows: Classified, living: Mapping[int, int], turn: Turn
+) -> Survivors:
     """Return what the server lacks of the client's connections, after churn is taken off."""
     look, near = ends.look, views[0]
     lasting = [living[port] for port in turn.new if all(view.holds((*ends.way, port)) for view in views[1:])]
@@ -207,7 +215,7 @@ def stranded_of(ends: Ends, views: Sequence[View], rows: Sorted, living: Mapping
     return _spared(stranded, ends, rows, turn, fleeting=len(turn.new) - len(lasting))
 
 
-def _spared(stranded: Survivors, ends: Ends, rows: Sorted, turn: Turn, *, fleeting: int) -> Survivors:
+def _spared(stranded: Survivors, ends: UnjoinedDirection, rows: Classified, turn: Turn, *, fleeting: int) -> Survivors:
     """Return the stranded ones without those that another reason than a loss explains."""
     look = ends.look
     if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
@@ -224,13 +232,13 @@ def _spared(stranded: Survivors, ends: Ends, rows: Sorted, turn: Turn, *, fleeti
     return stranded
 
 
-def _rests(ends: Ends, near: View, rows: Sorted) -> tuple[float, ...]:
+def _rests(ends: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     """Return for how long the matched connections have rested, by the server's ages, else by the client's."""
     at_server = idle_seconds(ends.look.sockets, (row for row, _ in rows.matched))
     return tuple(at_server or idle_seconds(near.table, (row for _, row in rows.matched if row is not None)))
 
 
-def client_only(ends: Ends, living: Mapping[int, int]) -> tuple[list[int], int]:
+def client_only(ends: UnjoinedDirection, living: Mapping[int, int]) -> tuple[list[int], int]:
     """Return the ports the client has established and the server lacks, and how many it has in another state."""
     ports = ends.look.sockets.remote_port
     known = {ports[row] for row in ends.rows}
@@ -239,7 +247,7 @@ def client_only(ends: Ends, living: Mapping[int, int]) -> tuple[list[int], int]:
     return new, len(unknown) - len(new)
 
 
-def closed_lately(ends: Ends, near: View, virtual: Virtual | None = None) -> int | None:
+def closed_lately(ends: UnjoinedDirection, near: ClientIndex, virtual: Virtual | None = None) -> int | None:
     """Return how many connections of a direction are in TIME-WAIT at either end; None if a table would not show it."""
     if not (ends.look.sockets.shows_time_wait and near.table.shows_time_wait):
         return None
@@ -256,7 +264,7 @@ def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
     return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
 
 
-def _first_unanswered(near: View, rows: Sorted) -> tuple[float, ...]:
+def _first_unanswered(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     """Return for how long connections had been idle when their first unanswered packet left (lastrcv - busy)."""
     idle: list[float] = []
     if near.table.retransmits is None:

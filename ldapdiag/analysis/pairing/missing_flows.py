@@ -10,11 +10,13 @@ from ldapdiag.analysis.pairing.skew import at_least
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ldapdiag.analysis.pairing.direction import Ends
+    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
 
 
-def lacked_by(boxes: Sequence[Box], ends: Ends, rows: Collection[int], living: Collection[int]) -> frozenset[int]:
+def lacked_by(
+    boxes: Sequence[Box], ends: UnjoinedDirection, rows: Collection[int], living: Collection[int]
+) -> frozenset[int]:
     """Return those of the server's rows that some box would have if they lived.
 
     A table that lacks most of the living ones as well was cut, or is of another path. And it was taken at a moment of
@@ -27,7 +29,7 @@ def lacked_by(boxes: Sequence[Box], ends: Ends, rows: Collection[int], living: C
     return frozenset(told)
 
 
-def _was_there(box: Box, ends: Ends, row: int, living: Collection[int]) -> bool:
+def _was_there(box: Box, ends: UnjoinedDirection, row: int, living: Collection[int]) -> bool:
     """Tell whether a connection was there, by its age, when the box's table was taken; where times are told at all."""
     look = ends.look
     moment = box.nearest(look.taken)

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.hosts.servers import DirectoryServer
 from ldapdiag.analysis.pairing import container_host
 from ldapdiag.analysis.pairing.clients import Clients
-from ldapdiag.analysis.pairing.direction import Direction, Ends
+from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
 from ldapdiag.analysis.pairing.flow_tables import Box, boxes_of
 from ldapdiag.analysis.pairing.joining import join
 from ldapdiag.analysis.pairing.proxy_legs import held_legs
-from ldapdiag.analysis.pairing.socket_index import Client, Shown
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
 from ldapdiag.analysis.pairing.via_translation import join_through
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
@@ -25,7 +25,7 @@ from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, TcpState
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Pairing:
     directions: tuple[Direction, ...]
 
 
-def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
+def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
     """Join every direction that ends at this server by the strongest key that works on its path."""
     host = next(one for one in hosts if one.host == server.host)
     unfit = "is not in the evidence" if host.now is None else unfit_because(host.now.sockets, server.ports)
@@ -52,9 +52,9 @@ def pair(server: DirectoryServer, hosts: tuple[Host, ...], flows: tuple[FlowTabl
     return Pairing(host=server.host, directions=tuple(directions))
 
 
-def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterator[Ends]:
+def _directions(server: Instance, look: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:
     """Yield the directions the server sees, and those only a client sees, in order."""
-    shown = Shown(look, server.monitor)
+    shown = ServerIndex(look, server.monitor)
     table = look.sockets
     rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     ends = zip(table.remote_address, table.local_address, table.local_port, strict=True)
@@ -69,10 +69,10 @@ def _directions(server: DirectoryServer, look: Look, clients: Clients) -> Iterat
             if (remote, port) in local and not is_loopback(remote):
                 rows.setdefault((address, remote, port), [])
     for end in sorted(rows):
-        yield Ends(*end, rows[end], shown)
+        yield UnjoinedDirection(*end, rows[end], shown)
 
 
-def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...]) -> Direction:
+def _direction(ends: UnjoinedDirection, server: Host, clients: Clients, boxes: tuple[Box, ...]) -> Direction:
     """Join one direction: through the box that translates its address, or with the host that owns it."""
     if not ends.rows and (missing := _translated(ends, clients, boxes)):
         return Direction(
@@ -106,7 +106,7 @@ def _direction(ends: Ends, server: Host, clients: Clients, boxes: tuple[Box, ...
 
 
 def _of_gateway(
-    ends: Ends, server: Host, client: Client, clients: Clients, boxes: tuple[Box, ...], box: Box
+    ends: UnjoinedDirection, server: Host, client: ClientSnapshots, clients: Clients, boxes: tuple[Box, ...], box: Box
 ) -> Direction:
     """Join the connections of a host that translates for its containers: its own by its table, theirs by its flows."""
     own, inner = container_host.taken_apart(ends, box, client, clients.all)
@@ -116,12 +116,12 @@ def _of_gateway(
     return container_host.together(joined, inner, box)
 
 
-def _dials(client: Client, ends: Ends) -> bool:
+def _dials(client: ClientSnapshots, ends: UnjoinedDirection) -> bool:
     """Tell whether a host has connections of its own to this endpoint, as a proxy has."""
     return bool(client.ways_to(ends.server_address, ends.server_port))
 
 
-def strays(ends: Ends, owner: Client, clients: Clients) -> frozenset[int]:
+def strays(ends: UnjoinedDirection, owner: ClientSnapshots, clients: Clients) -> frozenset[int]:
     """Return the ports of other hosts' connections to this endpoint that the server does not show as theirs.
 
     Their address was translated on the way, to the owner's perhaps: a container's host does that, and keeps the port
@@ -130,7 +130,7 @@ def strays(ends: Ends, owner: Client, clients: Clients) -> frozenset[int]:
     return frozenset(port for port, hosts in clients.astray(ends).items() if hosts != {owner.host.host})
 
 
-def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing | None:
+def _translated(ends: UnjoinedDirection, clients: Clients, boxes: tuple[Box, ...]) -> Missing | None:
     """Return why a client that the server does not show at all may still be there, behind another address."""
     for box in boxes:
         if _dialling(ends) in box.hidden:
@@ -160,16 +160,16 @@ def _translated(ends: Ends, clients: Clients, boxes: tuple[Box, ...]) -> Missing
     )
 
 
-def _dialling(ends: Ends) -> tuple[str, str, int]:
+def _dialling(ends: UnjoinedDirection) -> tuple[str, str, int]:
     return ends.client, ends.server_address, ends.server_port
 
 
-def _shows_one_program(ends: Ends, owner: Client) -> bool:
+def _shows_one_program(ends: UnjoinedDirection, owner: ClientSnapshots) -> bool:
     """Tell whether server and client share a host, of which only one program's sockets are shown (lsof -p)."""
     return owner.latest.look is ends.look and not ends.look.sockets.shows_all_programs
 
 
-def _forwards(ends: Ends, owner: Client, clients: Clients) -> bool:
+def _forwards(ends: UnjoinedDirection, owner: ClientSnapshots, clients: Clients) -> bool:
     """Tell whether the owner of a peer address seems to stand in for others.
 
     Other hosts have connections of which the server shows none, and it has none of its own, or lacks no more than they
@@ -196,7 +196,9 @@ def _served(box: Box) -> str:
     )
 
 
-def _unread(ends: Ends, owner: Client | None, clients: Clients, boxes: tuple[Box, ...]) -> Missing:
+def _unread(
+    ends: UnjoinedDirection, owner: ClientSnapshots | None, clients: Clients, boxes: tuple[Box, ...]
+) -> Missing:
     """Return why the client's end cannot be read, and how to get it."""
     carried = [
         f"{box.host} carries {known} of these {len(ends.rows)}"

@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.pairing.direction import Held
+from ldapdiag.analysis.pairing.direction import ProxyLegs
 from ldapdiag.analysis.pairing.joining import nearest
 from ldapdiag.analysis.pairing.skew import Turnover, at_least, opened_meanwhile, seconds_apart, survivors
 from ldapdiag.analysis.pairing.snapshot_order import persistent
-from ldapdiag.analysis.pairing.socket_index import Shown
+from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.snapshots import Look
-    from ldapdiag.analysis.pairing.direction import Ends
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
+    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
     from ldapdiag.analysis.pairing.skew import Survivors
-    from ldapdiag.analysis.pairing.socket_index import Client, Sockets, View, Way
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots, Sockets, Way
     from ldapdiag.evidence.sockets import Key
 
 
@@ -47,20 +47,20 @@ class Table:
     """The table that lacks legs, the nearest look first: the client's, or the proxy's own."""
 
     host: str
-    looks: tuple[Look, ...]
+    looks: tuple[Snapshot, ...]
     sockets: Sockets
     closed: Mapping[Way, int]
 
     @classmethod
-    def of_client(cls, client: Client, ends: Ends) -> Table:
+    def of_client(cls, client: ClientSnapshots, ends: UnjoinedDirection) -> Table:
         """Return the legs as the client has them."""
         near, *others = nearest(client, ends.look)
         return cls(client.host.host, (near.look, *(view.look for view in others)), near.sockets, near.closed)
 
     @classmethod
-    def of_proxy(cls, proxy: Client) -> Table:
+    def of_proxy(cls, proxy: ClientSnapshots) -> Table:
         """Return the legs as the proxy's own sockets have them."""
-        shown = Shown(proxy.latest.look)
+        shown = ServerIndex(proxy.latest.look)
         return cls(proxy.host.host, (shown.look,), shown.sockets, shown.closed)
 
 
@@ -78,7 +78,9 @@ class Legs:
     unproven: Counter[str] = field(default_factory=Counter)
 
 
-def held_legs(ends: Ends, server: Host, box: Box, clients: Sequence[Client], proxy: Client | None) -> Held:
+def held_legs(
+    ends: UnjoinedDirection, server: Host, box: Box, clients: Sequence[ClientSnapshots], proxy: ClientSnapshots | None
+) -> ProxyLegs:
     """Return which of a proxy's connections to the server have no client any more.
 
     `proxy` is the host that owns the proxy's address, where its own socket table was read.
@@ -100,7 +102,7 @@ def held_legs(ends: Ends, server: Host, box: Box, clients: Sequence[Client], pro
     hosts = tuple(sorted({table.host for table in tables.values()}))
     ports = ends.look.sockets.remote_port
     looks = [table.looks[0] for table in tables.values()]
-    return Held(
+    return ProxyLegs(
         proxy=box.host,
         sessions=legs.sessions,
         living=legs.living,
@@ -115,9 +117,11 @@ def held_legs(ends: Ends, server: Host, box: Box, clients: Sequence[Client], pro
     )
 
 
-def _sorted(ends: Ends, box: Box, clients: Sequence[Client], proxy: Client | None) -> Legs:
+def _sorted(
+    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], proxy: ClientSnapshots | None
+) -> Legs:
     owners = {address: client for client in clients for address in client.host.addresses}
-    accepted = Shown(proxy.latest.look) if proxy else None
+    accepted = ServerIndex(proxy.latest.look) if proxy else None
     legs = Legs()
     for row, key in zip(ends.rows, ends.keys(), strict=True):
         if not box.carries(key):
@@ -142,7 +146,7 @@ def _sorted(ends: Ends, box: Box, clients: Sequence[Client], proxy: Client | Non
     return legs
 
 
-def _established(accepted: Shown, leg: Key) -> bool:
+def _established(accepted: ServerIndex, leg: Key) -> bool:
     """Tell whether the proxy's own table has a client's leg established; what it does not tell is taken for yes."""
     address, port, dialled, dialled_port = leg
     if dialled_port == UNKNOWN_PORT:
@@ -151,7 +155,7 @@ def _established(accepted: Shown, leg: Key) -> bool:
     return row is not None and accepted.look.sockets.state[row] is TcpState.ESTABLISHED
 
 
-def _at_client(client: Client, leg: Key) -> TcpState | None:
+def _at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
     """Return the state of a leg at its client, ESTABLISHED if any look says so; None when no look has it."""
     found = None
     for view in client.views:
@@ -163,14 +167,14 @@ def _at_client(client: Client, leg: Key) -> TcpState | None:
     return found
 
 
-def _row(view: View, leg: Key) -> int | None:
+def _row(view: ClientIndex, leg: Key) -> int | None:
     address, port, dialled, dialled_port = leg
     if dialled_port != UNKNOWN_PORT:
         return view.sockets.get((dialled, dialled_port, address), {}).get(port)
     return next((rows[port] for way, rows in view.sockets.items() if way[2] == address and port in rows), None)
 
 
-def _lost(ends: Ends, server: Host, box: Box, table: Table, heard: Heard, absent: list[int]) -> Survivors:
+def _lost(ends: UnjoinedDirection, server: Host, box: Box, table: Table, heard: Heard, absent: list[int]) -> Survivors:
     """Return those of the absent legs that connections coming and going cannot explain."""
     look = table.looks[0]
     ways = [way for way in table.sockets if way[:2] in heard.dialled]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil, inf
 
-from ldapdiag.analysis.hosts.snapshots import Look
+from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.origin import Span
 
@@ -181,7 +181,7 @@ def server_ahead(monitor: Monitor) -> timedelta:
     return told - (taken.end if told > taken.end else taken.start)
 
 
-def neighbours(looks: Sequence[Look], at: Look) -> list[Look]:
+def neighbours(looks: Sequence[Snapshot], at: Snapshot) -> list[Snapshot]:
     """Return the looks nearest in time before and after a look of another host; of unknown times, all."""
     moment = at.taken
     timed = [(look, look.taken) for look in looks if look.taken is not None]
@@ -207,6 +207,6 @@ def at_least(here: Span | None, there: Span | None, living: Iterable[float]) -> 
     return 2 * max((SHORTEST_REST, *living))
 
 
-def seconds_apart(one: Look, other: Look) -> float | None:
+def seconds_apart(one: Snapshot, other: Snapshot) -> float | None:
     """Return the longest time between the moments of two looks, in seconds; None when a time is unknown."""
     return one.taken.seconds_apart(other.taken) if one.taken and other.taken else None

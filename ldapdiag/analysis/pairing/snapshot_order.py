@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.snapshots import Look
-    from ldapdiag.analysis.pairing.direction import Ends
-    from ldapdiag.analysis.pairing.socket_index import View
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
+    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex
 
 ONE_VISIT = 120.0
 """Seconds; looks further apart were taken for other reasons than to bracket each other."""
 
 
-def is_before(one: Look, other: Look) -> bool:
+def is_before(one: Snapshot, other: Snapshot) -> bool:
     """Tell whether a look is known to have been taken before another."""
     return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
 
 
-def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
+def bracketing(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> float | None:
     """Return the seconds from the client's look before the server's to that; None unless looks bracket it closely.
 
     With ages at the server, such looks tell of every connection but the youngest whether its client has it.
@@ -36,7 +36,7 @@ def bracketing(ends: Ends, views: Sequence[View]) -> float | None:
     return min(earlier) if min(earlier) <= ONE_VISIT else None
 
 
-def judged_by_looks(ends: Ends, server: Host, views: Sequence[View]) -> bool:
+def judged_by_looks(ends: UnjoinedDirection, server: Host, views: Sequence[ClientIndex]) -> bool:
     """Tell whether looks alone are to prove what is missing, and no count of those that come and go.
 
     Such counts do not see connections that are aborted: these leave no TIME-WAIT.
@@ -50,7 +50,7 @@ def judged_by_looks(ends: Ends, server: Host, views: Sequence[View]) -> bool:
     return twice and not all(before)
 
 
-def preceding(ends: Ends, views: Sequence[View]) -> set[int]:
+def preceding(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> set[int]:
     """Return rows that were there, by their age, when the client was looked at before, and that it did not have.
 
     What it had closed by then, and still retransmitted the end of, it did not have.
@@ -66,7 +66,7 @@ def preceding(ends: Ends, views: Sequence[View]) -> set[int]:
     return found
 
 
-def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
+def persistent(ends: UnjoinedDirection, server: Host, looks: Sequence[Snapshot]) -> set[int]:
     """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
     between = [look for look in looks if is_before(look, ends.look)]
     earlier = [look for look in server.looks if any(is_before(look, one) for one in between)]
@@ -81,7 +81,7 @@ def persistent(ends: Ends, server: Host, looks: Sequence[Look]) -> set[int]:
     }
 
 
-def is_same(one: Look, row: int, other: Look, its_row: int) -> bool:
+def is_same(one: Snapshot, row: int, other: Snapshot, its_row: int) -> bool:
     """Tell whether rows of one key are one socket, by cookie, then inode, else by belief: a port may be used again."""
     for name in ("cookie", "inode"):
         numbers, others = getattr(one.sockets, name), getattr(other.sockets, name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.hosts.identity import Host
-    from ldapdiag.analysis.hosts.snapshots import Look
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.evidence.monitor import Monitor
 
 
@@ -47,10 +47,10 @@ def unnamed(ways: Iterable[Way], ports: Sequence[int], states: Iterable[TcpState
     return Counter(way for way, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
 
 
-class View:
+class ClientIndex:
     """A look at the client's end."""
 
-    def __init__(self, look: Look, served: frozenset[int]) -> None:
+    def __init__(self, look: Snapshot, served: frozenset[int]) -> None:
         self.look = look
         self.table = look.sockets
         self._served = served
@@ -107,10 +107,10 @@ CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
 """States in which an end has sent its FIN and waits for the ACK."""
 
 
-class Shown:
+class ServerIndex:
     """What the server's latest look shows, to be asked for a connection in whatever state, and what it says itself."""
 
-    def __init__(self, look: Look, monitor: Monitor | None = None) -> None:
+    def __init__(self, look: Snapshot, monitor: Monitor | None = None) -> None:
         self.look = look
         self.monitor = monitor
 
@@ -139,15 +139,15 @@ class Shown:
         return zip(table.local_address, table.local_port, table.remote_address, strict=True)
 
 
-class Client:
+class ClientSnapshots:
     """A host as the other end: a view of each of its looks. It serves these ports, and those it listens on."""
 
     def __init__(self, host: Host, served: frozenset[int] = frozenset()) -> None:
         self.host = host
-        self.views = tuple(View(look, served) for look in host.looks if look.sockets.shows_connections)
+        self.views = tuple(ClientIndex(look, served) for look in host.looks if look.sockets.shows_connections)
 
     @property
-    def latest(self) -> View:
+    def latest(self) -> ClientIndex:
         """Return the view of its latest look."""
         return self.views[-1]
 

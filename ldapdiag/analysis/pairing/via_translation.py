@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import idle_seconds, probes_unanswered
 from ldapdiag.analysis.hosts.identity import inner_addresses
 from ldapdiag.analysis.pairing.classification import CUT_OR_NAMED
-from ldapdiag.analysis.pairing.direction import Direction, Ends, Join, PathKind
+from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
 from ldapdiag.analysis.pairing.drop_style import NOTHING_TOLD, told_by
 from ldapdiag.analysis.pairing.skew import Turnover, at_least, opened_meanwhile, survivors
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.pairing.flow_tables import Box, Flow
-    from ldapdiag.analysis.pairing.socket_index import Client
+    from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
 
 
 @dataclass(slots=True)
@@ -37,14 +37,16 @@ class Followed:
         """Return how many rows were followed."""
         return len(self.matched) + len(self.absent) + self.unproven.total() + self.closing
 
-    def match(self, row: int, client: Client | None) -> None:
+    def match(self, row: int, client: ClientSnapshots | None) -> None:
         """Take a row whose other end lives, at this host if it is known."""
         self.matched.append(row)
         if client is not None:
             self.hosts.add(client.host.host)
 
 
-def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None = None) -> Direction:
+def join_through(
+    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], owner: ClientSnapshots | None = None
+) -> Direction:
     """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost.
 
     The owner of the address has connections of its own, which a list of translated flows alone does not hold.
@@ -83,7 +85,9 @@ def join_through(ends: Ends, box: Box, clients: Sequence[Client], owner: Client 
     )
 
 
-def follow(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None) -> Followed:
+def follow(
+    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], owner: ClientSnapshots | None
+) -> Followed:
     """Follow every row of the server through the box to its client."""
     owners = owners_behind(box, clients)
     strays = _strays(ends, box, clients)
@@ -103,7 +107,7 @@ def follow(ends: Ends, box: Box, clients: Sequence[Client], owner: Client | None
     return rows
 
 
-def owners_behind(box: Box, clients: Sequence[Client]) -> dict[str, Client]:
+def owners_behind(box: Box, clients: Sequence[ClientSnapshots]) -> dict[str, ClientSnapshots]:
     """Return the hosts by their addresses; a container's, which any machine may have, counts on the box's own."""
     machine = next((machine_of(client) for client in clients if client.host.host == box.host), "")
     owners = {address: client for client in clients for address in client.host.addresses}
@@ -113,12 +117,14 @@ def owners_behind(box: Box, clients: Sequence[Client]) -> dict[str, Client]:
     return owners
 
 
-def machine_of(client: Client) -> str:
+def machine_of(client: ClientSnapshots) -> str:
     """Return the machine a host runs on; empty where that is not known."""
     return client.host.description.machine if client.host.description else ""
 
 
-def _follow_flow(rows: Followed, row: int, flow: Flow, box: Box, client: Client | None, *, carried: bool) -> None:
+def _follow_flow(
+    rows: Followed, row: int, flow: Flow, box: Box, client: ClientSnapshots | None, *, carried: bool
+) -> None:
     address, port, dialled, dialled_port = flow.client
     if carried and box.relay is Relay.PROXY:
         rows.match(row, client)  # its own leg lives; what became of the client's is held.py's
@@ -133,7 +139,7 @@ def _follow_flow(rows: Followed, row: int, flow: Flow, box: Box, client: Client 
         rows.closing += 1
 
 
-def _turnover(ends: Ends, box: Box) -> Turnover:
+def _turnover(ends: UnjoinedDirection, box: Box) -> Turnover:
     look = ends.look
     taken = box.nearest(look.taken)
     return Turnover(
@@ -144,7 +150,7 @@ def _turnover(ends: Ends, box: Box) -> Turnover:
     )
 
 
-def _blind(ends: Ends, box: Box) -> str | None:
+def _blind(ends: UnjoinedDirection, box: Box) -> str | None:
     """Return why the box's table may lack flows that the box has; None when it shows all of this direction."""
     if not box.whole:
         return f"the text of {box.host}'s table is not whole: they may be in what was cut"
@@ -153,7 +159,7 @@ def _blind(ends: Ends, box: Box) -> str | None:
     return None
 
 
-def _strays(ends: Ends, box: Box, clients: Sequence[Client]) -> set[int]:
+def _strays(ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots]) -> set[int]:
     """Return the ports of clients' connections to the server that the box lacks: its table is a selection."""
     endpoint = ends.server_address, ends.server_port
     return {
@@ -165,13 +171,13 @@ def _strays(ends: Ends, box: Box, clients: Sequence[Client]) -> set[int]:
     }
 
 
-def _new(ends: Ends, box: Box) -> int:
+def _new(ends: UnjoinedDirection, box: Box) -> int:
     """Return how many connections of the direction the box carries that the server does not have (yet)."""
     known = set(ends.keys())
     return sum(key not in known and box.carries(key) for key in box.by_way.get(ends.way, ()))
 
 
-def _closed(ends: Ends, box: Box) -> int | None:
+def _closed(ends: UnjoinedDirection, box: Box) -> int | None:
     """Return how many connections of the direction closed lately, by the server's TIME-WAIT and by the box's."""
     if not ends.look.sockets.shows_time_wait:
         return None

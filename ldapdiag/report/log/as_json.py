@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.log.searches import Asker, Search, Worst
-    from ldapdiag.analysis.log.workload import Client, Workload
+    from ldapdiag.analysis.log.workload import ClientActivity, Workload
     from ldapdiag.evidence.log.rests import Rests
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
@@ -126,7 +126,7 @@ def _connections(work: Workload) -> dict[str, Any]:
     }
 
 
-def _client(client: Client) -> dict[str, Any]:
+def _client(client: ClientActivity) -> dict[str, Any]:
     return {
         "client": client.address,
         "opened": client.opened,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.snapshots import look, looks_of
+from ldapdiag.analysis.hosts.snapshots import look, snapshots_of
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
@@ -124,13 +124,13 @@ def test_a_telling_that_cuts_ports_counts_only_where_no_whole_one_is() -> None:
 
 
 def test_tables_apart_in_time_are_looks_in_order() -> None:
-    looks = looks_of([told(ROWS, "ss", "late", taken=10), told(ROWS[:1], "ss", "early", taken=2)])
+    looks = snapshots_of([told(ROWS, "ss", "late", taken=10), told(ROWS[:1], "ss", "early", taken=2)])
     assert [len(one.sockets) for one in looks] == [1, 3]
     assert [one.taken for one in looks] == [facts.at(2), facts.at(10)]
 
 
 def test_a_look_of_unknown_time_comes_last() -> None:
-    looks = looks_of([told(ROWS, "ss", "unknown"), told(ROWS[:1], "ss", "timed", taken=2)])
+    looks = snapshots_of([told(ROWS, "ss", "unknown"), told(ROWS[:1], "ss", "timed", taken=2)])
     assert [one.taken for one in looks] == [facts.at(2), None]
 
 

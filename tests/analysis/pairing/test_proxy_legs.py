@@ -8,7 +8,7 @@ from typing import Any
 import facts
 from facts import APP1, at_server, row, table
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.pairing.direction import Direction, Held
+from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.sockets import TcpState
 
@@ -29,7 +29,7 @@ def joined(*hosts: Host, server: Any = None, sessions: Any = None) -> Direction:
     return next(one for one in pairing.directions if one.client == OWN)
 
 
-def held(*hosts: Host, **more: Any) -> Held:
+def held(*hosts: Host, **more: Any) -> ProxyLegs:
     found = joined(*hosts, **more).held
     assert found is not None
     return found

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.snapshots import Look, looks_of
+from ldapdiag.analysis.hosts.snapshots import Snapshot, snapshots_of
 from ldapdiag.analysis.pairing.skew import (
     Turnover,
     at_least,
@@ -114,8 +114,8 @@ class TestRestingAndClosing:
 
 class TestLooksInTime:
     @staticmethod
-    def looks(*times: float | None) -> tuple[Look, ...]:
-        return looks_of([facts.table(facts.at_client(1), f"app{n}", taken=time) for n, time in enumerate(times)])
+    def looks(*times: float | None) -> tuple[Snapshot, ...]:
+        return snapshots_of([facts.table(facts.at_client(1), f"app{n}", taken=time) for n, time in enumerate(times)])
 
     def test_the_neighbours_are_the_nearest_before_and_after(self) -> None:
         (now,) = self.looks(10)

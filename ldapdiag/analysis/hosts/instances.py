@@ -1,4 +1,4 @@
-"""DirectoryServer: everything the evidence says of one directory server, in one place."""
+"""Instance: everything the evidence contains about one directory server process, in one place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryServer:
+class Instance:
     """A host that serves LDAP, with the facts about its server. None: not in the evidence."""
 
     kind: ClassVar[str] = "directory-server"
@@ -65,7 +65,7 @@ class DirectoryServer:
         return tuple(sorted({fact.origin.path for fact in facts if fact is not None}))
 
 
-def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say something of a server
+def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence that say something of a server
     hosts: tuple[Host, ...],
     monitors: tuple[Monitor, ...],
     configurations: tuple[Configuration, ...],
@@ -76,7 +76,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
     indexes: tuple[IndexConfiguration, ...],
-) -> Iterator[DirectoryServer]:
+) -> Iterator[Instance]:
     """Yield every host that serves LDAP, by its listeners or by what its server says of itself."""
     for host in hosts:
         name = host.host
@@ -88,7 +88,7 @@ def find_servers(  # noqa: PLR0913, PLR0917  the kinds of evidence that say some
         ports = _ports(host, told)
         if not (ports or any(told)):
             continue
-        yield DirectoryServer(
+        yield Instance(
             host=name,
             identity=_identity(told),
             ports=ports,

@@ -5,10 +5,10 @@ from typing import Any
 
 import facts
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.hosts.servers import (
-    DirectoryServer,
+from ldapdiag.analysis.hosts.instances import (
+    Instance,
     best_monitor,
-    find_servers,
+    find_instances,
     merged_configuration,
     merged_settings,
 )
@@ -25,11 +25,11 @@ def configured(name: str = "cn-config.ldif", identity: ServerIdentity = facts.DS
     return Configuration(origin=facts.origin(name=name), identity=identity, **values)
 
 
-def found(*hosts: Host, **evidence: Any) -> list[DirectoryServer]:
+def found(*hosts: Host, **evidence: Any) -> list[Instance]:
     kinds = (
         "monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters", "indexes",
     )  # fmt: skip
-    return list(find_servers(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
+    return list(find_instances(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
 
 
 def test_a_host_that_listens_on_an_ldap_port_is_a_directory_server() -> None:
