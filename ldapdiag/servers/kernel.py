@@ -5,6 +5,7 @@ Plain numbers; sums belong to the analysis.
 
 from __future__ import annotations
 
+IP_FORWARD = "net.ipv4.ip_forward"
 KEEPALIVE_TIME = "net.ipv4.tcp_keepalive_time"
 KEEPALIVE_INTERVAL = "net.ipv4.tcp_keepalive_intvl"
 KEEPALIVE_PROBES = "net.ipv4.tcp_keepalive_probes"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.flows import Relay
+from ldapdiag.servers.kernel import CONNTRACK_ESTABLISHED, IP_FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.pairing import Pairing
     from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, ServiceTimeout
     from ldapdiag.evidence.host_facts import KernelSettings
-
-CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
-IP_FORWARD = "net.ipv4.ip_forward"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

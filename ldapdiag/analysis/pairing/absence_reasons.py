@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.idle.box_timeouts import IP_FORWARD
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
+from ldapdiag.servers.kernel import IP_FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
