@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
-from ldapdiag.sources.files.find import Piece, find, legible, unreadable
+from ldapdiag.sources.files.find import find
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unpacking import unpacked
+from ldapdiag.sources.files.unreadable import legible, unreadable
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.progress import SILENCE
 from ldapdiag.sources.recognition.log_discovery import LogsMet
@@ -46,7 +48,7 @@ class Basket:
     logs: LogsMet = field(default_factory=LogsMet)
     unknown: list[str] = field(default_factory=list)
     """The files of the folder just read that are no evidence we know."""
-    rest: list[tuple[str, list[Piece | Gap | PassedOver], list[str]]] = field(default_factory=list)
+    rest: list[tuple[str, list[Input | Gap | PassedOver], list[str]]] = field(default_factory=list)
     """What was named, what of it is still to be read, and which of its files are no evidence we know."""
 
 
@@ -115,12 +117,12 @@ def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress
 
 def _sort(named: str, basket: Basket, progress: Progress) -> None:
     """Read what must be read at once, set logs aside, and keep the rest for when these are scanned."""
-    rest: list[Piece | Gap | PassedOver] = []
+    rest: list[Input | Gap | PassedOver] = []
     for found in find(named):
         turn = _turn_of(found)
         if turn is Turn.AFTER:
             rest.append(found)
-        elif isinstance(found, Piece) and found.location is not None and turn is Turn.ASIDE:
+        elif isinstance(found, Input) and found.location is not None and turn is Turn.ASIDE:
             progress(found.path)
             if not _is_known(Path(found.location).stat(), basket):
                 basket.logs.lying[found.location] = found
@@ -130,9 +132,9 @@ def _sort(named: str, basket: Basket, progress: Progress) -> None:
     basket.unknown = []
 
 
-def _turn_of(found: Piece | Gap | PassedOver) -> Turn:
+def _turn_of(found: Input | Gap | PassedOver) -> Turn:
     try:
-        return turn_of(found) if isinstance(found, Piece) else Turn.AFTER
+        return turn_of(found) if isinstance(found, Input) else Turn.AFTER
     except Exception:  # noqa: BLE001  reading it tells of the trouble
         return Turn.NOW
 
@@ -146,19 +148,19 @@ def _read_rest(basket: Basket, progress: Progress) -> None:
         _tell_unknown(named, basket)
 
 
-def _read_found(pieces: Iterable[Piece | Gap | PassedOver], basket: Basket, progress: Progress) -> None:
+def _read_found(pieces: Iterable[Input | Gap | PassedOver], basket: Basket, progress: Progress) -> None:
     for found in pieces:
         match found:
             case Gap():
                 basket.gaps.append(found)
             case PassedOver():
                 basket.passed_over.append(found)
-            case Piece():
+            case Input():
                 progress(found.path)
                 _read(found, basket)
 
 
-def _read(piece: Piece, basket: Basket) -> None:
+def _read(piece: Input, basket: Basket) -> None:
     from ldapdiag.sources.recognition.reading import read  # noqa: PLC0415  import late, with every grammar
 
     try:
@@ -166,9 +168,9 @@ def _read(piece: Piece, basket: Basket) -> None:
             if not _seen(stream, basket):
                 _keep(piece, read(piece, stream, basket.logs), basket)
     except OSError as error:
-        basket.gaps.append(unreadable(piece.told, error))
+        basket.gaps.append(unreadable(piece.label, error))
     except Exception as error:  # noqa: BLE001  a reader's bug must not cost the rest of the evidence
-        basket.gaps.append(_crashed(piece.told, error))
+        basket.gaps.append(_crashed(piece.label, error))
 
 
 def _crashed(target: str, error: Exception) -> Gap:
@@ -209,16 +211,16 @@ def _is_known(status: os.stat_result, basket: Basket) -> bool:
     return known
 
 
-def _keep(piece: Piece, said: Read, basket: Basket) -> None:
+def _keep(piece: Input, said: Read, basket: Basket) -> None:
     """Keep the facts, or why there are none: a gap when the operator named the file, a line in the list when not."""
     basket.facts.extend(said.facts)
     if not said.useless:
         return
     if piece.named and not said.known:
         how = "see 'ldapdiag diagnose --help' for what is read"
-        basket.gaps.append(Gap(target=piece.told, reason=said.useless, how=how))
+        basket.gaps.append(Gap(target=piece.label, reason=said.useless, how=how))
         return
-    basket.passed_over.append(PassedOver(target=piece.told, reason=said.useless))
+    basket.passed_over.append(PassedOver(target=piece.label, reason=said.useless))
     if said.unknown:
         basket.unknown.append(piece.path.rpartition("/")[2])
 

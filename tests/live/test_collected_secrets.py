@@ -14,7 +14,7 @@ import pytest
 from lab import boxes
 from lab.directory_servers import PID_SLAPD, ROOT, SLAPD_CONF, SUFFIX
 from lab.topology import Topology
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.access_logs import brought
 from ldapdiag.sources.live.ssh.remote import Dialog
 
@@ -139,8 +139,8 @@ def test_no_secret_comes_along_with_the_logs(site, name) -> None:
     with Dialog(argv=argv, target=f"ssh://{name}", folder=name, namespaces=False) as dialog:
         answers, logs = list(dialog.first()), list(brought(dialog, lambda _: None))
     answers += logs
-    assert any(isinstance(one, Piece) for one in logs) is (name != "fw")
-    shown = [one.open().read().decode(errors="replace") if isinstance(one, Piece) else str(one) for one in answers]
+    assert any(isinstance(one, Input) for one in logs) is (name != "fw")
+    shown = [one.open().read().decode(errors="replace") if isinstance(one, Input) else str(one) for one in answers]
     secrets = [MANAGER, PIN, CONFIG_HASH, CONF_WORD, CREDENTIALS, HAPROXY, site.key, *site.hashes]
     told = "\n".join((*shown, *(value for text in shown for value in values(text))))
     assert [secret for secret in secrets if secret in told] == []

@@ -14,7 +14,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
 from ldapdiag.sources.recognition.reading import facts_of
 
@@ -25,7 +25,7 @@ def dialog(argv, name="host", **settings):
 
 def sorted_out(answers):
     answers = list(answers)
-    return [one for one in answers if isinstance(one, Piece)], [one for one in answers if isinstance(one, Gap)]
+    return [one for one in answers if isinstance(one, Input)], [one for one in answers if isinstance(one, Gap)]
 
 
 def names(pieces):

@@ -25,14 +25,14 @@ from ldapdiag.evidence.socket_text import proc_net
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
 from ldapdiag.sources.anonymising.disguise import GRAMMAR, Disguise
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
-from ldapdiag.sources.files.find import unreadable
+from ldapdiag.sources.files.unreadable import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from ldapdiag.sources.captures.manifest import ClockOffset
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
 
 MOST_BYTES = 512 << 20
 """Of a piece; a longer one is left out."""
@@ -78,7 +78,7 @@ AF_INET, AF_INET6 = 2, 10
 class Anonymised:
     """A capture in other names, and the key to it."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Input, ...]
     gaps: tuple[Gap, ...]
     offsets: Mapping[str, ClockOffset] = field(default_factory=dict)
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Anonymised:
 
 
 def anonymise(
-    pieces: Iterable[Piece],
+    pieces: Iterable[Input],
     *,
     secret: bytes,
     gaps: Iterable[Gap] = (),
@@ -113,21 +113,21 @@ def anonymise(
     )
 
 
-def _host(piece: Piece) -> str:
+def _host(piece: Input) -> str:
     return piece.folder.rstrip("/").rpartition("/")[2]
 
 
-def _learn(piece: Piece, disguise: Disguise, gaps: list[Gap]) -> bool:
+def _learn(piece: Input, disguise: Disguise, gaps: list[Gap]) -> bool:
     """Meet the names of a piece; return whether it can be read."""
     try:
         with piece.open() as stream:
             content = stream.read(MOST_BYTES + 1)
     except OSError as error:
-        gaps.append(unreadable(piece.told, error))
+        gaps.append(unreadable(piece.label, error))
         return False
     if len(content) > MOST_BYTES:
         reason = f"is longer than {MOST_BYTES >> 20} MiB and is left out of an anonymised capture"
-        gaps.append(Gap(target=piece.told, reason=reason, how="collect it without --anonymise"))
+        gaps.append(Gap(target=piece.label, reason=reason, how="collect it without --anonymise"))
         return False
     if content.startswith(b"ldapdiag-host ") and (named := HOST_NAME.search(content)):
         disguise.know_host(named[1].decode(errors="backslashreplace"))
@@ -135,7 +135,7 @@ def _learn(piece: Piece, disguise: Disguise, gaps: list[Gap]) -> bool:
     return True
 
 
-def _renamed(piece: Piece, disguise: Disguise, folders: dict[str, str]) -> Piece:
+def _renamed(piece: Input, disguise: Disguise, folders: dict[str, str]) -> Input:
     """Return a piece with pseudonyms in its content, its path and its story."""
     host = disguise.host(_host(piece))
     number = folders.setdefault(piece.folder, str(len(folders) + 1))
@@ -146,8 +146,8 @@ def _renamed(piece: Piece, disguise: Disguise, folders: dict[str, str]) -> Piece
         piece,
         path=path,
         folder=f"{number}/{host}",
-        told=path,
-        open=partial(BytesIO, content),
+        label=path,
+        source=partial(BytesIO, content),
         asked=_told(piece.asked, disguise, {_host(piece)}),
     )
 

@@ -25,7 +25,9 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
 from ldapdiag.sources.files.compressed import compressing
-from ldapdiag.sources.files.find import CHUNK, Piece, legible, unreadable
+from ldapdiag.sources.files.find import CHUNK
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.unreadable import legible, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,7 +73,7 @@ def _taken(path: Path) -> bool:
 
 def write(
     path: Path,
-    pieces: Iterable[Piece],
+    pieces: Iterable[Input],
     *,
     gaps: Iterable[Gap] = (),
     offsets: Mapping[str, ClockOffset] | None = None,
@@ -161,17 +163,17 @@ def _remove(partial: Path) -> None:
 class _Plan:
     """What will be written, and under which names."""
 
-    planned: list[tuple[Piece, Entry]] = field(default_factory=list)
+    planned: list[tuple[Input, Entry]] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     _folders: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: Input) -> None:
         """Plan a piece, or keep why it cannot be read."""
         try:
             size = _length(piece)
         except OSError as error:
-            self.gaps.append(unreadable(piece.told, error))
+            self.gaps.append(unreadable(piece.label, error))
             return
         folder = self._folder(piece.folder)
         path = self._unused(f"{folder}/{safe_name(piece.path.rpartition('/')[2])}")
@@ -194,7 +196,7 @@ class _Plan:
         return name
 
 
-def _length(piece: Piece) -> int:
+def _length(piece: Input) -> int:
     length = 0
     with piece.open() as stream:
         while part := stream.read(CHUNK):

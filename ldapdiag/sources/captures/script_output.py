@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
-from ldapdiag.sources.files.find import Piece, legible
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.unreadable import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -196,7 +197,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
         yield broken
 
 
-def pieces(piece: Piece, stream: BinaryIO) -> Iterator[Piece | Gap]:
+def pieces(piece: Input, stream: BinaryIO) -> Iterator[Input | Gap]:
     """Yield the sections of a saved output as pieces of the host that printed them; times are that host's own."""
     host = piece.path.rpartition("/")[2].partition(".")[0]
     whole = False
@@ -210,7 +211,7 @@ def pieces(piece: Piece, stream: BinaryIO) -> Iterator[Piece | Gap]:
         whole = isinstance(event, Bye)
     if not whole:
         yield Gap(
-            target=piece.told,
+            target=piece.label,
             reason="is cut off: its last line is not the script's",
             how="ask for the whole output; the sections that are whole are judged",
         )
@@ -235,9 +236,9 @@ def unusable(section: Section, target: str) -> Gap | None:
     return None
 
 
-def _piece(piece: Piece, host: str, section: Section) -> Piece | Gap:
+def _piece(piece: Input, host: str, section: Section) -> Input | Gap:
     folder = folder_name(host, section.folder).replace("/", "_")
-    told = f"{piece.told}/{folder}/{section.file}"
+    told = f"{piece.label}/{folder}/{section.file}"
     if gap := unusable(section, told):
         return gap
     begun, ended = section.begun, section.ended
@@ -247,8 +248,8 @@ def _piece(piece: Piece, host: str, section: Section) -> Piece | Gap:
         piece,
         path=legible(f"{folder}/{section.file}"),
         folder=legible(f"{piece.folder}/{piece.path.rpartition('/')[2]}/{folder}"),
-        told=told,
-        open=partial(BytesIO, section.content),
+        label=told,
+        source=partial(BytesIO, section.content),
         named=False,
         taken=Span(start=begun, end=ended) if begun and ended and begun <= ended else None,
         asked=f"{section.asked} on {host}",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from io import FileIO
 from itertools import islice
@@ -13,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.unreadable import legible, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import BinaryIO
-
-    from ldapdiag.evidence.origin import Span
 
 CHUNK = 1 << 20
 MOST_FILES = 5000
@@ -26,68 +25,30 @@ MOST_FILES = 5000
 
 STANDARD_INPUT = "-"
 
-ADVICE = {
-    errno.ENOENT: "check the spelling; a folder, a file or - is expected",
-    errno.ENOTDIR: "check the spelling; a folder, a file or - is expected",
-    errno.EACCES: "run as a user who may read it, or ask its owner for a copy",
-    errno.EPERM: "run as a user who may read it, or ask its owner for a copy",
-    errno.ELOOP: "this link leads to itself; name the file it was meant for",
-    errno.EBADF: "nothing is connected to standard input; pipe the evidence into it, or name a file",
-    errno.EISDIR: "name the folder itself",
-}
-"""What to do about an error of the system."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One piece of raw evidence: a file, a member of an archive, or what a host answered just now."""
-
-    path: str
-    """What the report shows: folder/file."""
-    folder: str
-    """Tells apart folders of one name; the last part of it is the host's name."""
-    told: str
-    """Where it is, for a person who looks for it."""
-    open: Callable[[], BinaryIO] = field(repr=False)
-    """Opens it for reading; closed by whoever reads it."""
-    named: bool = False
-    """True when the operator named this very file."""
-    taken: Span | None = None
-    """When it was captured, by the clock of whoever captured it; None where nobody kept that."""
-    asked: str = ""
-    """What answered with these bytes, for the manifest: `ss -tanoiep on app1`."""
-    location: str | None = None
-    """The file on this host that holds it, and nothing else; None for what is no regular file."""
-
-
-def legible(path: str | Path) -> str:
-    r"""Return a path as text that can be encoded: bytes of a file name that are no text become \\xNN."""
-    return os.fsencode(path).decode(errors="backslashreplace")
-
-
-def find(named: str) -> Iterator[Piece | Gap | PassedOver]:
+def find(named: str) -> Iterator[Input | Gap | PassedOver]:
     """Yield the pieces of what the operator named: a file, an archive, a folder's files and those of its sub-folders.
 
     A piece that is yielded may be a stream that runs on: read it before asking for the next.
     """
-    from ldapdiag.sources.files.unpacking import unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+    from ldapdiag.sources.files.unpacking import unpacked  # noqa: PLC0415  it needs Input, and this is where it is used
 
     path = Path(named)
     if named != STANDARD_INPUT and path.is_dir():
         yield from _with_manifest(path, _unpacked(files(named)))
         return
     for one in files(named):
-        yield from unpacked(one, again=one.location is not None) if isinstance(one, Piece) else (one,)
+        yield from unpacked(one, again=one.location is not None) if isinstance(one, Input) else (one,)
 
 
-def files(named: str) -> Iterator[Piece | Gap | PassedOver]:
+def files(named: str) -> Iterator[Input | Gap | PassedOver]:
     """Yield the files of what the operator named, as they lie there: nothing is unpacked.
 
     One without a `location` (standard input, a pipe) can be opened only once.
     """
     if named == STANDARD_INPUT:
         where = "standard input"
-        yield Piece(path=where, folder=where, told=where, open=_standard_input, named=True)
+        yield Input(path=where, folder=where, label=where, source=_standard_input, named=True)
         return
     path = Path(named)
     try:
@@ -111,29 +72,20 @@ def files(named: str) -> Iterator[Piece | Gap | PassedOver]:
         yield _piece(named, folder, named=True, again=stat.S_ISREG(mode))
 
 
-def unreadable(path: str | Path, error: OSError) -> Gap:
-    """Return the gap of a path that cannot be opened: what was tried, why not, what to do."""
-    return Gap(
-        target=legible(path),
-        reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
-        how=ADVICE.get(error.errno or 0, "check that it can be read at all (cat it), or ask for another copy"),
-    )
-
-
-def _unpacked(found: Iterator[Piece | Gap | PassedOver]) -> Iterator[Piece | Gap | PassedOver]:
+def _unpacked(found: Iterator[Input | Gap | PassedOver]) -> Iterator[Input | Gap | PassedOver]:
     """Yield what the files of a folder hold."""
-    from ldapdiag.sources.files.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Piece, and this is where it is used
+    from ldapdiag.sources.files.unpacking import Archives, unpacked  # noqa: PLC0415  it needs Input, and this is where it is used
 
     for one in found:
-        yield from unpacked(one, again=True, archives=Archives.CAPTURES) if isinstance(one, Piece) else (one,)
+        yield from unpacked(one, again=True, archives=Archives.CAPTURES) if isinstance(one, Input) else (one,)
 
 
-def _piece(location: str, folder: Path, *, named: bool, again: bool = True) -> Piece:
-    return Piece(
+def _piece(location: str, folder: Path, *, named: bool, again: bool = True) -> Input:
+    return Input(
         path=legible(f"{folder.name}/{Path(location).name}"),
         folder=legible(folder),
-        told=legible(location),
-        open=partial(FileIO, location),
+        label=legible(location),
+        source=partial(FileIO, location),
         named=named,
         location=location if again else None,
     )
@@ -143,7 +95,7 @@ def _standard_input() -> BinaryIO:
     return open(0, "rb", buffering=0, closefd=False)
 
 
-def _with_manifest(folder: Path, found: Iterator[Piece | Gap | PassedOver]) -> Iterator[Piece | Gap | PassedOver]:
+def _with_manifest(folder: Path, found: Iterator[Input | Gap | PassedOver]) -> Iterator[Input | Gap | PassedOver]:
     """Yield what was found in a folder, with the times and the gaps that its manifest keeps, if it has one."""
     from ldapdiag.sources.captures import manifest  # noqa: PLC0415  import late: most evidence was not collected
 
@@ -159,15 +111,15 @@ def _with_manifest(folder: Path, found: Iterator[Piece | Gap | PassedOver]) -> I
     yield from (kept,) if isinstance(kept, Gap) else kept.gaps
     expected = {} if isinstance(kept, Gap) else {entry.path: entry for entry in kept.entries}
     for one in found:
-        if not isinstance(one, Piece):
+        if not isinstance(one, Input):
             yield one
-        elif one.told != legible(location):
+        elif one.label != legible(location):
             entry = expected.pop(one.path, None)
             yield replace(one, taken=entry.taken, asked=entry.asked) if entry else one
     yield from manifest.lacking(expected.values(), legible(folder))
 
 
-def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
+def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Input | Gap | PassedOver]:
     """Yield what a folder holds, by name; `deeper` says that it is the folder named, whose sub-folders are read."""
     try:
         with os.scandir(folder) as scanned:
@@ -188,7 +140,7 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOv
         yield from _at_entry(entry, resolved, deeper=deeper)
 
 
-def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Piece | Gap | PassedOver]:
+def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[Input | Gap | PassedOver]:
     """Yield what one entry of a folder is; `folder` has no links in it."""
     try:
         mode = entry.stat().st_mode

@@ -16,8 +16,10 @@ from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import manifest, script_output
 from ldapdiag.sources.files.compressed import MOST_BYTES, STORED, Decompressed, compression_of, name_within
-from ldapdiag.sources.files.find import MOST_FILES, Piece, legible, unreadable
+from ldapdiag.sources.files.find import MOST_FILES
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.tar import Content, DamagedError, Member, is_tar, members
+from ldapdiag.sources.files.unreadable import legible, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.sources.captures.manifest import Entry, Manifest
 
-    Found = Piece | Gap | PassedOver
+    Found = Input | Gap | PassedOver
 
 HEAD_BYTES = 1 << 16
 """By so many a file is told; a login banner before a collection fits into it."""
@@ -72,19 +74,19 @@ class Rejoined(RawIOBase):
 
 
 def unpacked(
-    piece: Piece, *, again: bool, archives: Archives = Archives.ALL, budget: Budget | None = None
+    piece: Input, *, again: bool, archives: Archives = Archives.ALL, budget: Budget | None = None
 ) -> Iterator[Found]:
     """Yield what a file holds; `again` says that it can be opened more than once."""
     try:
         stream = piece.open()
     except OSError as error:
-        yield unreadable(piece.told, error)
+        yield unreadable(piece.label, error)
         return
     with stream:
         try:
             head = start_of(stream)
         except OSError as error:
-            yield unreadable(piece.told, error)
+            yield unreadable(piece.label, error)
             return
         if again and not _holds_more(head):
             stream.close()
@@ -115,7 +117,7 @@ def _nothing(stream: BinaryIO) -> BinaryIO:
 class _Unpacking:
     """One file being unpacked."""
 
-    piece: Piece
+    piece: Input
     again: bool
     archives: Archives
     budget: Budget
@@ -137,11 +139,11 @@ class _Unpacking:
         else:
             yield from self._single(inner_head, whole, raw)
 
-    def _plain(self, piece: Piece, head: bytes, stream: BinaryIO) -> Iterator[Found]:
+    def _plain(self, piece: Input, head: bytes, stream: BinaryIO) -> Iterator[Found]:
         if script_output.begins_in(head):
             yield from script_output.pieces(piece, stream)
         else:
-            yield replace(piece, open=partial(_nothing, stream))
+            yield replace(piece, source=partial(_nothing, stream))
 
     def _single(self, head: bytes, stream: BinaryIO, raw: Decompressed) -> Iterator[Found]:
         """Yield the one file that a compressed file is, under its own name."""
@@ -155,10 +157,10 @@ class _Unpacking:
             )
             return
         if compression_of(head):
-            yield PassedOver(target=piece.told, reason="is compressed twice; decompress it to have it read")
+            yield PassedOver(target=piece.label, reason="is compressed twice; decompress it to have it read")
             return
         if len(content) < HELD_BYTES:
-            yield from unpacked(replace(piece, open=partial(BytesIO, content)), again=True, budget=self.budget)
+            yield from unpacked(replace(piece, source=partial(BytesIO, content)), again=True, budget=self.budget)
             return
         yield from self._plain(piece, head, cast("BinaryIO", BufferedReader(cast("Any", Rejoined(content, stream)))))
         if raw.trouble():
@@ -168,15 +170,15 @@ class _Unpacking:
         how = "ask for another copy" if again else ANOTHER_COPY
         if reason.startswith("holds more"):
             how = "unpack it, and name what is evidence of this incident"
-        return Gap(target=self.piece.told, reason=reason, how=how)
+        return Gap(target=self.piece.label, reason=reason, how=how)
 
     def _archive(self, stream: BinaryIO, raw: Decompressed) -> Iterator[Found]:
         if self.archives is Archives.NONE:
-            yield PassedOver(target=self.piece.told, reason="is an archive within an archive; name it to read it")
+            yield PassedOver(target=self.piece.label, reason="is an archive within an archive; name it to read it")
             return
         contents = self._survey() if self.again else _Contents()
         if self.archives is Archives.CAPTURES and contents.manifest is None:
-            yield PassedOver(target=self.piece.told, reason="is an archive, and none of ldapdiag; name it to read it")
+            yield PassedOver(target=self.piece.label, reason="is an archive, and none of ldapdiag; name it to read it")
             return
         reading = _Reading(self.piece, contents, self.budget)
         try:
@@ -242,7 +244,7 @@ class _Contents:
 class _Reading:
     """One archive being read, member by member."""
 
-    piece: Piece
+    piece: Input
     contents: _Contents
     budget: Budget
     expected: dict[str, Entry] = field(default_factory=dict)
@@ -254,7 +256,7 @@ class _Reading:
         for number, member in enumerate(members(stream)):
             if number >= MOST_FILES + 1:
                 yield Gap(
-                    target=self.piece.told,
+                    target=self.piece.label,
                     reason=f"holds more than {MOST_FILES} files; only the first {MOST_FILES} are read",
                     how="name an archive with the evidence of this incident alone",
                 )
@@ -269,7 +271,7 @@ class _Reading:
 
     def rest(self) -> Iterator[Found]:
         """Yield the gap of what the manifest lists and the archive lacks."""
-        yield from manifest.lacking(self.expected.values(), self.piece.told)
+        yield from manifest.lacking(self.expected.values(), self.piece.label)
 
     def _expect(self) -> None:
         entries = self.contents.manifest.entries if self.contents.manifest else ()
@@ -278,14 +280,14 @@ class _Reading:
     def _is_manifest(self, member: Member, *, surveyed: bool) -> bool:
         if surveyed:
             return self.contents.within is not None and _parts(member.name) == (*self.contents.within, manifest.NAME)
-        if self.contents.manifest or not self.contents.see(member, self.piece.told):
+        if self.contents.manifest or not self.contents.see(member, self.piece.label):
             return False
         self._expect()
         return True
 
     def _member(self, member: Member) -> Iterator[Found]:
         parts = _parts(member.name)
-        told = f"{self.piece.told}/{legible('/'.join(parts or (member.name,)))}"
+        told = f"{self.piece.label}/{legible('/'.join(parts or (member.name,)))}"
         if parts is None:
             yield PassedOver(target=told, reason="its path leads out of the archive")
             return
@@ -311,17 +313,17 @@ class _Reading:
         folders = self.contents.top() + parts[:-1] or (name_within(archive).removesuffix(".tar"),)
         path = legible(f"{folders[-1]}/{parts[-1]}")
         entry = self.expected.pop(path, None)
-        piece = Piece(
+        piece = Input(
             path=path,
             folder=legible("/".join((self.piece.folder, archive, *folders))),
-            told=told,
-            open=partial(_nothing, cast("BinaryIO", content)),
+            label=told,
+            source=partial(_nothing, cast("BinaryIO", content)),
             taken=entry.taken if entry else None,
             asked=entry.asked if entry else "",
         )
         held = content.left <= HELD_BYTES
         if held:
-            piece = replace(piece, open=partial(BytesIO, content.whole()))
+            piece = replace(piece, source=partial(BytesIO, content.whole()))
         yield from unpacked(piece, again=held, archives=Archives.NONE, budget=self.budget)
 
 

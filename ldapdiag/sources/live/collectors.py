@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.collection_options import Terms
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.live.local.processes import DirectoryProcess
     from ldapdiag.sources.live.sampling import Party
     from ldapdiag.sources.live.ssh.access_logs import Tell
@@ -68,18 +68,18 @@ class DirectoryServer:
         question = partial(ask, target.place, target.told, terms.binding, folder=target.name)
         self._ask = partial(question, seconds=terms.seconds, stop=stop, budget=budget)
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Yield what it says of itself."""
         answers = self._ask()
         self.peer = LOOPBACK if self._is_here and answers.pieces else answers.peer
         yield from answers.pieces
         yield from answers.gaps
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Yield nothing."""
         yield from ()
 
-    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  as every party's
+    def logs(self, tell: Tell) -> Iterator[Input | Gap]:  # noqa: ARG002  as every party's
         """Yield nothing: no log is shown over LDAP."""
         yield from ()
 
@@ -110,15 +110,15 @@ class RemoteHost:
         """Return how far its clock is ahead of ours."""
         return self._dialog.clock_offset
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Yield a look, and all else the script brings."""
         yield from self._dialog.first()
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Yield another look."""
         yield from self._dialog.look()
 
-    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:
+    def logs(self, tell: Tell) -> Iterator[Input | Gap]:
         """Yield the newest part of its servers' access logs."""
         yield from access_logs.brought(self._dialog, tell)
 
@@ -164,7 +164,7 @@ class ThisHost:
         """Return None: its clock is ours."""
         return
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Yield a look, all else the script brings, and what directories here say over LDAPI."""
         try:
             self._find()
@@ -181,14 +181,14 @@ class ThisHost:
         if self._directories:
             yield from self._asked_directories(deadline)
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Yield another look."""
         deadline = self._deadline()
         yield from self._sockets(deadline)
         self._dialog.seconds = _left(deadline)
         yield from self._dialog.look()
 
-    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  whoever reads them says so
+    def logs(self, tell: Tell) -> Iterator[Input | Gap]:  # noqa: ARG002  whoever reads them says so
         """Yield the access logs of its servers, to be read where they lie."""
         self._dialog.seconds = self._terms.seconds
         yield from access_logs.in_place(self._dialog)
@@ -207,7 +207,7 @@ class ThisHost:
             found = namespaces.namespaces()
             self._spaces, self._unseen = found.found, found.unreadable
 
-    def _script(self, deadline: float) -> Iterator[Piece | Gap]:
+    def _script(self, deadline: float) -> Iterator[Input | Gap]:
         """Yield what the script brings, and whose namespaces we did not see, unless it told so itself."""
         told = False
         self._dialog.seconds = _left(deadline)
@@ -218,7 +218,7 @@ class ThisHost:
             reason = f"the network namespaces of {self._unseen} processes cannot be seen"
             yield Gap(target=self.target, reason=reason, how="run as root")
 
-    def _sockets(self, deadline: float) -> Iterator[Piece | Gap]:
+    def _sockets(self, deadline: float) -> Iterator[Input | Gap]:
         """Yield a table of each network namespace, our own first, for its moment matters most.
 
         Where the first look shows nothing of our own, the script looks in our place, now and later.
@@ -246,7 +246,7 @@ class ThisHost:
             return self._name
         return f"{self._name}-{space.name or f'{space.program}-{space.pid}'}"
 
-    def _asked_directories(self, deadline: float) -> Iterator[Piece | Gap]:
+    def _asked_directories(self, deadline: float) -> Iterator[Input | Gap]:
         """Ask each directory server here over its LDAPI socket, as the user we are.
 
         Whoever calls a process slapd is found here, too. So no password is sent to what was not named, and what listens
@@ -263,7 +263,7 @@ class ThisHost:
             else:
                 yield _not_asked(process)
 
-    def _asked(self, place: Place, space: namespaces.Namespace, deadline: float) -> Iterator[Piece | Gap]:
+    def _asked(self, place: Place, space: namespaces.Namespace, deadline: float) -> Iterator[Input | Gap]:
         """Ask one directory, from inside its network namespace."""
         binding = Binding(mechanism=Mechanism.EXTERNAL)
         seconds = int(_left(deadline))

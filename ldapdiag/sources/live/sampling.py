@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.captures.manifest import ClockOffset
     from ldapdiag.sources.collection_options import Terms
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.live.ssh.access_logs import Tell
     from ldapdiag.sources.progress import Progress
 
@@ -48,13 +48,13 @@ class Party(Protocol):
     target: str
     """As the operator named it."""
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Yield all that it has to say, a look at its sockets among it."""
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Yield another look at its sockets; nothing, where it has none."""
 
-    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:
+    def logs(self, tell: Tell) -> Iterator[Input | Gap]:
         """Yield the access logs of directory servers there, as the last that is asked for; `tell` hears of each."""
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class Said:
     """What one target has said so far."""
 
     party: Party
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Input] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     """Of its first answers: they decide who is looked at when."""
@@ -110,7 +110,7 @@ class Said:
 class Gathered:
     """Everything the targets said."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Input, ...]
     gaps: tuple[Gap, ...]
     clock_offsets: dict[str, ClockOffset]
     """By target."""
@@ -185,7 +185,7 @@ def _logs(said: Said, progress: Progress) -> None:
         progress.failed(gap)
 
 
-def _take(said: Said, answers: Iterable[Piece | Gap]) -> None:
+def _take(said: Said, answers: Iterable[Input | Gap]) -> None:
     try:
         for answer in answers:
             if isinstance(answer, Gap):
@@ -203,7 +203,7 @@ def _pause(seconds: float, stop: threading.Event, progress: Progress) -> None:
         stop.wait(seconds)
 
 
-def _placed(everyone: Sequence[Said]) -> Iterator[Piece]:
+def _placed(everyone: Sequence[Said]) -> Iterator[Input]:
     """Yield every piece; what a directory said over LDAP goes to the host that has the address that answered."""
     for said in everyone:
         address = said.party.peer
@@ -216,7 +216,7 @@ def _placed(everyone: Sequence[Said]) -> Iterator[Piece]:
                 yield replace(piece, folder=folder, path=f"{folder}/{piece.path.rpartition('/')[2]}")
 
 
-def _once_each(pieces: Iterable[Piece], everyone: Sequence[Said]) -> Iterator[Piece]:
+def _once_each(pieces: Iterable[Input], everyone: Sequence[Said]) -> Iterator[Input]:
     """Yield the pieces of every network namespace once: ssh to a host and to its container read the same ones.
 
     What the operator named himself counts; of what was come upon on the way, the first, and none that claims an address

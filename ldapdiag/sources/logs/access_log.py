@@ -12,7 +12,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import forget, merge, start
-from ldapdiag.sources.files.find import unreadable
+from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.following import Tail, tail_of

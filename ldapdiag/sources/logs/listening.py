@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect, Scanner
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.tally import Hints
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.border import Period
 
 
@@ -60,7 +60,7 @@ class Listener:
             chunk = self._decoder.decode(chunk).encode()
         self._scan(self._records.whole(chunk))
 
-    def end(self, piece: Piece) -> Heard | None:
+    def end(self, piece: Input) -> Heard | None:
         """Return what it all added up to; None where it held no record."""
         self._scan(self._records.rest())
         told = sample(self._dialect, self._head, self._hints)
@@ -68,7 +68,7 @@ class Listener:
             return None
         before, within = self._sum.total()
         last = [one.last_time for one in (before, within) if one and one.last_time is not None]
-        place = Place(path=piece.path, folder=piece.folder, told=piece.told, source=_nothing, again=False)
+        place = Place(path=piece.path, folder=piece.folder, told=piece.label, source=_nothing, again=False)
         last_time = max(last, default=told.last_time)
         file = LogFile(place=place, dialect=self._dialect, hints=self._hints, head=told, last_time=last_time)
         return Heard(file, before, within, self._sum.scanner)

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, cast
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.document import encoding_of
 from ldapdiag.sources.files.compressed import compression_of, name_within
-from ldapdiag.sources.files.find import MOST_FILES, STANDARD_INPUT, Piece, files, legible, unreadable
+from ldapdiag.sources.files.find import MOST_FILES, STANDARD_INPUT, files
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.tar import DamagedError, is_tar, members
+from ldapdiag.sources.files.unreadable import legible, unreadable
 from ldapdiag.sources.logs.layers import (
     READ,
     REMEMBERED,
@@ -125,11 +127,11 @@ def places(named: str) -> Iterator[Place | NotALog]:
         names = sorted(glob(named)) or names  # noqa: PTH207  Path.glob takes no absolute pattern
     for name in names:
         for one in files(name):
-            yield from _in_piece(one) if isinstance(one, Piece) else (one,)
+            yield from _in_piece(one) if isinstance(one, Input) else (one,)
 
 
-def _in_piece(piece: Piece) -> Iterator[Place | NotALog]:
-    place = Place(path=piece.path, folder=piece.folder, told=piece.told, source=piece.open)
+def _in_piece(piece: Input) -> Iterator[Place | NotALog]:
+    place = Place(path=piece.path, folder=piece.folder, told=piece.label, source=piece.open)
     try:
         if piece.location is None:
             place = replace(place, source=Remembered(piece.open()), again=False, changed=datetime.now(UTC))
@@ -140,7 +142,7 @@ def _in_piece(piece: Piece) -> Iterator[Place | NotALog]:
             place = replace(place, region=region, size_bytes=status.st_size, changed=changed)
         yield from _unwrapped(replace(place, head=place.start()))
     except OSError as error:
-        yield unreadable(piece.told, error)
+        yield unreadable(piece.label, error)
 
 
 def _unwrapped(place: Place, *, archive: bool = True) -> Iterator[Place | NotALog]:

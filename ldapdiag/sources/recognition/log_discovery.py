@@ -19,7 +19,7 @@ from ldapdiag.evidence.log.merge import combine, finish, forget, merge, start
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.evidence.origin import Origin
-from ldapdiag.sources.files.find import unreadable
+from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.files import LogFile, log_file
 from ldapdiag.sources.logs.listening import Heard, Listener
 from ldapdiag.sources.logs.places import Place, places
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.log.dialect import Dialect, Scanner
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.places import NotALog
 
@@ -42,20 +42,20 @@ class LogsMet:
 
     period: Period | None = None
     """The time asked for; None: all."""
-    lying: dict[str, Piece] = field(default_factory=dict)
+    lying: dict[str, Input] = field(default_factory=dict)
     """Files that wait, by where they lie."""
     heard: list[Heard] = field(default_factory=list)
     meanwhile: Callable[[], object] | None = None
     """What else there is to do while others than this thread read."""
 
-    def meet(self, piece: Piece, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def meet(self, piece: Input, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Keep a file for later, or hear what runs on; yield its chunks for whoever else reads them."""
         if piece.location is not None:
             self.lying[piece.location] = piece
             return iter(chunks)
         return self._passing(piece, dialect, chunks)
 
-    def _passing(self, piece: Piece, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def _passing(self, piece: Input, dialect: Dialect, chunks: Iterable[bytes]) -> Iterator[bytes]:
         year_end = piece.taken.end if piece.taken else datetime.now(UTC)
         listener = Listener(dialect, self.period, Hints(year_end=year_end))
         for chunk in chunks:
@@ -100,7 +100,7 @@ def _interrupted(stream: Stream) -> Gap:
     return Gap(target=stream.name, reason="was interrupted; what had been read until then is counted", how=how)
 
 
-def _logs_at(location: str, piece: Piece) -> Iterator[LogFile | NotALog]:
+def _logs_at(location: str, piece: Input) -> Iterator[LogFile | NotALog]:
     """Yield the log that lies in a file, told as gathering tells of it."""
     for place in places(location):
         try:
@@ -109,7 +109,7 @@ def _logs_at(location: str, piece: Piece) -> Iterator[LogFile | NotALog]:
             else:
                 yield place
         except OSError as error:
-            yield unreadable(piece.told, error)
+            yield unreadable(piece.label, error)
 
 
 @dataclass(slots=True)

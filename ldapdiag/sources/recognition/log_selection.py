@@ -14,7 +14,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import recognise
 
 if TYPE_CHECKING:
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
 
 HEAD_BYTES = 1 << 16
 NOTICES = "389-errors"
@@ -32,7 +32,7 @@ class Turn(StrEnum):
     """It is a log: with all other logs."""
 
 
-def turn_of(piece: Piece) -> Turn:
+def turn_of(piece: Input) -> Turn:
     """Return when to read a piece, by its beginning; OSError is the caller's."""
     if piece.location is None:
         return Turn.NOW

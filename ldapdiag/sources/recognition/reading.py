@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ldapdiag.evidence.origin import Fact
-    from ldapdiag.sources.files.find import Piece
+    from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.recognition.log_discovery import LogsMet
 
 CHUNK = 1 << 20
@@ -34,7 +34,7 @@ class Read:
     """A format recognises it that no diagnosis reads."""
 
 
-def read(piece: Piece, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
+def read(piece: Input, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
     """Read a piece from its open stream; `logs` takes what of it is an access log. OSError is the caller's."""
     start = _start(stream)
     if not start:
@@ -62,7 +62,7 @@ def read(piece: Piece, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
     return Read(useless=f"looks like {form.title}, but nothing in its {document.seen} lines is of use")
 
 
-def facts_of(piece: Piece) -> tuple[Fact, ...]:
+def facts_of(piece: Input) -> tuple[Fact, ...]:
     """Return the facts of a piece; none of one that cannot be read."""
     try:
         with piece.open() as stream:

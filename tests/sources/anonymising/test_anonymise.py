@@ -27,7 +27,8 @@ from ldapdiag.sources.anonymising.anonymise import Anonymised, anonymise
 from ldapdiag.sources.anonymising.disguise import Disguise
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.captures.manifest import ClockOffset
-from ldapdiag.sources.files.find import Piece, find
+from ldapdiag.sources.files.find import find
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.recognition.reading import read
 
 SECRET = b"a secret of this test"
@@ -60,16 +61,16 @@ DN = re.compile(r"[a-z]+=.*,")
 SHARED = ("5a-ghost-389ds", "5c-fd-exhaustion-openldap", "6c-snat-ports-kept")
 
 
-def pieces_of(named: Path) -> list[Piece]:
-    return [one for one in find(str(named)) if isinstance(one, Piece) and not one.path.endswith("README.md")]
+def pieces_of(named: Path) -> list[Input]:
+    return [one for one in find(str(named)) if isinstance(one, Input) and not one.path.endswith("README.md")]
 
 
-def piece(content: bytes | str, path: str = "app1/file") -> Piece:
+def piece(content: bytes | str, path: str = "app1/file") -> Input:
     data = content.encode() if isinstance(content, str) else content
-    return Piece(path=path, folder=path.partition("/")[0], told=path, open=partial(io.BytesIO, data))
+    return Input(path=path, folder=path.partition("/")[0], label=path, source=partial(io.BytesIO, data))
 
 
-def content_of(one: Piece) -> bytes:
+def content_of(one: Input) -> bytes:
     with one.open() as stream:
         return stream.read()
 
@@ -79,7 +80,7 @@ def anonymised(content: bytes | str, path: str = "app1/file") -> str:
     return content_of(one).decode()
 
 
-def judged(pieces: list[Piece] | tuple[Piece, ...]) -> tuple[Judged, ...]:
+def judged(pieces: list[Input] | tuple[Input, ...]) -> tuple[Judged, ...]:
     facts = []
     for one in pieces:
         with one.open() as stream:
@@ -117,7 +118,7 @@ def told(verdicts: tuple[Judged, ...], mapping: Mapping[str, str]) -> list[str]:
     return sorted(texts)
 
 
-def assert_the_same_in_other_names(pieces: list[Piece]) -> Anonymised:
+def assert_the_same_in_other_names(pieces: list[Input]) -> Anonymised:
     other = anonymise(pieces, secret=SECRET)
     assert told(judged(other.pieces), {}) == told(judged(pieces), other.mapping)
     return other
@@ -127,7 +128,7 @@ def assert_nothing_left(other: Anonymised) -> None:
     assert other.pieces
     for one in other.pieces:
         content = content_of(one)
-        text = content + one.path.encode() + one.told.encode() + one.folder.encode()
+        text = content + one.path.encode() + one.label.encode() + one.folder.encode()
         binary = PACKED if content.startswith(b"inet_diag") else ()
         assert [left for left in (*PLANTED, *HEXADECIMAL, *HOSTS, *binary) if left in text] == [], one.path
         decoded = [base64.b64decode(found) for found in re.findall(rb":: ([A-Za-z0-9+/=]+)", content)]

@@ -33,7 +33,8 @@ from ldapdiag.sources.captures import archive
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.files import unpacking
 from ldapdiag.sources.files.compressed import zstd
-from ldapdiag.sources.files.find import Piece, find
+from ldapdiag.sources.files.find import find
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.gathering import gather
 
 START = datetime(2026, 11, 20, 13, 0, 1, 250_001, tzinfo=UTC)
@@ -50,11 +51,11 @@ PACKERS = {
 }
 
 
-def piece(content: bytes = TABLE, path: str = "app1/ss.txt", folder: str = "live/app1", **more: object) -> Piece:
-    return replace(Piece(path=path, folder=folder, told=path, open=partial(io.BytesIO, content)), **more)
+def piece(content: bytes = TABLE, path: str = "app1/ss.txt", folder: str = "live/app1", **more: object) -> Input:
+    return replace(Input(path=path, folder=folder, label=path, source=partial(io.BytesIO, content)), **more)
 
 
-def content_of(one: Piece) -> bytes:
+def content_of(one: Input) -> bytes:
     with one.open() as stream:
         return stream.read()
 
@@ -62,7 +63,7 @@ def content_of(one: Piece) -> bytes:
 def found(named: Path) -> list[tuple[str, str, bytes]]:
     """Return what is read from a path: path in the report, host, content."""
     return [
-        (one.path, one.folder.rpartition("/")[2], content_of(one)) for one in find(str(named)) if isinstance(one, Piece)
+        (one.path, one.folder.rpartition("/")[2], content_of(one)) for one in find(str(named)) if isinstance(one, Input)
     ]
 
 
@@ -105,7 +106,7 @@ class TestRoundTrip:
             piece(b"", "ldap/cn-monitor.ldif", "live/ldap"),
         ]
         archive.write(tmp_path / shape, written)
-        read = [one for one in find(str(tmp_path / shape)) if isinstance(one, Piece)]
+        read = [one for one in find(str(tmp_path / shape)) if isinstance(one, Input)]
         assert {(one.path, one.taken, one.asked, content_of(one)) for one in read} == {
             (one.path, one.taken, one.asked, content_of(one)) for one in written
         }
@@ -121,21 +122,21 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("shape", SHAPES)
     def test_the_incident_gives_the_same_report(self, tmp_path: Path, shape: str) -> None:
-        pieces = [one for one in find(str(INCIDENT)) if isinstance(one, Piece)]
+        pieces = [one for one in find(str(INCIDENT)) if isinstance(one, Input)]
         archive.write(tmp_path / shape, pieces)
         assert verdicts(tmp_path / shape) == verdicts(INCIDENT)
 
     def test_an_archive_unpacked_elsewhere_is_the_same_capture(self, tmp_path: Path) -> None:
         archive.write(tmp_path / "capture.tar.gz", [piece(taken=SPAN)])
         subprocess.run(["tar", "-xzf", "capture.tar.gz"], cwd=tmp_path, check=True)
-        unpacked = [one for one in find(str(tmp_path / "capture")) if isinstance(one, Piece)]
+        unpacked = [one for one in find(str(tmp_path / "capture")) if isinstance(one, Input)]
         assert [(one.path, one.taken) for one in unpacked] == [("app1/ss.txt", SPAN)]
 
     def test_packed_again_by_other_hands_it_keeps_its_times(self, tmp_path: Path) -> None:
         archive.write(tmp_path / "capture", [piece(taken=SPAN)])
         members = ["capture/app1/ss.txt", "capture/manifest.json"]
         subprocess.run(["tar", "-cJf", "again.tar.xz", *members], cwd=tmp_path, check=True)
-        read = [one for one in find(str(tmp_path / "again.tar.xz")) if isinstance(one, Piece)]
+        read = [one for one in find(str(tmp_path / "again.tar.xz")) if isinstance(one, Input)]
         assert [(one.path, one.taken) for one in read] == [("app1/ss.txt", SPAN)]
 
     def test_from_standard_input(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +144,7 @@ class TestRoundTrip:
         monkeypatch.setattr(
             "ldapdiag.sources.files.find._standard_input", (tmp_path / "capture.tar.zst").open("rb").__enter__
         )
-        read = [(one.path, one.taken) for one in find("-") if isinstance(one, Piece)]
+        read = [(one.path, one.taken) for one in find("-") if isinstance(one, Input)]
         assert read == [("app1/ss.txt", SPAN)]
 
     def test_a_capture_in_a_folder_is_read_as_its_own_folder(self, tmp_path: Path) -> None:
@@ -211,11 +212,11 @@ class TestWriting:
 
         wanted = UsageError if isinstance(error, OSError) else error
         with pytest.raises(wanted):
-            archive.write(tmp_path / shape, [piece(path="app1/a"), replace(piece(), open=opening)])
+            archive.write(tmp_path / shape, [piece(path="app1/a"), replace(piece(), source=opening)])
         assert list(tmp_path.iterdir()) == []
 
     def test_a_piece_that_cannot_be_read_is_a_gap_of_the_capture(self, tmp_path: Path) -> None:
-        gone = replace(piece(path="app1/gone"), open=partial((tmp_path / "gone").open, "rb"))
+        gone = replace(piece(path="app1/gone"), source=partial((tmp_path / "gone").open, "rb"))
         kept = archive.write(tmp_path / "capture.tgz", [gone, piece()])
         assert [one.reason for one in kept.gaps] == ["cannot read it: no such file or directory"]
         assert gaps(tmp_path / "capture.tgz") == ["cannot read it: no such file or directory"]
@@ -350,7 +351,7 @@ class TestHostileArchives:
     def test_all_together_are_bounded_too(self) -> None:
         content = gzip.compress(tar(("app1/a", TABLE), *((f"app1/{n}", bytes(1 << 19)) for n in range(9))))
         read = list(unpacking.unpacked(piece(content), again=True, budget=Budget(1 << 20)))
-        assert [one.path for one in read if isinstance(one, Piece)] == ["app1/a", "app1/0"]
+        assert [one.path for one in read if isinstance(one, Input)] == ["app1/a", "app1/0"]
         (gap,) = (one for one in read if isinstance(one, Gap))
         assert "what comes after that is not read" in gap.reason
 

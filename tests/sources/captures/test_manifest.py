@@ -16,7 +16,8 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
-from ldapdiag.sources.files.find import Piece, find
+from ldapdiag.sources.files.find import find
+from ldapdiag.sources.files.input import Input
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MOMENTS = st.datetimes(timezones=st.just(UTC))
@@ -107,7 +108,7 @@ def test_a_damaged_one_is_a_gap_and_the_pieces_are_read(tmp_path: Path, content:
     gap, piece = find(str(tmp_path))
     assert isinstance(gap, Gap)
     assert "is damaged" in gap.reason
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, Input)
 
 
 def test_a_newer_one_is_read_as_far_as_it_is_known() -> None:

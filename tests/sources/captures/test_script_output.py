@@ -17,7 +17,8 @@ from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import script_output
 from ldapdiag.sources.captures.script_output import Script, Section, events
-from ldapdiag.sources.files.find import Piece, find
+from ldapdiag.sources.files.find import find
+from ldapdiag.sources.files.input import Input
 
 NONCE = "n0nce4711abc"
 BANNER = "Welcome to app1.\nUnauthorised use is forbidden.\n"
@@ -37,19 +38,19 @@ WHOLE = (
 )
 
 
-def found(tmp_path: Path, content: str | bytes, name: str = "answer.txt") -> list[Piece | Gap]:
+def found(tmp_path: Path, content: str | bytes, name: str = "answer.txt") -> list[Input | Gap]:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return [one for one in find(str(path)) if isinstance(one, Piece | Gap)]
+    return [one for one in find(str(path)) if isinstance(one, Input | Gap)]
 
 
-def content_of(one: Piece) -> str:
+def content_of(one: Input) -> str:
     with one.open() as stream:
         return stream.read().decode()
 
 
-def told(found: list[Piece | Gap]) -> list[tuple[str, str, str]]:
-    return [(one.path, one.folder.rpartition("/")[2], content_of(one)) for one in found if isinstance(one, Piece)]
+def told(found: list[Input | Gap]) -> list[tuple[str, str, str]]:
+    return [(one.path, one.folder.rpartition("/")[2], content_of(one)) for one in found if isinstance(one, Input)]
 
 
 SECTIONS = [
@@ -67,7 +68,7 @@ def test_the_sections_are_pieces_of_the_host_that_printed_them(
     read = found(tmp_path, packed((banner + WHOLE).encode()))
     assert told(read) == SECTIONS
     piece = read[1]
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, Input)
     start = datetime(2026, 11, 20, 13, 0, 1, tzinfo=UTC)
     assert piece.taken == Span(start=start, end=start.replace(second=2, microsecond=250_000))
     assert piece.asked == "ss -tan on app1"
@@ -81,7 +82,7 @@ def test_from_a_terminal_of_windows(tmp_path: Path) -> None:
 
 def test_a_host_whose_clock_shows_whole_seconds_may_have_taken_one_more(tmp_path: Path) -> None:
     piece = found(tmp_path, WHOLE.replace(".250Z", "Z"))[1]
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, Input)
     assert piece.taken is not None
     assert piece.taken.end == datetime(2026, 11, 20, 13, 0, 3, tzinfo=UTC)
 
@@ -129,7 +130,7 @@ def test_a_host_s_name_leads_nowhere(tmp_path: Path, name: str) -> None:
 
 def test_a_file_that_only_mentions_one_is_none(tmp_path: Path) -> None:
     (only,) = found(tmp_path, f"see 'ldapdiag-collection 1 {NONCE}' in the manual\n")
-    assert isinstance(only, Piece)
+    assert isinstance(only, Input)
     assert only.path.endswith("/answer.txt")
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, PATIENCE, diagnose
-from ldapdiag.sources.files.find import MOST_FILES, Piece, find
+from ldapdiag.sources.files.find import MOST_FILES, find
+from ldapdiag.sources.files.input import Input
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"
 ROOT_WITHOUT_PRIVILEGES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--")
@@ -29,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def pieces(named: Path) -> list[str]:
     """Return the files found, as a report names them."""
-    return [one.path for one in find(str(named)) if isinstance(one, Piece)]
+    return [one.path for one in find(str(named)) if isinstance(one, Input)]
 
 
 def test_a_folder_and_its_sub_folders_are_read_in_order(folder: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from lab.host import wait_for
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.collection_options import Terms
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live import collectors
 from ldapdiag.sources.live.ldap.binding import Binding
 from ldapdiag.sources.live.local import namespaces, processes, sockets
@@ -88,7 +88,7 @@ def test_a_file_that_does_not_fit_into_the_budget_is_a_gap(monkeypatch, tmp_path
     monkeypatch.setattr(collectors, "RUN_BYTES", 4000)
     targets = [target_of("ssh://app1/a"), target_of("ssh://app1/b")]
     one, other = collectors.parties_of(targets, Terms(seconds=5), threading.Event())
-    assert [type(answer) for answer in one.first()] == [Piece]
+    assert [type(answer) for answer in one.first()] == [Input]
     (gap,) = other.first()
     assert gap.reason == "does not fit into the 1 GiB that are held of one run"
     assert "scp" in gap.how
@@ -200,11 +200,11 @@ class TestItsSockets:
         both = "operation not permitted; proc: operation not permitted"
         assert gaps == [f"inet_diag: {both}; a command is asked instead"]
         tables = [
-            [one.path for one in said if isinstance(one, Piece) and one.path.startswith(f"{party._name}/sockets")]
+            [one.path for one in said if isinstance(one, Input) and one.path.startswith(f"{party._name}/sockets")]
             for said in (first, again)
         ]
         assert tables == [[f"{party._name}/sockets-1.txt"], [f"{party._name}/sockets-2.txt"]]
-        assert not [one for one in first if isinstance(one, Piece) and "cn-monitor" in one.path]
+        assert not [one for one in first if isinstance(one, Input) and "cn-monitor" in one.path]
 
     def test_the_timeout_of_the_party_holds_for_all_its_namespaces(self, here, monkeypatch) -> None:
         def slow(*words):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.collection_options import Terms
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.sampling import Gathered, look_live
 from ldapdiag.sources.progress import SILENCE
 
@@ -46,7 +46,7 @@ class Party:
         self.closed = 0
         self.barrier: threading.Barrier | None = None
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         self.asked.append(f"{self.name} first")
         if self.barrier:
             self.barrier.wait(5)
@@ -55,11 +55,11 @@ class Party:
         if self.fails:
             raise RuntimeError("a bug")
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         self.asked.append(f"{self.name} look")
         yield self.piece("again.txt", self.texts[0])
 
-    def logs(self, tell: Callable[[str], object]) -> Iterator[Piece | Gap]:
+    def logs(self, tell: Callable[[str], object]) -> Iterator[Input | Gap]:
         self.asked.append(f"{self.name} logs")
         tell(f"access of {self.name}")
         yield self.piece("access", "conn=1")
@@ -67,9 +67,9 @@ class Party:
     def close(self) -> None:
         self.closed += 1
 
-    def piece(self, file: str, text: str, folder: str | None = None) -> Piece:
+    def piece(self, file: str, text: str, folder: str | None = None) -> Input:
         folder = folder or self.name
-        return Piece(path=f"{folder}/{file}", folder=folder, told=file, open=partial(BytesIO, text.encode()))
+        return Input(path=f"{folder}/{file}", folder=folder, label=file, source=partial(BytesIO, text.encode()))
 
 
 def looked(*parties: Party, apart: float = 0.0, stop: threading.Event | None = None, logs: bool = False) -> Gathered:
@@ -127,10 +127,10 @@ def test_a_crash_in_one_costs_the_others_nothing() -> None:
 
 def test_what_fails_in_both_looks_is_told_once() -> None:
     class Failing(Party):
-        def look(self) -> Iterator[Piece | Gap]:
+        def look(self) -> Iterator[Input | Gap]:
             yield Gap(target=self.target, reason="`ss` failed")
 
-        def first(self) -> Iterator[Piece | Gap]:
+        def first(self) -> Iterator[Input | Gap]:
             yield from super().first()
             yield from self.look()
 
@@ -161,7 +161,7 @@ def test_what_answers_on_a_loopback_address_is_of_this_host_alone() -> None:
 class Container(Party):
     """A host on which a network namespace was found."""
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         yield from super().first()
         yield self.piece("host.txt", told("m", "2", "172.30.0.2"), folder=f"{self.name}-web")
         yield self.piece("sockets.txt", DIALS, folder=f"{self.name}-web")

@@ -21,7 +21,7 @@ from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_text.access import dialect_of
 from ldapdiag.evidence.sniff import head_of
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.logs import listening, records
 from ldapdiag.sources.progress import SILENCE
@@ -157,7 +157,7 @@ def test_stamps_without_a_year_are_of_when_it_was_captured() -> None:
 def heard(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
     """Return what a log says that comes in chunks of this size."""
     met = LogsMet()
-    piece = Piece(path="-", folder="-", told="-", open=lambda: pytest.fail("it can be read only once"), taken=taken)
+    piece = Input(path="-", folder="-", label="-", source=lambda: pytest.fail("it can be read only once"), taken=taken)
     dialect = dialect_of(head_of("-", data[:65536], whole=True))
     assert dialect is not None
     chunks = [data[start : start + chunk] for start in range(0, len(data), chunk)]

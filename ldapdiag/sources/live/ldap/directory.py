@@ -20,7 +20,7 @@ from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ldap import questions
 from ldapdiag.sources.live.ldap.binding import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.connecting import Patience, Trust, Unanswered, connect, receive, secure
@@ -60,7 +60,7 @@ SEE_ITS_SOCKETS = "ssh://HOST reads its sockets without asking it"
 class Answers:
     """What one directory said, and what it did not."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Input, ...] = ()
     gaps: tuple[Gap, ...] = ()
     peer: str | None = None
     """The address we connected to; None for a local socket, or when there was no connection."""
@@ -352,17 +352,17 @@ class _Session:
             refusal = cut or search_refused(result, f"{what}{base}")
             self.gap(refusal.reason, refusal.how or question.how)
 
-    def _piece(self, file: str, folder: str) -> Piece:
+    def _piece(self, file: str, folder: str) -> Input:
         comment = ""
         if file == questions.MONITOR:
             end = "ldapi" if self.ours is None else f"{_bracketed(self.ours[0])}:{self.ours[1]}"
             comment = f"{ASKED_BY.removeprefix('# ')}{end} as {self.account}"
         text = self.sheets[file].ldif(comment)
-        return Piece(
+        return Input(
             path=f"{folder.rpartition('/')[2]}/{file}",
             folder=folder,
-            told=f"{self.told} ({file})",
-            open=partial(BytesIO, text),
+            label=f"{self.told} ({file})",
+            source=partial(BytesIO, text),
             taken=self.taken.get(file),
             asked=f"LDAP searches for {file.removesuffix('.ldif')} at {self.told}",
         )

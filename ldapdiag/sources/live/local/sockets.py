@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.local.namespaces import inside
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def take(
     look: int,
     held: Mapping[int, Holder] | None = None,
     limit: Limit | None = None,
-) -> Iterator[Piece | Gap]:
+) -> Iterator[Input | Gap]:
     """Yield the sockets of a namespace, told by the best that can tell them, and what could not, as a gap.
 
     `look` counts the looks at this host, from 1; `held` tells whose sockets they are, by inode.
@@ -111,8 +111,8 @@ def take(
         taken = Span(start=start, end=datetime.now(UTC))
         path = f"{folder}/sockets-{look}.{telling}"
         asked = f"{telling} in {_called(namespace)}"
-        yield Piece(
-            path=path, folder=folder, told=path, open=partial(BytesIO, content), named=True, taken=taken, asked=asked
+        yield Input(
+            path=path, folder=folder, label=path, source=partial(BytesIO, content), named=True, taken=taken, asked=asked
         )
         if refusals:
             yield _gap(folder, refusals, f"; {telling} told fewer columns")

@@ -24,7 +24,7 @@ from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures.script_output import TIMED_OUT, Section
 from ldapdiag.sources.files.compressed import MOST_BYTES as MOST_DECOMPRESSED
 from ldapdiag.sources.files.compressed import Decompressed, compression_of, name_within
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -86,21 +86,21 @@ class Part:
         return f"log {self.file.number} {0 if whole else self.size_bytes}\n".encode()
 
 
-def in_place(dialog: Dialog) -> Iterator[Piece | Gap]:
+def in_place(dialog: Dialog) -> Iterator[Input | Gap]:
     """Yield the logs of the host we are on: they are read where they lie, all of them."""
     found = yield from _found(dialog, monotonic() + dialog.seconds)
     for file in found:
         if file.size_bytes:
-            yield Piece(
+            yield Input(
                 path=f"{file.folder}/{file.name}",
                 folder=file.folder,
-                told=file.path,
-                open=partial(FileIO, file.path),
+                label=file.path,
+                source=partial(FileIO, file.path),
                 location=file.path,
             )
 
 
-def brought(dialog: Dialog, tell: Tell) -> Iterator[Piece | Gap]:
+def brought(dialog: Dialog, tell: Tell) -> Iterator[Input | Gap]:
     """Yield the newest part of another host's logs, as much as comes in time; `tell` hears of each file."""
     deadline = monotonic() + dialog.seconds
     found = yield from _found(dialog, deadline)
@@ -196,17 +196,17 @@ def _unread(dialog: Dialog, file: LogFound, section: Section) -> Gap:
     return Gap(target=f"{dialog.target}{file.path}", reason=reason, how=how)
 
 
-def _piece(dialog: Dialog, part: Part, section: Section, span: Span) -> Piece:
+def _piece(dialog: Dialog, part: Part, section: Section, span: Span) -> Input:
     file, content = part.file, section.content
     if part.size_bytes < file.size_bytes:
         content = content[content.find(b"\n") + 1 :]
     compression = compression_of(content)
     inner = partial(BytesIO, content)
-    return Piece(
+    return Input(
         path=f"{file.folder}/{name_within(file.name) if compression else file.name}",
         folder=file.folder,
-        told=f"{dialog.target}{file.path}",
-        open=partial(_decompressed, inner, compression) if compression else inner,
+        label=f"{dialog.target}{file.path}",
+        source=partial(_decompressed, inner, compression) if compression else inner,
         taken=span,
         asked=section.asked,
     )

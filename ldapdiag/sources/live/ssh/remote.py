@@ -29,7 +29,7 @@ from ldapdiag.sources.captures.script_output import (
     nonce_of,
     unusable,
 )
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import Child
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
@@ -129,7 +129,7 @@ class Dialog:
         """Return None: it was not asked over LDAP."""
         return None
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Connect, look once, and ask for the rest: settings and servers. To be called once."""
         deadline = monotonic() + self.seconds
         yield from self._connect(deadline)
@@ -137,7 +137,7 @@ class Dialog:
             if not self._orders:
                 yield from self._order(order, deadline)
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Look at the host and its other namespaces once more: sockets, counters, and what a box there holds."""
         yield from self._order(LOOK, monotonic() + self.seconds)
 
@@ -185,7 +185,7 @@ class Dialog:
         if child is not None:
             child.close()
 
-    def _connect(self, deadline: float) -> Iterator[Piece | Gap]:
+    def _connect(self, deadline: float) -> Iterator[Input | Gap]:
         text = script(
             NONCE=self._nonce,
             DIALOG=1,
@@ -203,7 +203,7 @@ class Dialog:
             return
         yield from self._order(text.encode(), deadline)
 
-    def _order(self, order: bytes, deadline: float) -> Iterator[Piece | Gap]:
+    def _order(self, order: bytes, deadline: float) -> Iterator[Input | Gap]:
         """Send an order and yield what comes."""
         for told in self.sections(order, deadline):
             yield from (told,) if isinstance(told, Gap) else self._section(*told)
@@ -232,7 +232,7 @@ class Dialog:
             self._banner = (self._banner + line)[-MARKER:]
         return None
 
-    def _section(self, section: Section, span: Span) -> Iterator[Piece | Gap]:
+    def _section(self, section: Section, span: Span) -> Iterator[Input | Gap]:
         for moment in (section.begun, section.ended):
             if moment is not None:
                 self._clock.hear(moment, span.start, span.end)
@@ -244,11 +244,11 @@ class Dialog:
             yield gap
             return
         folder = self.folder_of(section)
-        yield Piece(
+        yield Input(
             path=f"{folder}/{section.file}",
             folder=folder,
-            told=f"{section.file} of {place}",
-            open=partial(BytesIO, section.content),
+            label=f"{section.file} of {place}",
+            source=partial(BytesIO, section.content),
             taken=span,
             asked=f"{section.asked or section.file} on {folder}",
         )

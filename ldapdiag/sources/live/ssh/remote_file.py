@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.budget import RUN_BYTES
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.child import Child
 from ldapdiag.sources.live.ssh.refusals import refusal
 from ldapdiag.sources.live.ssh.remote import ssh_command
@@ -43,7 +43,7 @@ class RemoteFile:
         shell = ssh_command(target.user, target.host, target.port, seconds)
         self._argv = [*shell[:-1], f"cat -- {shlex.quote(self._path)}"]
 
-    def first(self) -> Iterator[Piece | Gap]:
+    def first(self) -> Iterator[Input | Gap]:
         """Yield the file, if it comes whole within the time limit."""
         try:
             child = Child(self._argv)
@@ -60,11 +60,11 @@ class RemoteFile:
         finally:
             child.close()
 
-    def look(self) -> Iterator[Piece | Gap]:
+    def look(self) -> Iterator[Input | Gap]:
         """Yield nothing."""
         yield from ()
 
-    def logs(self, tell: Tell) -> Iterator[Piece | Gap]:  # noqa: ARG002  as every party's
+    def logs(self, tell: Tell) -> Iterator[Input | Gap]:  # noqa: ARG002  as every party's
         """Yield nothing: what was named is all that is read."""
         yield from ()
 
@@ -74,7 +74,7 @@ class RemoteFile:
     def _is_over(self, deadline: float, content: bytearray) -> bool:
         return self._stop.is_set() or monotonic() > deadline or len(content) > MOST_BYTES
 
-    def _said(self, child: Child, content: bytes) -> Piece | Gap:
+    def _said(self, child: Child, content: bytes) -> Input | Gap:
         if len(content) > MOST_BYTES:
             how = "copy it here (scp), and name the copy"
             return Gap(target=self.target, reason=f"is longer than {MOST_BYTES >> 20} MiB", how=how)
@@ -88,11 +88,11 @@ class RemoteFile:
             reason, how = refusal(child.errors, status)
             return Gap(target=self.target, reason=reason, how=how)
         name = self._path.rpartition("/")[2]
-        return Piece(
+        return Input(
             path=f"{self._folder}/{name}",
             folder=self._folder,
-            told=self.target,
-            open=partial(BytesIO, content),
+            label=self.target,
+            source=partial(BytesIO, content),
             named=True,
             asked=f"cat {self._path} on {self._folder} at {datetime.now(UTC):%FT%TZ}",
         )

@@ -19,7 +19,7 @@ import pytest
 from holding import sockets_held
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sockets import TcpState, Timer
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.local import namespaces, processes, sockets
 from reading import facts_of
 
@@ -145,7 +145,7 @@ def refused(*_):
 def test_what_netlink_refuses_proc_tells_and_the_gap_says_so(holder, monkeypatch):
     monkeypatch.setitem(sockets.WAYS, "inet_diag", refused)
     piece, gap = sockets.take(space_of(holder), folder="app1", look=1)
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, Input)
     assert piece.path == "app1/sockets-1.proc"
     assert gap.reason == "inet_diag: operation not permitted; proc told fewer columns"
     assert gap.how

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lab.laboratory import need
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh import access_logs
 from ldapdiag.sources.live.ssh.access_logs import LogFound, parts_of
 from ldapdiag.sources.live.ssh.remote import Dialog, script
@@ -124,7 +124,7 @@ def asked(place: Path) -> Iterator[Callable[..., Dialog]]:
 
 def brought(dialog: Dialog) -> tuple[dict[str, bytes], list[Gap]]:
     answers = list(access_logs.brought(dialog, lambda _: None))
-    return {one.path: one.open().read() for one in answers if isinstance(one, Piece)}, [
+    return {one.path: one.open().read() for one in answers if isinstance(one, Input)}, [
         one for one in answers if isinstance(one, Gap)
     ]
 
@@ -263,7 +263,7 @@ def test_beyond_the_limit_the_end_of_the_last_file_comes_from_a_line_on(place, a
 def test_on_our_own_host_they_are_read_where_they_lie(place, asked, log) -> None:
     written(place, {"access": log, "access.1.gz": gzip.compress(log), "access.2": b""})
     answers = list(access_logs.in_place(asked("389-ds")))
-    assert [(one.location, one.folder) for one in answers if isinstance(one, Piece)] == [
+    assert [(one.location, one.folder) for one in answers if isinstance(one, Input)] == [
         (f"{place}/logs/access", "ds1"),
         (f"{place}/logs/access.1.gz", "ds1"),
     ]
@@ -274,7 +274,7 @@ def test_only_an_order_brings_them(place, asked, log) -> None:
     """`collect` and `diagnose` give none, and the script that is mailed has nobody who does."""
     written(place, {"access": log})
     with asked("389-ds") as host:
-        assert not [one for one in host.look() if isinstance(one, Piece) and "access" in one.path]
+        assert not [one for one in host.look() if isinstance(one, Input) and "access" in one.path]
     text = script(PAUSE=0, NAMESPACES=0, LOOKS=0)
     assert text.count("logs)") == 1
     assert "DIALOG=1" not in text.partition("# ldapdiag")[0]

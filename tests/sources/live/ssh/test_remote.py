@@ -15,7 +15,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sniff import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.budget import Budget
-from ldapdiag.sources.files.find import Piece
+from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
 from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
@@ -30,7 +30,7 @@ def dialog(argv, **settings):
 
 def sorted_out(answers):
     answers = list(answers)
-    return [one for one in answers if isinstance(one, Piece)], [one for one in answers if isinstance(one, Gap)]
+    return [one for one in answers if isinstance(one, Input)], [one for one in answers if isinstance(one, Gap)]
 
 
 def names(pieces):

@@ -1,0 +1,37 @@
+"""Paths for people: as text that can be encoded, and the gap of one that cannot be opened."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ADVICE = {
+    errno.ENOENT: "check the spelling; a folder, a file or - is expected",
+    errno.ENOTDIR: "check the spelling; a folder, a file or - is expected",
+    errno.EACCES: "run as a user who may read it, or ask its owner for a copy",
+    errno.EPERM: "run as a user who may read it, or ask its owner for a copy",
+    errno.ELOOP: "this link leads to itself; name the file it was meant for",
+    errno.EBADF: "nothing is connected to standard input; pipe the evidence into it, or name a file",
+    errno.EISDIR: "name the folder itself",
+}
+"""What to do about an error of the system."""
+
+
+def legible(path: str | Path) -> str:
+    r"""Return a path as text that can be encoded: bytes of a file name that are not UTF-8 become \\xNN."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def unreadable(path: str | Path, error: OSError) -> Gap:
+    """Return the gap of a path that cannot be opened: what was tried, why it failed, what to do."""
+    return Gap(
+        target=legible(path),
+        reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
+        how=ADVICE.get(error.errno or 0, "check that it can be read at all (cat it), or ask for another copy"),
+    )
