@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import facts
 from incidents import diagnosed, judged
-from ldapdiag.analysis.log.traffic import Traffic, add_up
+from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.kinds import BIND, SEARCH
@@ -130,7 +130,7 @@ class Log:
 
     def traffic(self, family: Family = Family.DS389) -> Traffic:
         """Return the joined fact."""
-        told = add_up(facts.server(access_logs=(self.fact(family=family),)))
+        told = combine_logs(facts.server(access_logs=(self.fact(family=family),)))
         assert isinstance(told, Traffic)
         return told
 

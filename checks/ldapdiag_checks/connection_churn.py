@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.searches import below
-from ldapdiag.analysis.log.spellings import NOBODY_KNOWS, named
+from ldapdiag.analysis.log.spellings import UNKNOWN_NAME, display_name
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
@@ -102,7 +102,7 @@ def _ranked(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
     seconds = max(traffic.seconds, SHORTEST)
     found = []
     for address, row in traffic.segment.clients.items():
-        churn = _churn(named(address), row, seconds)
+        churn = _churn(display_name(address), row, seconds)
         if churn is not None and address != OTHER and (severity := severity_of(churn)) is not None:
             found.append((severity, churn))
     yield from sorted(found, key=lambda one: (-one[0], -one[1].connections, one[1].client))
@@ -112,7 +112,7 @@ def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
     used = {bits: count for bits, count in row.per_connection.items() if bits}
     at_most = below(used, 50) - 1
     life_below = below(row.lifetimes, 50) / SECOND
-    if client == NOBODY_KNOWS or not 0 < at_most <= FEW or life_below > SHORT_LIFE:
+    if client == UNKNOWN_NAME or not 0 < at_most <= FEW or life_below > SHORT_LIFE:
         return None
     return Churn(
         client=client,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.load.conntrack import Tracking, count_tracked
+from ldapdiag.analysis.load.conntrack import ConntrackUsage, conntrack_usage
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -36,7 +36,7 @@ def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> 
     ## When it is harmless
     On a host that only filters for itself and whose limit was set low on purpose.
     """
-    tracking = count_tracked(kernels, flows)
+    tracking = conntrack_usage(kernels, flows)
     if not tracking:
         yield NotJudged(
             subject=None,
@@ -56,7 +56,7 @@ def severity_of(used: int, limit: int) -> Severity | None:
     return Severity.HIGH if share >= NEARLY else Severity.MEDIUM if share >= FILLING else None
 
 
-def _verdict(tracking: Tracking) -> Verdict:
+def _verdict(tracking: ConntrackUsage) -> Verdict:
     host, used, limit = tracking.host, tracking.used, tracking.limit
     if limit is None or used is None:
         lacking = "nf_conntrack_max" if limit is None else "nf_conntrack_count and the table itself"

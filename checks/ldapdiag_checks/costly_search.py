@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.analysis.log.searches import Asker, Search, Worst, is_unindexed
+from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch, is_unindexed
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
@@ -65,7 +65,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     yield _of_the_rest(server, [search for search, _ in costly], searches, total)
 
 
-def _of_the_rest(server: Instance, costly: list[Search], searches: Iterable[Search], total: int) -> Verdict:
+def _of_the_rest(server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int) -> Verdict:
     """Return the verdict on all searches that are not costly, or that nobody can ask about."""
     subject = f"other searches of {server.host}" if costly else server.host
     more = len(costly) - MOST
@@ -84,16 +84,16 @@ def _of_the_rest(server: Instance, costly: list[Search], searches: Iterable[Sear
     return Clear(subject=subject, reason=reason)
 
 
-def _took(searches: list[Search]) -> str:
+def _took(searches: list[SearchGroup]) -> str:
     return f"{sum(each.count for each in searches)} searches took {_seconds(sum(each.etime for each in searches))}"
 
 
-def is_costly(search: Search, worst: Worst) -> bool:
+def is_costly(search: SearchGroup, worst: SlowestSearch) -> bool:
     """Tell whether to ask about a search, by the numbers of the manual page."""
     return search.scope != "base" and not search.nameless and is_slow(search, worst)
 
 
-def is_slow(search: Search, worst: Worst) -> bool:
+def is_slow(search: SearchGroup, worst: SlowestSearch) -> bool:
     """Tell whether a search takes time worth asking about, whatever it looks for."""
     if search.share < LEAST_SHARE:
         return False
@@ -101,7 +101,7 @@ def is_slow(search: Search, worst: Worst) -> bool:
     return search.mean >= SLOW or worst.etime >= ONCE or (blamed and search.mean >= CHEAP)
 
 
-def severity_of(search: Search, worst: Worst) -> Severity:
+def severity_of(search: SearchGroup, worst: SlowestSearch) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
     return Severity.HIGH if worst.etime >= HOPELESS else severity_of_share(search.share, search.etime / SECOND)
 
@@ -112,7 +112,9 @@ def attributes_of(shape: str) -> list[str]:
     return sorted(names.values(), key=str.lower)
 
 
-def _finding(server: Instance, traffic: Traffic, search: Search, worst: Worst, plan: IndexPlan | None) -> Finding:
+def _finding(
+    server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestSearch, plan: IndexPlan | None
+) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
     whose = f"the events 1644 of {server.host}" if _only_expensive(traffic) else server.host
     return Finding(
@@ -146,7 +148,7 @@ def _finding(server: Instance, traffic: Traffic, search: Search, worst: Worst, p
     )
 
 
-def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
+def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> Iterator[str]:
     where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
     names = attributes_of(search.shape)
     if names:
@@ -165,7 +167,7 @@ def _sentences(traffic: Traffic, search: Search, worst: Worst) -> Iterator[str]:
         yield _asked(asker)
 
 
-def _helped_by(search: Search, plan: IndexPlan | None) -> list[str]:
+def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> list[str]:
     """Return which index would help, where the index configuration is known."""
     rows = plan.rows if plan is not None and plan.configured else ()
     needed = [row for row in rows if any(one.search is search for one in row.resolves)]
@@ -177,7 +179,7 @@ def _only_expensive(traffic: Traffic) -> bool:
     return traffic.workload.family is Family.AD
 
 
-def _asked(asker: Asker) -> str:
+def _asked(asker: Requester) -> str:
     return f"{asker.account} from {asker.client}: {asker.count} times, {_seconds(asker.etime)}."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.log.spellings import ANONYMOUS, NOBODY_KNOWS
+from ldapdiag.analysis.log.spellings import ANONYMOUS, UNKNOWN_NAME
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.log.workload import FailedBinds
 from ldapdiag.check import check
@@ -125,7 +125,7 @@ def _errors(errors: Counter[int]) -> str:
 
 def is_guessing(client: str, failures: Failures) -> bool:
     """Tell whether one client tries many accounts, by the numbers of the manual page."""
-    return client != NOBODY_KNOWS and failures.errors.total() >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
+    return client != UNKNOWN_NAME and failures.errors.total() >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
 
 
 def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.wording import clients_of, of_ghosts, reasons
+from ldapdiag.analysis.idle.wording import client_names, ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind
@@ -68,7 +68,7 @@ def judge(
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{direction.unread} of {direction.server_count} have no living counterpart, none of them is "
-                f"proven dead: {reasons(direction.unproven)}",
+                f"proven dead: {reason_list(direction.unproven)}",
                 how=f"look at the client, the server and the client again: {TAKE_TABLE}",
             )
         else:
@@ -91,7 +91,7 @@ def _finding(
         severity=severity_of(direction, total, descriptors),
         confidence=Confidence(proof_of(direction).degree),
         title=_title(direction),
-        detail="\n".join(of_ghosts(direction, server, bounds, owners)),
+        detail="\n".join(ghost_sentences(direction, server, bounds, owners)),
         observed=direction.observed
         | {
             "ghosts": direction.ghosts,
@@ -126,7 +126,7 @@ def _living(direction: Direction, server: str) -> str:
     if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
         where = f"carried by {direction.translated_by}"
     else:
-        where = f"living at {clients_of(direction)}"
+        where = f"living at {client_names(direction)}"
     return f"{direction.server_count} at {server}, {direction.matched} of them {where}{closing}"
 
 
@@ -139,5 +139,5 @@ def _title(direction: Direction) -> str:
         return (
             f"{share} connections from {direction.client} have nobody left behind it ({direction.translated_by}: NAT)"
         )
-    where = clients_of(direction)
+    where = client_names(direction)
     return f"{share} connections from {where} no longer exist on {where}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ldapdiag.analysis.indexes.costs import is_membership
-from ldapdiag.analysis.indexes.server_indexes import Indexing
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -40,7 +40,7 @@ class Harm:
 
 
 @check
-def judge(indexing: Indexing) -> Iterator[Verdict]:
+def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
     """An index that makes changes slow beyond measure, or answers wrong.
 
     ## What it looks at
@@ -85,7 +85,7 @@ def judge(indexing: Indexing) -> Iterator[Verdict]:
         yield Clear(subject=indexing.host, reason=reason)
 
 
-def harm_of(definition: IndexDefinition, indexing: Indexing) -> Harm | None:
+def harm_of(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with the indexes of an attribute, if anything is."""
     name = indexing.schema.primary(definition.attribute.partition(";")[0]).lower()
     if indexing.configuration.identity.family in NETSCAPE:
@@ -109,7 +109,7 @@ def _of_its_own(definition: IndexDefinition, name: str) -> Harm | None:
     return Harm(types, Severity.LOW, Confidence.LIKELY, "which has a scan limit", reason, goes=False)
 
 
-def _computed(definition: IndexDefinition, name: str, indexing: Indexing) -> Harm | None:
+def _computed(definition: IndexDefinition, name: str, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with an index on an attribute that 389-ds computes."""
     virtual = indexing.configuration.virtual_attributes
     by = next((by for one, by in sorted(virtual.items()) if indexing.schema.primary(one).lower() == name), None)
@@ -119,7 +119,7 @@ def _computed(definition: IndexDefinition, name: str, indexing: Indexing) -> Har
     return Harm(tuple(sorted(definition.types)), Severity.HIGH, Confidence.LIKELY, "which is computed", reason)
 
 
-def _of_members(definition: IndexDefinition, name: str, indexing: Indexing) -> Harm | None:
+def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with an index for substrings of the members of groups."""
     types = tuple(sorted(definition.types & SUBSTRING_KINDS))
     relied_upon, schema = indexing.configuration.relied_upon, indexing.schema
@@ -140,7 +140,7 @@ def _of_members(definition: IndexDefinition, name: str, indexing: Indexing) -> H
     )
 
 
-def _finding(indexing: Indexing, backend: Backend, definition: IndexDefinition, harm: Harm) -> Finding:
+def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinition, harm: Harm) -> Finding:
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
     remedies = (

@@ -8,9 +8,9 @@ from typing import Any
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.idle_remedies import treatments
+from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.wording import of_idling
+from ldapdiag.analysis.idle.wording import idle_sentences
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
@@ -61,7 +61,7 @@ def judge(
     outcome = severity_of(lifetime, advice, bounds)
     if outcome is not None:
         exhausted = descriptors is not None and descriptors.exhausted
-        remedies = tuple(treatments(server, lifetime, advice, bounds, pairing, kernels, exhausted=exhausted))
+        remedies = tuple(idle_remedies(server, lifetime, advice, bounds, pairing, kernels, exhausted=exhausted))
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
@@ -108,7 +108,7 @@ def _finding(
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, advice, bounds),
-        detail="\n".join(of_idling(server, advice, bounds)),
+        detail="\n".join(idle_sentences(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
         server=server.host,
         hosts=(server.host,),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ldapdiag.analysis.indexes.server_indexes import Indexing
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
@@ -25,7 +25,7 @@ Names = Callable[[str], str]
 class Replica:
     """One server's database of a suffix."""
 
-    indexing: Indexing
+    indexing: ServerIndexes
     backend: Backend
 
     @property
@@ -48,7 +48,7 @@ class Replica:
 
 
 @check
-def judge(indexings: tuple[Indexing, ...]) -> Iterator[Verdict]:
+def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
     """Servers of the same data that do not keep the same indexes.
 
     ## What it looks at
@@ -85,7 +85,7 @@ def judge(indexings: tuple[Indexing, ...]) -> Iterator[Verdict]:
         )
 
 
-def _sharing(indexings: tuple[Indexing, ...]) -> dict[tuple[Family, str], list[Replica]]:
+def _sharing(indexings: tuple[ServerIndexes, ...]) -> dict[tuple[Family, str], list[Replica]]:
     """Return the databases by family and suffix, comparable."""
     groups: defaultdict[tuple[Family, str], list[Replica]] = defaultdict(list)
     for indexing in sorted(indexings, key=lambda one: one.host):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.unhelped_scans import Unhelped, unhelped
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -14,7 +14,7 @@ from ldapdiag.servers.index_advice import built
 
 
 @check
-def judge(coverage: Coverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """An index that is configured, and not used before it is built.
 
     ## What it looks at
@@ -35,7 +35,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     When it is being built at this moment.
     """
-    found = unhelped(coverage, {Cause.NOT_BUILT}) if coverage.indexing is not None else ()
+    found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexing is not None else ()
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexing is None:
@@ -46,14 +46,14 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan asks for what has an index that would answer it")
 
 
-def _confidence(one: Unhelped) -> Confidence:
+def _confidence(one: UnhelpedScans) -> Confidence:
     """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
     if not one.hindrance.guessed:
         return Confidence.CERTAIN
     return Confidence.LIKELY if len({asker.account for asker in one.askers}) > 1 else Confidence.POSSIBLE
 
 
-def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     told = not one.hindrance.guessed
     first, indexing = one.rows[0], coverage.indexing
     remedies = (

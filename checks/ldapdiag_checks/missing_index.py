@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.plan import IndexPlan, Row
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
@@ -19,7 +19,7 @@ MOST = 10
 
 
 @check
-def judge(plan: IndexPlan, coverage: Coverage) -> Iterator[Verdict]:
+def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     """An attribute without the index that costly searches need.
 
     ## What it looks at
@@ -60,7 +60,7 @@ def judge(plan: IndexPlan, coverage: Coverage) -> Iterator[Verdict]:
         )
 
 
-def _subject(row: Row, plan: IndexPlan) -> str:
+def _subject(row: PlannedIndexes, plan: IndexPlan) -> str:
     return f"{row.attribute}{f' of {row.backend.name}' if row.backend else ''} at {plan.host}"
 
 
@@ -78,7 +78,7 @@ def _possible(plan: IndexPlan) -> Verdict:
     )
 
 
-def _finding(row: Row, plan: IndexPlan, coverage: Coverage) -> Finding:
+def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Finding:
     first = row.resolves[0].search
     seconds = row.saves / SECOND
     share = row.saves / coverage.etime if coverage.etime else 0.0
@@ -111,7 +111,7 @@ def _finding(row: Row, plan: IndexPlan, coverage: Coverage) -> Finding:
     )
 
 
-def _sentences(row: Row, plan: IndexPlan) -> Iterator[str]:
+def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
     for one in row.resolves[:3]:
         noted = f", {one.noted} of {one.count} noted as unindexed" if one.noted else ""
         yield (
@@ -128,7 +128,7 @@ def _sentences(row: Row, plan: IndexPlan) -> Iterator[str]:
         yield f"The plan it is part of costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest one."
 
 
-def _remedies(row: Row, plan: IndexPlan, coverage: Coverage) -> tuple[Remedy, ...]:
+def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> tuple[Remedy, ...]:
     if row.backend is None or coverage.indexing is None:
         return ()
     first = row.resolves[0]

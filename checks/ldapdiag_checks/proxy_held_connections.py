@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
-from ldapdiag.analysis.idle.wording import reasons
+from ldapdiag.analysis.idle.wording import reason_list
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
@@ -88,7 +88,7 @@ def _verdict(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdv
         return NotJudged(
             subject=subject,
             reason=f"{sum(held.unproven.values())} of {held.sessions} sessions have no client that is known to live, "
-            f"none of them is proven held: {reasons(held.unproven)}",
+            f"none of them is proven held: {reason_list(held.unproven)}",
             how="look at the clients, the proxy and the clients again, with ages: ss -tanoi",
         )
     return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have their client")
@@ -139,4 +139,4 @@ def _sentences(held: ProxyLegs, server: str) -> Iterator[str]:
     if held.because:
         yield f"Not churn: {'; '.join(held.because)}."
     if held.unproven:
-        yield f"Not counted: {reasons(held.unproven)}."
+        yield f"Not counted: {reason_list(held.unproven)}."

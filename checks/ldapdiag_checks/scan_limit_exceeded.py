@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.unhelped_scans import Unhelped, unhelped
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -14,7 +14,7 @@ from ldapdiag.servers.search_advice import narrow_search
 
 
 @check
-def judge(coverage: Coverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches that no index helps, for too many entries have the value.
 
     ## What it looks at
@@ -37,7 +37,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     (objectClass=person) below the suffix means everybody: it returns what it scans.
     """
-    found = () if coverage.indexing is None else unhelped(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
+    found = () if coverage.indexing is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexing is None:
@@ -48,7 +48,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan is due to a limit on the length of lists")
 
 
-def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     late = "Unless the index there is was added after this log was written."
     unless = "" if one.hindrance.cause is Cause.LIMIT else f"\n{late}"
     return Finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.idle.wording import clients_of, reasons
+from ldapdiag.analysis.idle.wording import client_names, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -50,7 +50,7 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
-                f"{reasons(direction.unproven_stranded)}",
+                f"{reason_list(direction.unproven_stranded)}",
                 how=f"look at the server, the client and the server again: {TAKE_TABLE}",
             )
         else:
@@ -59,7 +59,7 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
-    clients = clients_of(direction)
+    clients = client_names(direction)
     exact = direction.stranded_ports is not None
     return Finding(
         subject=direction.subject,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.unhelped_scans import Unhelped, unhelped
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
@@ -14,7 +14,7 @@ from ldapdiag.servers.search_advice import ask_for_more_characters
 
 
 @check
-def judge(coverage: Coverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """A search for fewer characters than the keys of the index have.
 
     ## What it looks at
@@ -34,7 +34,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
-    found = () if coverage.indexing is None else unhelped(coverage, {Cause.TOO_SHORT})
+    found = () if coverage.indexing is None else find_unhelped_scans(coverage, {Cause.TOO_SHORT})
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexing is None:
@@ -45,7 +45,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no scan looks for fewer characters than the keys of its index have")
 
 
-def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,

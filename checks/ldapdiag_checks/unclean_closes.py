@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.close_reasons import CloseReasons, close_reasons_of
-from ldapdiag.analysis.log.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
@@ -108,7 +108,7 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
         },
         server=server.host,
         hosts=(server.host,),
-        remedies=() if probes or ends.client == NOBODY_KNOWS else (unbind_first(ends.client, server.host),),
+        remedies=() if probes or ends.client == UNKNOWN_NAME else (unbind_first(ends.client, server.host),),
         origins=traffic.origins,
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.unhelped_scans import Unhelped, unhelped
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.unhelped_scans import UnhelpedScans, find_unhelped_scans
 from ldapdiag.check import check
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
@@ -13,7 +13,7 @@ from ldapdiag.servers.search_advice import rewrite_filter
 
 
 @check
-def judge(coverage: Coverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """A filter that no index answers.
 
     ## What it looks at
@@ -34,14 +34,14 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     An export that wants every entry, at night.
     """
-    found = unhelped(coverage, {Cause.UNINDEXABLE})
+    found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE})
     for one in found:
         yield _finding(one, coverage)
     if not found:
         yield Clear(subject=coverage.host, reason="no scan has a filter that no index would answer")
 
 
-def _finding(one: Unhelped, coverage: Coverage) -> Finding:
+def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     client = one.askers[0].client if one.askers else one.host
     return Finding(
         subject=one.subject,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.covered import Covered
-from ldapdiag.analysis.indexes.proposed_indexes import UNHEARD_OF
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.proposed_indexes import UNKNOWN_TO_SCHEMA
+from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.check import check
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict
@@ -22,7 +22,7 @@ Subject = tuple[str, str]
 
 
 @check
-def judge(coverage: Coverage) -> Iterator[Verdict]:
+def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """Searches for an attribute that the server's schema does not know.
 
     ## What it looks at
@@ -42,7 +42,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
     ## When it is harmless
     Products of others ask for attributes of every directory they know; the other half of their OR finds the entry.
     """
-    found: dict[Subject, list[Covered]] = defaultdict(list)
+    found: dict[Subject, list[SearchCoverage]] = defaultdict(list)
     whys: dict[Subject, str] = {}
     for row in coverage.rows:
         for attribute, why in _unknown(row):
@@ -54,7 +54,7 @@ def judge(coverage: Coverage) -> Iterator[Verdict]:
         yield Clear(subject=coverage.host, reason="no search asks for an attribute that the server does not know")
 
 
-def _unknown(row: Covered) -> Iterator[tuple[str, str]]:
+def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
     """Yield the attributes in a filter that are not known, and why that is said."""
     leaves = row.forecast.leaves if row.forecast else ()
     named = {leaf.assertion.name: leaf.why for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE}
@@ -68,7 +68,7 @@ def _unknown(row: Covered) -> Iterator[tuple[str, str]]:
     yield from named.items()
 
 
-def _finding(subject: Subject, rows: list[Covered], why: str, coverage: Coverage) -> Finding:
+def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: IndexCoverage) -> Finding:
     shape, attribute = subject
     count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
     askers = rows[0].search.askers
@@ -77,7 +77,7 @@ def _finding(subject: Subject, rows: list[Covered], why: str, coverage: Coverage
         subject=f"{shape} at {coverage.host}",
         key=f"{coverage.host}|{shape}|{attribute}",
         severity=Severity.LOW,
-        confidence=Confidence.LIKELY if why == UNHEARD_OF else Confidence.CERTAIN,
+        confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
         detail=f"{count} searches, {seconds:.3g} s; that part matches nothing.\n"
         f"Asked by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",

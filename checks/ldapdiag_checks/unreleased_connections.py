@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.idle.wording import clients_of
+from ldapdiag.analysis.idle.wording import client_names
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction
@@ -70,7 +70,7 @@ def is_many(connections: int, descriptors: Descriptors | None) -> bool:
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None, descriptors: Descriptors | None) -> Finding:
-    clients = clients_of(direction)
+    clients = client_names(direction)
     limit = descriptors.limit if descriptors else None
     owners = accounts.of_all(direction) if accounts else None
     who = f"{' and '.join(owners)} on {clients}" if owners else clients

@@ -8,13 +8,13 @@ from ldapdiag.analysis.hosts.instances import Instance, find_instances
 from ldapdiag.analysis.idle.advice import IdleAdvice, advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, bound_idle
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
-from ldapdiag.analysis.indexes.coverage import Coverage, audit
-from ldapdiag.analysis.indexes.plan import IndexPlan, plan
-from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
-from ldapdiag.analysis.indexes.usage import Usage, find_usage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage, audit_searches
+from ldapdiag.analysis.indexes.plan import IndexPlan, plan_indexes
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_indexes
+from ldapdiag.analysis.indexes.usage import IndexUsage, find_index_usage
 from ldapdiag.analysis.load.accounts import Accounts, count_accounts
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
-from ldapdiag.analysis.log.traffic import Traffic, add_up
+from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.indexes import IndexConfiguration
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     Instance: find_instances,
-    Traffic: add_up,
+    Traffic: combine_logs,
     Pairing: pair,
     GhostLifetime: measure_lifetime,
     Accounts: count_accounts,
     Descriptors: count_descriptors,
     IdleAdvice: advise,
     IdleBounds: bound_idle,
-    Indexing: find_indexing,
-    Coverage: audit,
-    IndexPlan: plan,
-    Usage: find_usage,
+    ServerIndexes: find_server_indexes,
+    IndexCoverage: audit_searches,
+    IndexPlan: plan_indexes,
+    IndexUsage: find_index_usage,
 }
 """Which function joins which fact. diagnosis.py runs each at most once per host, needs first."""
 
-INDEX_FACTS = frozenset({IndexConfiguration, Indexing, Coverage, IndexPlan, Usage})
+INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, IndexUsage})
 """What a check of the index half asks for."""

@@ -9,7 +9,7 @@ import pytest
 import facts
 from conftest import CAPTURES
 from indexes_389 import BACKEND, DATABASES, LIST, index, plugin
-from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_indexes
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
@@ -22,21 +22,21 @@ from reading import facts_of
 COS = "dn: cn=codes,dc=example,dc=com\nobjectClass: cosSuperDefinition\ncosAttribute: postalCode override\n\n"
 
 
-def indexing(*told: IndexConfiguration, host: str = "ldap") -> Indexing:
+def indexing(*told: IndexConfiguration, host: str = "ldap") -> ServerIndexes:
     """Return what is known of a server's indexes."""
     own = tuple(replace(one, origin=facts.origin(host, one.origin.path.rpartition("/")[2])) for one in told)
-    found = find_indexing(facts.server(host, identity=own[0].identity), own, (), (), (), ())
-    assert isinstance(found, Indexing)
+    found = find_server_indexes(facts.server(host, identity=own[0].identity), own, (), (), (), ())
+    assert isinstance(found, ServerIndexes)
     return found
 
 
-def of_389(*entries: str) -> Indexing:
+def of_389(*entries: str) -> ServerIndexes:
     """Return what is read of a 389-ds' configuration."""
     told = facts_of(BACKEND + LIST + "".join(entries))
     return indexing(*(fact for fact in told if isinstance(fact, IndexConfiguration)))
 
 
-def of_family(family: Family, attribute: str, *types: str) -> Indexing:
+def of_family(family: Family, attribute: str, *types: str) -> ServerIndexes:
     """Return another product's configuration of one attribute."""
     backend = Backend(
         name="userRoot",
@@ -47,7 +47,7 @@ def of_family(family: Family, attribute: str, *types: str) -> Indexing:
     return indexing(IndexConfiguration(origin=facts.origin(), identity=identity, backends=(backend,)))
 
 
-def found(told: Indexing) -> dict[str, Finding]:
+def found(told: ServerIndexes) -> dict[str, Finding]:
     return {one.observed["attribute"]: one for one in judge(told) if isinstance(one, Finding)}
 
 

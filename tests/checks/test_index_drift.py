@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import facts
 from conftest import CAPTURES
-from ldapdiag.analysis.indexes.server_indexes import Indexing, find_indexing
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_indexes
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
@@ -22,7 +22,7 @@ BASIS = {"uid": {"eq"}, "cn": {"eq", "pres", "sub"}}
 NAMES = ["uid", "cn", "mail", "roomNumber"]
 
 
-def replica(host, indexes, *, suffix=SUFFIX, family=Family.DS389, **traits) -> Indexing:
+def replica(host, indexes, *, suffix=SUFFIX, family=Family.DS389, **traits) -> ServerIndexes:
     """Return a server with indexes: types by attribute, or definitions."""
     definitions = tuple(
         types if isinstance(types, IndexDefinition) else IndexDefinition(attribute=name, types=frozenset(types))
@@ -39,10 +39,10 @@ def replica(host, indexes, *, suffix=SUFFIX, family=Family.DS389, **traits) -> I
     )
 
 
-def known(host, configuration) -> Indexing:
+def known(host, configuration) -> ServerIndexes:
     own = replace(configuration, origin=facts.origin(host, "dse.ldif"))
-    found = find_indexing(facts.server(host, identity=own.identity), (own,), (), (), (), ())
-    assert isinstance(found, Indexing)
+    found = find_server_indexes(facts.server(host, identity=own.identity), (own,), (), (), (), ())
+    assert isinstance(found, ServerIndexes)
     return found
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audits import PARTLY, SUFFIX, UNINDEXED, Audit
 from incidents import diagnosed_facts, ids
-from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -135,7 +135,7 @@ def changes_of(plan: IndexPlan) -> frozenset[Change]:
 def forecasts(work: Sequence[Asked], indexes: Indexes) -> dict[str, Forecast]:
     """Return what is foreseen of each filter without values; it is asked for where there is a note."""
     noted = [replace(one, notes=UNINDEXED) for one in work]
-    (coverage,) = audit(noted, indexes).diagnosis().facts.every(Coverage)
+    (coverage,) = audit(noted, indexes).diagnosis().facts.every(IndexCoverage)
     return {row.search.shape: row.forecast for row in coverage.rows if row.forecast}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from incidents import diagnosed, findings, judged
-from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.evidence.filters import shape
 from ldapdiag.finding import Confidence, NotJudged
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ldapdiag.analysis.indexes.covered import Covered
+    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
 
 DS389, OPENLDAP, OPENDJ = "1-389ds-unindexed", "2-openldap-unindexed", "3-opendj-unindexed"
@@ -180,11 +180,11 @@ FATES: dict[str, tuple[set[str] | frozenset[str], ...]] = {
 SCOPES = {"SUBTREE": "sub", "LEVEL": "one"}
 
 
-def covered(corpus: Path, case: str, name: str) -> list[Covered]:
+def covered(corpus: Path, case: str, name: str) -> list[SearchCoverage]:
     """Return the searches of a name in the audit; slapd marks with ? what it does not understand."""
     told = sent(corpus, case)[name]
     wanted = shape(told["example"].encode()).decode(), told["base"], SCOPES[told["scope"]]
-    (coverage,) = audited(corpus, case).facts.every(Coverage)
+    (coverage,) = audited(corpus, case).facts.every(IndexCoverage)
     found = [
         row
         for row in coverage.rows
@@ -194,7 +194,7 @@ def covered(corpus: Path, case: str, name: str) -> list[Covered]:
     return found
 
 
-def fate(plan: IndexPlan, row: Covered) -> str | None:
+def fate(plan: IndexPlan, row: SearchCoverage) -> str | None:
     """Return what the audit says of searches: the plan ends them, or why not; None: they do no harm."""
     if row in plan.resolved:
         return RESOLVED

@@ -13,17 +13,17 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.pairing import Pairing
 
-ROUND = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
+ROUND_SECONDS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
-VALUES = ROUND + ROUND_HOURS
+ROUND_VALUES = ROUND_SECONDS + ROUND_HOURS
 """Values a person would set, in seconds."""
 
 SHORTEST_DRAIN = 300
-LIVING_MARGIN = 1.5
-BOX_MARGIN = 0.8
+LIVE_MARGIN = 1.5
+MIDDLEBOX_MARGIN = 0.8
 SHORTEST_SAFE = 60
 """Seconds; a shorter idle timeout cuts pools that rest now and then, however pressing the hour is."""
-LONGEST_DRAIN = VALUES[-1]
+LONGEST_DRAIN = ROUND_VALUES[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def advise(
     logged = max(traffic.longest_rests().values(), default=0.0) if traffic else 0.0
     seen = max(rests, default=0.0)
     longest = max(seen, logged) if rests or logged else None
-    drain = at_least(max(SHORTEST_DRAIN, LIVING_MARGIN * (longest or 0)))
+    drain = at_least(max(SHORTEST_DRAIN, LIVE_MARGIN * (longest or 0)))
     soon = _before_running_out(descriptors)
     hurried = soon is not None and soon < drain
     recommended = max(SHORTEST_SAFE, at_most(soon) or 0) if hurried and soon is not None else drain
@@ -87,7 +87,7 @@ def advise(
         unread=sum(direction.unread for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,
         hurried=hurried,
-        tidy_seconds=at_most(BOX_MARGIN * forgets) if forgets is not None else None,
+        tidy_seconds=at_most(MIDDLEBOX_MARGIN * forgets) if forgets is not None else None,
         keepalive_seconds=at_most(forgets / 2) if forgets is not None else None,
         longest_rest=longest,
         rest_source="access log" if logged > seen else "socket ages",
@@ -98,12 +98,12 @@ def advise(
 
 def at_least(seconds: float) -> int:
     """Return the smallest value a person would set that is not below this."""
-    return next((value for value in VALUES if value >= seconds), LONGEST_DRAIN)
+    return next((value for value in ROUND_VALUES if value >= seconds), LONGEST_DRAIN)
 
 
 def at_most(seconds: float) -> int | None:
     """Return the largest value a person would set that is not above this; None below the smallest."""
-    return max((value for value in VALUES if value <= seconds), default=None)
+    return max((value for value in ROUND_VALUES if value <= seconds), default=None)
 
 
 def _before_running_out(descriptors: Descriptors | None) -> float | None:

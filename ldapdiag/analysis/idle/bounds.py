@@ -9,7 +9,7 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.identity import Host
-from ldapdiag.analysis.idle.box_timeouts import Setting, box_settings
+from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout, middlebox_timeouts
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
 from ldapdiag.analysis.log.traffic import Traffic
@@ -118,8 +118,8 @@ def bound_idle(
     traffic: Traffic | None = None,
 ) -> IdleBounds:
     """Bracket the timeout of the box on each path: its own setting where readable, else what survived and what died."""
-    settings = box_settings(pairing, kernels, flows, timeouts)
-    seen, logged = survived_gaps(host, lifetime), logged_gaps(traffic, lifetime)
+    settings = middlebox_timeouts(pairing, kernels, flows, timeouts)
+    seen, logged = survived_idle_times(host, lifetime), logged_idle_times(traffic, lifetime)
     survived = {client: max(seen.get(client, 0.0), logged.get(client, 0.0)) for client in seen | logged}
     by_log = {client for client, seconds in logged.items() if seconds >= survived[client]}
     networks: dict[str, list[Direction]] = defaultdict(list)
@@ -143,7 +143,7 @@ def _soonest(paths: Iterable[PathBounds]) -> PathBounds | None:
     return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
 
 
-def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
+def survived_idle_times(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
     """Return per client the longest rest that was followed by traffic, from two looks at the server's own ages.
 
     A connection that had rested x seconds at the first look, and at the second for less than the time between them,
@@ -165,7 +165,7 @@ def survived_gaps(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
     return longest
 
 
-def logged_gaps(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
+def logged_idle_times(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
     """Return the same from the access log: the longest rest that a request ended, with nothing outstanding.
 
     Rests across a hole in the log or a restart are not among them (evidence/log/rests.py).
@@ -192,7 +192,7 @@ def agreed(measured: Sequence[float]) -> float | None:
 def _path(
     name: str,
     directions: Sequence[Direction],
-    settings: Sequence[Setting],
+    settings: Sequence[MiddleboxTimeout],
     survived: dict[str, float],
     by_log: set[str],
 ) -> PathBounds:

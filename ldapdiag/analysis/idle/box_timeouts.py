@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class MiddleboxTimeout:
     """A box's own timeout for established connections."""
 
     box: str
@@ -38,12 +38,12 @@ class Setting:
     """The box closes at both ends when the time is up."""
 
 
-def box_settings(
+def middlebox_timeouts(
     pairing: Pairing,
     kernels: Iterable[KernelSettings],
     flows: Sequence[FlowTable],
     timeouts: Iterable[BoxTimeouts] = (),
-) -> tuple[Setting, ...]:
+) -> tuple[MiddleboxTimeout, ...]:
     """Return the timeouts of boxes on a path, the soonest first."""
     ends = {pairing.host} | {name for direction in pairing.directions for name in direction.client_hosts}
     tracking = {table.origin.host for table in flows if not table.server or any(table.server)}
@@ -56,7 +56,9 @@ def box_settings(
             source = f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {box}"
             subjects = frozenset(one.subject for one in on_path)
             found.append(
-                Setting(box=box, lower_seconds=seconds, upper_seconds=seconds, source=source, directions=subjects)
+                MiddleboxTimeout(
+                    box=box, lower_seconds=seconds, upper_seconds=seconds, source=source, directions=subjects
+                )
             )
     for told in timeouts:
         box = told.origin.host
@@ -77,7 +79,7 @@ def _on_path(pairing: Pairing, box: str, *, outside: bool, proxy: bool = False) 
     return [one for one in directions if not (proxy and one.client_hosts)]  # a client that was joined dials no proxy
 
 
-def _holding(told: BoxTimeouts, direction: Direction) -> Iterator[Setting]:
+def _holding(told: BoxTimeouts, direction: Direction) -> Iterator[MiddleboxTimeout]:
     """Yield what a box's settings say of one direction; of several that may hold, the bounds."""
     services = _services(told.services, direction)
     if not services:
@@ -85,7 +87,7 @@ def _holding(told: BoxTimeouts, direction: Direction) -> Iterator[Setting]:
     soonest = min(services, key=lambda service: (service.seconds, service.name))
     latest = max(service.seconds for service in services)
     several = f", the sooner of {len(services)} that may hold" if latest > soonest.seconds else ""
-    yield Setting(
+    yield MiddleboxTimeout(
         box=told.origin.host,
         lower_seconds=soonest.seconds,
         upper_seconds=latest,

@@ -23,13 +23,13 @@ from ldapdiag.servers.host_remedies import (
 )
 from ldapdiag.servers.kernel import KEEPALIVE_TIME
 
-LONGER = 4
+FIREWALL_FACTOR = 4
 """A box should remember at least this many times the longest rest of a living connection."""
 
-SHORTEST_REMEMBERED = 3600
+SHORTEST_FIREWALL_TIMEOUT = 3600
 
 
-def treatments(
+def idle_remedies(
     server: Instance,
     lifetime: GhostLifetime,
     advice: IdleAdvice,
@@ -107,7 +107,7 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
     if advice.tidy_seconds is None or tightest is None or (current and current <= advice.tidy_seconds):
         return  # unknown, or tidy already
     if advice.tidy_unsafe:
-        wanted = max(SHORTEST_REMEMBERED, int(LONGER * (advice.longest_rest or 0)))
+        wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_rest or 0)))
         longer = lengthen_box_timeout(
             tightest.box or "the box", wanted, int(tightest.upper_seconds or 0), linux=tightest.box is not None
         )

@@ -6,7 +6,7 @@ on connections; values people change, so a match names a suspect, never a culpri
 
 from __future__ import annotations
 
-DEFAULTS: dict[int, tuple[str, ...]] = {
+DEFAULT_TIMEOUTS: dict[int, tuple[str, ...]] = {
     60: ("AWS Classic Load Balancer", "HAProxy as most distributions configure it"),
     240: ("Azure Load Balancer or NAT gateway",),
     300: ("F5 BIG-IP (tcp, fastL4)", "Docker Desktop"),
@@ -24,5 +24,5 @@ def suspects(lower: float | None, upper: float | None) -> tuple[str, ...]:
     """Return whose default timeout lies in (lower, upper], when exactly one value does."""
     if upper is None:
         return ()
-    inside = [seconds for seconds in DEFAULTS if (lower or 0) < seconds <= upper * 1.01]
-    return DEFAULTS[inside[0]] if len(inside) == 1 else ()
+    inside = [seconds for seconds in DEFAULT_TIMEOUTS if (lower or 0) < seconds <= upper * 1.01]
+    return DEFAULT_TIMEOUTS[inside[0]] if len(inside) == 1 else ()

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.idle.bounds import IdleBounds
 
 
-def clients_of(direction: Direction) -> str:
+def client_names(direction: Direction) -> str:
     """Return the hosts at the client's end, or its address when none was read."""
     return " and ".join(direction.client_hosts) or direction.client
 
 
-def reasons(counted: Mapping[str, int]) -> str:
+def reason_list(counted: Mapping[str, int]) -> str:
     """Return counts with their reasons, as in '8 (opened meanwhile); 2 (closing)'."""
     return "; ".join(f"{count} ({reason})" for reason, count in counted.items())
 
 
-def of_ghosts(
+def ghost_sentences(
     direction: Direction, server: str, bounds: IdleBounds | None, owners: Mapping[str, int] | None
 ) -> Iterator[str]:
     """Yield what became of a direction's connections, whose they are, and how that is known."""
@@ -47,12 +47,12 @@ def of_ghosts(
     if direction.skew_excluded:
         yield f"Not churn: {'; '.join(direction.skew_excluded)}."
     if direction.unproven:
-        yield f"Not counted: {reasons(direction.unproven)}."
+        yield f"Not counted: {reason_list(direction.unproven)}."
 
 
 def _of_style(direction: Direction, server: str) -> str:
     """Return what parted the ends, and how that is known."""
-    clients = clients_of(direction)
+    clients = client_names(direction)
     match direction.style:
         case Style.SILENT_DROP:
             return (
@@ -75,9 +75,9 @@ def _of_style(direction: Direction, server: str) -> str:
             return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
 
 
-def of_idling(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
+def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
     """Yield how long connections may rest on the path, do rest, and whom the server's idle timeout spares."""
-    yield from of_paths(bounds)
+    yield from path_sentences(bounds)
     if advice.longest_rest is not None:
         yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s ({advice.rest_source})."
     elif advice.would_cut_living is not None:
@@ -97,7 +97,7 @@ def of_idling(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -
             )
 
 
-def of_paths(bounds: IdleBounds | None) -> Iterator[str]:
+def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:
     """Yield after how long the paths forget; paths of which the same is known are one."""
     alike: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for path in bounds.paths if bounds else ():
@@ -116,4 +116,4 @@ def _signs(direction: Direction) -> Iterator[str]:
         yield f"{direction.leftovers} clients still retransmit their last packet"
     if not (direction.probing or direction.leftovers):
         alone = direction.client_host.given_up
-        yield f"{clients_of(direction)} has ended {alone} connections alone, and had few resets"
+        yield f"{client_names(direction)} has ended {alone} connections alone, and had few resets"

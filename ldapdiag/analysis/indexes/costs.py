@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
 
 UNIT = 1_000_000
-WRITTEN = 10
+WRITE_FACTOR = 10
 """How much dearer an index of what every operation writes is than of what none does."""
 
 WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfinal": 2, "sub": 4, "substring": 4}
@@ -50,7 +50,7 @@ OPAQUE = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (4, 5, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writes:
+class WriteCounts:
     """What a log says of changes."""
 
     operations: int = 0
@@ -61,7 +61,7 @@ class Writes:
     """MODIFYs by attribute, in lower case, without options; empty: of any; None: the log does not name them."""
 
     @classmethod
-    def of(cls, segment: Segment) -> Writes:
+    def of(cls, segment: Segment) -> WriteCounts:
         """Count the changes of a log."""
         counts = segment.operations
         by_attribute: dict[str, int] = {}
@@ -86,13 +86,13 @@ class Writes:
         return min(UNIT, UNIT * (self.anywhere + min(touching, self.modifications)) // self.operations)
 
 
-def price(family: Family | None, attribute: str, type_: str, writes: Writes, schema: Schema) -> int:
+def index_cost(family: Family | None, attribute: str, type_: str, writes: WriteCounts, schema: Schema) -> int:
     """Return what an index of one type costs; `type_` is in the family's words."""
     keys = WEIGHTS.get(type_, 1) * _burden(family, attribute, type_, schema)
-    return keys * (UNIT + WRITTEN * writes.share(attribute, schema))
+    return keys * (UNIT + WRITE_FACTOR * writes.share(attribute, schema))
 
 
-def why_dear(family: Family | None, attribute: str, type_: str, schema: Schema) -> str:
+def why_expensive(family: Family | None, attribute: str, type_: str, schema: Schema) -> str:
     """Return why an index costs far more than others of its type; a clause, empty where it does not."""
     if type_ not in SUBSTRING_KINDS:
         return "its values are long, and a key holds all of one" if _is_opaque(attribute, schema) else ""

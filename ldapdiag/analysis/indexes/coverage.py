@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.indexes.covered import Covered, Place
-from ldapdiag.analysis.indexes.outlooks import outlook_of
-from ldapdiag.analysis.indexes.proposed_indexes import explained, has_short_list
-from ldapdiag.analysis.indexes.server_indexes import Indexing
-from ldapdiag.analysis.indexes.simulated_database import Configured
-from ldapdiag.analysis.indexes.simulated_server import NOTING, Simulations, is_of_server
-from ldapdiag.analysis.log.searches import Search
+from ldapdiag.analysis.indexes.index_use import index_use_of
+from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
+from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
+from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer, is_server_suffix
+from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse_shape
@@ -27,7 +27,7 @@ from ldapdiag.servers.candidates import Outlook
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ldapdiag.analysis.indexes.simulated_database import Simulation
+    from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
 LEAST_SHARE = 0.005
 MUCH = 60 * SECOND
@@ -40,7 +40,7 @@ REFUSED = {11: "administrative limit exceeded", 50: "refused, being unindexed", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class IndexCoverage:
     """All searches of one server's log."""
 
     kind: ClassVar[str] = "coverage"
@@ -48,11 +48,11 @@ class Coverage:
 
     host: str
     family: Family | None
-    rows: tuple[Covered, ...]
+    rows: tuple[SearchCoverage, ...]
     """The costliest first."""
     elsewhere: int
     """Searches below no suffix that the index configuration has."""
-    indexing: Indexing | None
+    indexing: ServerIndexes | None
     """None: no index configuration is at hand."""
     etime: int
     """Nanoseconds of all searches."""
@@ -61,21 +61,21 @@ class Coverage:
     origins: tuple[str, ...]
 
     @property
-    def scanned(self) -> tuple[Covered, ...]:
+    def scanned(self) -> tuple[SearchCoverage, ...]:
         """Searches that look at every entry."""
         return tuple(row for row in self.rows if row.scans)
 
     @property
-    def harmless(self) -> tuple[Covered, ...]:
+    def harmless(self) -> tuple[SearchCoverage, ...]:
         """Searches that are partly without an index, and do no harm; many of them the server notes."""
         return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
 
 
-def audit(server: Instance, traffic: Traffic, indexing: Indexing | None) -> Coverage:
+def audit_searches(server: Instance, traffic: Traffic, indexing: ServerIndexes | None) -> IndexCoverage:
     """Judge every search of a server's log."""
     work = traffic.workload
     family = server.family or work.family
-    simulations = Simulations(family, work, indexing)
+    simulations = SimulatedServer(family, work, indexing)
     rows = [
         row
         for search in work.searches
@@ -83,7 +83,7 @@ def audit(server: Instance, traffic: Traffic, indexing: Indexing | None) -> Cove
         for row in _covered(search, family, simulations, work.search_etime)
     ]
     rows = _worth_together(rows, work.search_etime)
-    return Coverage(
+    return IndexCoverage(
         host=server.host,
         family=family,
         elsewhere=sum(one.count for one in work.searches if _is_elsewhere(one, simulations)),
@@ -95,14 +95,14 @@ def audit(server: Instance, traffic: Traffic, indexing: Indexing | None) -> Cove
     )
 
 
-def _is_elsewhere(search: Search, simulations: Simulations) -> bool:
-    judged = not search.nameless and search.scope != "base" and not is_of_server(search.base)
+def _is_elsewhere(search: SearchGroup, simulations: SimulatedServer) -> bool:
+    judged = not search.nameless and search.scope != "base" and not is_server_suffix(search.base)
     return judged and not simulations.of(search.base, search.scope)
 
 
-def _worth_together(rows: list[Covered], total: int) -> list[Covered]:
+def _worth_together(rows: list[SearchCoverage], total: int) -> list[SearchCoverage]:
     """Return the searches, and those worth an index that are so only together: of many bases, or of many filters."""
-    together: dict[frozenset[Place], int] = defaultdict(int)
+    together: dict[frozenset[ProposedIndex], int] = defaultdict(int)
     for row in rows:
         for one in row.alternatives:
             together[one] += row.etime
@@ -118,25 +118,29 @@ def _is_much(etime: int, total: int) -> bool:
     return etime >= LEAST_SHARE * total or etime >= MUCH
 
 
-def _covered(search: Search, family: Family | None, simulations: Simulations, total: int) -> Iterator[Covered]:
+def _covered(
+    search: SearchGroup, family: Family | None, simulations: SimulatedServer, total: int
+) -> Iterator[SearchCoverage]:
     """Yield the searches of one shape, apart by the lengths of their substrings where these make a difference."""
     answering = simulations.of(search.base, search.scope)
     if not answering:
         return
     simulation = answering[0]
     slow = _is_slow(search, search.answered, search.etime)
-    judged = family not in NOTING or search.notes or slow  # of quick ones a server that notes nothing has said it all
+    judged = (
+        family not in NOTING_FAMILIES or search.notes or slow
+    )  # of quick ones a server that notes nothing has said it all
     for group in _groups(search, simulation) if judged else _whole(search):
         lengths, count, etime, noted = group
         tree = parse_shape(search.shape, lengths)
         forecast = simulation.forecast(tree, search.base, search.scope) if tree and judged else None
         unhelped_and_slow = _is_slow(search, count, etime) and not has_short_list(forecast, simulation)
-        outlook = outlook_of(search, family, forecast, noted=noted, slow=unhelped_and_slow)
-        row = Covered(
+        outlook = index_use_of(search, family, forecast, noted=noted, slow=unhelped_and_slow)
+        row = SearchCoverage(
             search=search,
             lengths=lengths,
             filter=tree,
-            backends=tuple(one.database.backend for one in answering if isinstance(one, Configured)),
+            backends=tuple(one.database.backend for one in answering if isinstance(one, ConfiguredDatabase)),
             count=count,
             etime=etime,
             noted=noted,
@@ -145,25 +149,25 @@ def _covered(search: Search, family: Family | None, simulations: Simulations, to
             forecast=forecast,
         )
         row = replace(row, worth_it=row.refused > 0 or _is_worth_it(row, total))
-        yield explained(row, answering, family) if row.scans else row
+        yield propose(row, answering, family) if row.scans else row
 
 
-def _refused(search: Search, group: Group, family: Family | None) -> int:
+def _refused(search: SearchGroup, group: Group, family: Family | None) -> int:
     """Return how many searches of a group failed for want of an index; at a server that notes, these are noted."""
     _, count, _, noted = group
     failed = sum(search.errors.get(err, 0) for err in REFUSED)
-    return min(failed, noted if family in NOTING else count)
+    return min(failed, noted if family in NOTING_FAMILIES else count)
 
 
 Group = tuple[str, int, int, int]
 """Lengths of the pieces, answered, nanoseconds, noted."""
 
 
-def _whole(search: Search) -> list[Group]:
+def _whole(search: SearchGroup) -> list[Group]:
     return [("", search.answered, search.etime, search.unindexed)]
 
 
-def _groups(search: Search, simulation: Simulation) -> Iterable[Group]:
+def _groups(search: SearchGroup, simulation: SimulatedDatabase) -> Iterable[Group]:
     """Return the searches of a shape by the lengths of their pieces; those that fare alike are one group."""
     if not search.pieces:
         return _whole(search)
@@ -177,13 +181,13 @@ def _groups(search: Search, simulation: Simulation) -> Iterable[Group]:
     return groups.values()
 
 
-def _is_slow(search: Search, count: int, etime: int) -> bool:
+def _is_slow(search: SearchGroup, count: int, etime: int) -> bool:
     """Tell whether searches took longer than what they returned explains, and than waiting for a worker."""
     waited = search.wait * count // search.answered if search.answered else 0
     return count > 0 and etime - waited >= SLOW * count and search.entries <= FEW * search.answered
 
 
-def _is_worth_it(row: Covered, total: int) -> bool:
+def _is_worth_it(row: SearchCoverage, total: int) -> bool:
     """Tell whether searches take time enough to be worth an index."""
     worst = row.search.worst
     once = worst is not None and worst.etime >= ONCE and row.count == row.search.answered

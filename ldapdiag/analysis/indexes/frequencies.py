@@ -22,11 +22,11 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.indexes.server_indexes import Indexing
-    from ldapdiag.analysis.log.searches import Search
+    from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+    from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.evidence.indexes import Backend
 
-TELLING = frozenset({Kind.EQUALITY, Kind.PRESENCE})
+EXACT_KINDS = frozenset({Kind.EQUALITY, Kind.PRESENCE})
 """Where the entries returned are those of the key: not of a substring, whose keys are shorter."""
 STAT_TYPES = {Kind.EQUALITY: "eq", Kind.SUBSTRING: "sub", Kind.APPROXIMATE: "approx"}
 
@@ -35,7 +35,7 @@ Key = tuple[str, Kind, str | None]
 
 
 @dataclass(slots=True)
-class Seen:
+class ResultCounts:
     """What the searches of a log returned of one assertion that stood alone."""
 
     entries: int = 0
@@ -48,17 +48,17 @@ class Seen:
 class LoggedFrequencies:
     """The frequencies of one server's database."""
 
-    indexing: Indexing | None
+    indexing: ServerIndexes | None
     total: int | None
     """Entries of the database; None: nobody told."""
-    seen: Mapping[Key, Seen] = field(default_factory=dict)
+    seen: Mapping[Key, ResultCounts] = field(default_factory=dict)
     looked_up: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """By attribute and type, in lower case: the fewest and the most ids of one lookup (389-ds STAT)."""
     every: int | None = None
     """The number of ids that stands for all entries in those."""
     over: frozenset[tuple[str, str]] = frozenset()
     """Attributes and values, in lower case, whose lists the server says are over its limit."""
-    places: Mapping[tuple[str, str], Seen] = field(default_factory=dict)
+    places: Mapping[tuple[str, str], ResultCounts] = field(default_factory=dict)
     """What (objectClass=*) returned, by base, comparable, and scope."""
 
     def of(self, assertion: Assertion) -> Amount:
@@ -71,7 +71,7 @@ class LoggedFrequencies:
         least, most = 0, self.total
         if seen is not None:
             least = seen.entries if value is not None or assertion.kind is Kind.PRESENCE else 0
-            if not seen.limited and seen.entries and assertion.kind in TELLING and name != "objectclass":
+            if not seen.limited and seen.entries and assertion.kind in EXACT_KINDS and name != "objectclass":
                 most = seen.entries
         looked_up = self.looked_up.get((name, STAT_TYPES.get(assertion.kind, "")))
         if looked_up is not None and value is None and looked_up[1] != self.every:
@@ -89,26 +89,26 @@ class LoggedFrequencies:
         return self.indexing.schema.primary(attribute).lower() if self.indexing else attribute
 
 
-def frequencies(
-    searches: Iterable[Search],
+def count_frequencies(
+    searches: Iterable[SearchGroup],
     lookups: Mapping[tuple[bytes, bytes], Iterable[int]],
-    indexing: Indexing | None,
+    indexing: ServerIndexes | None,
     backend: Backend | None,
 ) -> LoggedFrequencies:
     """Return what a log and its server tell of the entries of one database."""
     suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
-    seen: dict[Key, Seen] = {}
-    places: dict[tuple[str, str], Seen] = {}
+    seen: dict[Key, ResultCounts] = {}
+    places: dict[tuple[str, str], ResultCounts] = {}
     for search in searches:
         tree = parse_shape(search.shape)
         if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
             continue
         if tree.kind is Kind.PRESENCE and tree.attribute == "objectclass":
-            _take(places.setdefault((comparable(search.base), search.scope), Seen()), search)
+            _take(places.setdefault((comparable(search.base), search.scope), ResultCounts()), search)
             continue
         name = indexing.schema.primary(tree.attribute).lower() if indexing else tree.attribute
         value = tree.value.lower() if tree.value is not None and tree.kind is Kind.EQUALITY else None
-        told = seen.setdefault((name, tree.kind, value), Seen())
+        told = seen.setdefault((name, tree.kind, value), ResultCounts())
         _take(told, search)
         told.limited |= comparable(search.base) not in suffixes or search.scope != "sub"
     counts = {
@@ -127,12 +127,12 @@ def frequencies(
     )
 
 
-def _take(seen: Seen, search: Search) -> None:
+def _take(seen: ResultCounts, search: SearchGroup) -> None:
     seen.entries = max(seen.entries, search.most_entries, search.most_limited)
     seen.limited |= search.most_limited >= 0 or any(err in search.errors for err in (3, 4, 11))
 
 
-def _total(indexing: Indexing | None, backend: Backend | None) -> int | None:
+def _total(indexing: ServerIndexes | None, backend: Backend | None) -> int | None:
     """Return how many entries a database has."""
     if indexing is None or backend is None:
         return None
@@ -146,7 +146,7 @@ def _total(indexing: Indexing | None, backend: Backend | None) -> int | None:
     )
 
 
-def _over(indexing: Indexing | None) -> frozenset[tuple[str, str]]:
+def _over(indexing: ServerIndexes | None) -> frozenset[tuple[str, str]]:
     """Return the values whose lists are over the limit, as the server says: its tool, or debugsearchindex."""
     if indexing is None:
         return frozenset()

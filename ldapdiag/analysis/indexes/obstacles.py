@@ -24,11 +24,11 @@ GRAVEST = (
 )
 """Of several causes the first of these is told: what can be mended before what cannot."""
 
-MANY = "more entries match than the server keeps a list of"
+OVER_LIMIT = "more entries match than the server keeps a list of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hindrance:
+class Obstacle:
     """Why no index helps."""
 
     cause: Cause
@@ -42,13 +42,13 @@ class Hindrance:
     """It follows from what the server did, and nothing says so."""
 
 
-def hindrance(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Hindrance | None:
+def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:
     """Return what stands in the way; None where nothing is known to."""
     found = list(_hindrances(filter_, leaf))
     return min(found, key=lambda one: GRAVEST.index(one.cause), default=None)
 
 
-def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Hindrance]:
+def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstacle]:
     match node:
         case And(members) | Or(members):
             for member in members:
@@ -56,7 +56,7 @@ def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Hindr
         case Not(member):
             negated = next(assertions(member), None)
             if negated is not None:
-                yield Hindrance(
+                yield Obstacle(
                     cause=Cause.UNINDEXABLE,
                     attribute=negated.name,
                     text=f"(!{negated.text})" if member is negated else "(!…)",
@@ -67,5 +67,5 @@ def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Hindr
             told = leaf(node)
             if told.cause not in GRAVEST:
                 return
-            why = MANY if told.cause is Cause.LIMIT_PERHAPS else told.why
-            yield Hindrance(cause=told.cause, attribute=node.name, text=node.text, why=why)
+            why = OVER_LIMIT if told.cause is Cause.LIMIT_PERHAPS else told.why
+            yield Obstacle(cause=told.cause, attribute=node.name, text=node.text, why=why)

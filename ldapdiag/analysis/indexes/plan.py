@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.indexes.costs import Writes, price
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.covered import Covered, Place
+from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
 from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
-from ldapdiag.analysis.log.searches import Asker
+from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
@@ -18,7 +18,7 @@ from ldapdiag.servers.candidates import Change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PlannedIndexes:
     """The indexes to add for one attribute."""
 
     attribute: str
@@ -26,9 +26,9 @@ class Row:
     """The indexes, one by one."""
     backend: Backend | None
     """None: the configuration is not known."""
-    resolves: tuple[Covered, ...]
+    resolves: tuple[SearchCoverage, ...]
     """The searches it is needed for, the costliest first; others of them may be needed as well."""
-    askers: tuple[Asker, ...]
+    askers: tuple[Requester, ...]
     """Whom to talk to, the costliest first."""
 
     @property
@@ -52,22 +52,22 @@ class IndexPlan:
     """What to add to one server's indexes."""
 
     kind: ClassVar[str] = "index-plan"
-    how: ClassVar[str] = Coverage.how
+    how: ClassVar[str] = IndexCoverage.how
 
     host: str
     configured: bool
     """The index configuration is at hand; else what the plan says is only possible."""
-    rows: tuple[Row, ...]
+    rows: tuple[PlannedIndexes, ...]
     """By the time they save."""
     exact: bool
     """No cheaper set does it; else it costs at most `cost / at_least` times as much as the cheapest."""
     cost: int
     at_least: int
-    resolved: tuple[Covered, ...]
+    resolved: tuple[SearchCoverage, ...]
     """Scans it ends, each once."""
-    remaining: tuple[Covered, ...]
+    remaining: tuple[SearchCoverage, ...]
     """Scans worth ending that no index ends."""
-    spared: tuple[Covered, ...]
+    spared: tuple[SearchCoverage, ...]
     """Scans that an index would end, and that take too little time to be worth one."""
 
     @property
@@ -76,7 +76,7 @@ class IndexPlan:
         return sum(row.etime for row in self.resolved)
 
 
-def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
+def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
     """Choose the indexes for one server."""
     scanned = coverage.scanned
     wanted = [row for row in scanned if row.worth_it and row.alternatives]
@@ -99,21 +99,23 @@ def plan(coverage: Coverage, traffic: Traffic) -> IndexPlan:
     )
 
 
-def _price(place: Place, coverage: Coverage, traffic: Traffic) -> int:
+def _price(place: ProposedIndex, coverage: IndexCoverage, traffic: Traffic) -> int:
     schema = coverage.indexing.schema if coverage.indexing else standard()
-    writes = Writes.of(traffic.segment)
+    writes = WriteCounts.of(traffic.segment)
     _, change = place
-    return price(coverage.family, change.attribute, change.type, writes, schema)
+    return index_cost(coverage.family, change.attribute, change.type, writes, schema)
 
 
-def _ends(row: Covered, added: frozenset[Place]) -> bool:
+def _ends(row: SearchCoverage, added: frozenset[ProposedIndex]) -> bool:
     return any(one <= added for one in row.alternatives)
 
 
-def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, Backend]) -> tuple[Row, ...]:
+def _rows(
+    added: frozenset[ProposedIndex], scanned: list[SearchCoverage], backends: dict[str, Backend]
+) -> tuple[PlannedIndexes, ...]:
     """Return the indexes by attribute, each with the searches it is needed for."""
     changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
-    asking: dict[tuple[str, str], list[Covered]] = defaultdict(list)
+    asking: dict[tuple[str, str], list[SearchCoverage]] = defaultdict(list)
     for name, change in added:
         changes[name, change.attribute].add(change)
     for row in (row for row in scanned if _ends(row, added)):
@@ -124,7 +126,7 @@ def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, B
         others = added - {(name, one) for one in several}
         resolves = [row for row in asking[name, attribute] if not _ends(row, others)]
         rows.append(
-            Row(
+            PlannedIndexes(
                 attribute=attribute,
                 changes=tuple(sorted(several)),
                 backend=backends.get(name),
@@ -135,7 +137,7 @@ def _rows(added: frozenset[Place], scanned: list[Covered], backends: dict[str, B
     return tuple(sorted(rows, key=lambda row: (-row.saves, row.attribute, row.types)))
 
 
-def _askers(rows: list[Covered]) -> tuple[Asker, ...]:
+def _askers(rows: list[SearchCoverage]) -> tuple[Requester, ...]:
     """Return who asks these searches, each client and account once; the costliest first."""
     told: dict[tuple[str, str], list[int]] = {}
     for search in {id(row.search): row.search for row in rows}.values():
@@ -144,7 +146,7 @@ def _askers(rows: list[Covered]) -> tuple[Asker, ...]:
             for place, count in enumerate((one.count, one.etime, one.noted)):
                 counts[place] += count
     askers = (
-        Asker(client=client, account=account, count=count, etime=etime, noted=noted)
+        Requester(client=client, account=account, count=count, etime=etime, noted=noted)
         for (client, account), (count, etime, noted) in told.items()
     )
     return tuple(sorted(askers, key=lambda one: (-one.etime, -one.count, one.account, one.client)))

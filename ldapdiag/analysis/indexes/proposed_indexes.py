@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.alternatives import alternatives
-from ldapdiag.analysis.indexes.costs import is_membership, why_dear
-from ldapdiag.analysis.indexes.obstacles import MANY, Hindrance, hindrance
-from ldapdiag.analysis.indexes.simulated_database import Configured
+from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
+from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
+from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
+from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
 from ldapdiag.evidence.filter_tree import And, Kind, assertions
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.servers.candidates import Cause, Change, Outlook
@@ -19,14 +19,14 @@ from ldapdiag.servers.products import product_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.indexes.covered import Covered, Place
-    from ldapdiag.analysis.indexes.simulated_database import Simulation
+    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
+    from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
     from ldapdiag.evidence.family import Family
     from ldapdiag.servers.candidates import Forecast
 
 PRESENCE = frozenset({"pres", "presence"})
 MOST_HAVE_IT = "most entries may have it, and then no index lists them"
-UNHEARD_OF = "no schema at hand has it, and no search has found anything"
+UNKNOWN_TO_SCHEMA = "no schema at hand has it, and no search has found anything"
 NOT_USED = "an index of it is configured, few entries have the value, and it was not used"
 OF_THE_SERVER = "the server keeps what it needs of this itself"
 FEW = 100
@@ -36,7 +36,7 @@ UNLIMITED_LIST = 10_000
 MOST_ALTERNATIVES = 64
 
 
-def explained(row: Covered, answering: Sequence[Simulation], family: Family | None) -> Covered:
+def propose(row: SearchCoverage, answering: Sequence[SimulatedDatabase], family: Family | None) -> SearchCoverage:
     """Return a scan with the indexes that would help, or with what stands in their way."""
     if row.filter is None:
         return row
@@ -49,9 +49,9 @@ def explained(row: Covered, answering: Sequence[Simulation], family: Family | No
     )
 
 
-def has_short_list(forecast: Forecast | None, simulation: Simulation) -> bool:
+def has_short_list(forecast: Forecast | None, simulation: SimulatedDatabase) -> bool:
     """Tell whether an equality part of a filter has an index, and few entries for any value that was asked for."""
-    if forecast is None or not isinstance(simulation, Configured):
+    if forecast is None or not isinstance(simulation, ConfiguredDatabase):
         return False
     return any(
         leaf.cause is Cause.NONE
@@ -63,14 +63,14 @@ def has_short_list(forecast: Forecast | None, simulation: Simulation) -> bool:
 
 
 def _helpful(
-    row: Covered, simulation: Simulation, family: Family | None, *, alone: bool
-) -> tuple[frozenset[Place], ...]:
+    row: SearchCoverage, simulation: SimulatedDatabase, family: Family | None, *, alone: bool
+) -> tuple[frozenset[ProposedIndex], ...]:
     """Return the sets of indexes that would help at one database; an empty one: nothing is lacking there."""
     if row.filter is None:
         return ()
     joined = _joined(row)
-    offered = [one | joined for one in alternatives(row.filter, simulation.leaf, scanned=alone)] or [joined]
-    name = simulation.database.backend.name if isinstance(simulation, Configured) else ""
+    offered = [one | joined for one in sufficient_sets(row.filter, simulation.leaf, scanned=alone)] or [joined]
+    name = simulation.database.backend.name if isinstance(simulation, ConfiguredDatabase) else ""
     return tuple(
         frozenset((name, change) for change in one)
         for one in offered
@@ -78,13 +78,15 @@ def _helpful(
     )
 
 
-def _joined(row: Covered) -> frozenset[Change]:
+def _joined(row: SearchCoverage) -> frozenset[Change]:
     """Return the indexes of what the server joins to every filter."""
     joined = row.forecast.added if row.forecast else ()
     return frozenset(leaf.change for leaf in joined if leaf.change is not None and leaf.cause is not Cause.NONE)
 
 
-def _would_help(changes: frozenset[Change], row: Covered, simulation: Simulation, family: Family | None) -> bool:
+def _would_help(
+    changes: frozenset[Change], row: SearchCoverage, simulation: SimulatedDatabase, family: Family | None
+) -> bool:
     """Tell whether indexes would help: not those of what nearly all may have, nor of what perhaps there is not."""
     if _returns_most(row, simulation) or any(_why_not(change, simulation, family) for change in changes):
         return False
@@ -92,23 +94,23 @@ def _would_help(changes: frozenset[Change], row: Covered, simulation: Simulation
         return False
     outlook = _with(changes, row, simulation)
     unsure_of_most = outlook is Outlook.DEPENDS and any(change.type in PRESENCE for change in changes)
-    return outlook is not Outlook.UNINDEXED and not (unsure_of_most and isinstance(simulation, Configured))
+    return outlook is not Outlook.UNINDEXED and not (unsure_of_most and isinstance(simulation, ConfiguredDatabase))
 
 
-def _with(changes: frozenset[Change], row: Covered, simulation: Simulation) -> Outlook:
+def _with(changes: frozenset[Change], row: SearchCoverage, simulation: SimulatedDatabase) -> Outlook:
     if row.filter is None:
         return Outlook.DEPENDS
     return simulation.with_added(row.filter, row.search.base, row.search.scope, changes)
 
 
-def _is_sure(row: Covered, simulation: Simulation, told: tuple[frozenset[Place], ...]) -> bool:
+def _is_sure(row: SearchCoverage, simulation: SimulatedDatabase, told: tuple[frozenset[ProposedIndex], ...]) -> bool:
     """Tell whether one of these sets helps whatever is not known."""
-    name = simulation.database.backend.name if isinstance(simulation, Configured) else ""
+    name = simulation.database.backend.name if isinstance(simulation, ConfiguredDatabase) else ""
     its = (frozenset(change for where, change in one if where == name) for one in told)
     return any(not one or _with(one, row, simulation) in {Outlook.INDEXED, Outlook.PARTIALLY} for one in its)
 
 
-def _why_not(change: Change, simulation: Simulation, family: Family | None) -> str:
+def _why_not(change: Change, simulation: SimulatedDatabase, family: Family | None) -> str:
     """Return why an index is never to be added, or nothing."""
     name = change.attribute.lower()
     product = product_of(family) if family else None
@@ -116,21 +118,21 @@ def _why_not(change: Change, simulation: Simulation, family: Family | None) -> s
         return "" if change.type in {"eq", "equality"} else OF_THE_SERVER
     if name in SECRETS or (product is not None and name in product.never_dropped):
         return OF_THE_SERVER
-    if not isinstance(simulation, Configured):
+    if not isinstance(simulation, ConfiguredDatabase):
         return ""
     definition = simulation.database.definition(change.attribute)
     if definition is not None and definition.system:
         return OF_THE_SERVER
     schema = simulation.database.schema
     if change.type in SUBSTRING_KINDS and is_membership(change.attribute, schema):
-        return why_dear(family, change.attribute, change.type, schema)
+        return why_expensive(family, change.attribute, change.type, schema)
     return ""
 
 
-def _returns_most(row: Covered, simulation: Simulation) -> bool:
+def _returns_most(row: SearchCoverage, simulation: SimulatedDatabase) -> bool:
     """Tell whether searches return so many entries that no list of them would be kept, or none be shorter than all."""
     search = row.search
-    if not isinstance(simulation, Configured) or not search.answered:
+    if not isinstance(simulation, ConfiguredDatabase) or not search.answered:
         return False
     each, database = search.entries // search.answered, simulation.database
     limit = database.configuration.scan_limit or database.backend.entry_limit or 0
@@ -140,14 +142,16 @@ def _returns_most(row: Covered, simulation: Simulation) -> bool:
     return each > (UNLIMITED_LIST if total is None else max(FEW, total // 4))
 
 
-def _hindrance(row: Covered, simulation: Simulation, family: Family | None, *, helped: bool) -> Hindrance | None:
+def _hindrance(
+    row: SearchCoverage, simulation: SimulatedDatabase, family: Family | None, *, helped: bool
+) -> Obstacle | None:
     """Return what stands in the way where no index would help, or what must be built even where one would.
 
     An index that answers some of the searches is built.
     """
     if row.filter is None:
         return None
-    told = hindrance(row.filter, simulation.leaf)
+    told = find_obstacle(row.filter, simulation.leaf)
     if helped and (told is None or told.cause is not Cause.NOT_BUILT):
         return None
     if told is None:
@@ -155,17 +159,19 @@ def _hindrance(row: Covered, simulation: Simulation, family: Family | None, *, h
     if told.cause is Cause.NONE and row.search.unindexed >= row.search.answered:
         return replace(told, cause=Cause.NOT_BUILT, why=NOT_USED, guessed=True)
     open_ = (
-        not isinstance(simulation, Configured) and isinstance(row.filter, And) and not _all_unindexable(row, simulation)
+        not isinstance(simulation, ConfiguredDatabase)
+        and isinstance(row.filter, And)
+        and not _all_unindexable(row, simulation)
     )
-    return replace(told, cause=Cause.LIMIT_PERHAPS, why=MANY) if told.cause is Cause.NONE or open_ else told
+    return replace(told, cause=Cause.LIMIT_PERHAPS, why=OVER_LIMIT) if told.cause is Cause.NONE or open_ else told
 
 
-def _all_unindexable(row: Covered, simulation: Simulation) -> bool:
+def _all_unindexable(row: SearchCoverage, simulation: SimulatedDatabase) -> bool:
     leaves = assertions(row.filter) if row.filter else ()
     return all(simulation.leaf(one).cause is Cause.UNINDEXABLE for one in leaves)
 
 
-def _of_the_first(row: Covered, simulation: Simulation, family: Family | None) -> Hindrance | None:
+def _of_the_first(row: SearchCoverage, simulation: SimulatedDatabase, family: Family | None) -> Obstacle | None:
     """Return why an index of the first part that lacks one would not help."""
     leaves = [simulation.leaf(one) for one in assertions(row.filter)] if row.filter else []
     lacking = [leaf for leaf in leaves if leaf.change is not None] or leaves
@@ -178,5 +184,5 @@ def _of_the_first(row: Covered, simulation: Simulation, family: Family | None) -
     elif _returns_most(row, simulation):
         cause, why = Cause.LIMIT, f"each search returns {row.search.entries // row.search.answered} entries"
     elif not simulation.knows(leaf.assertion.attribute):
-        cause, why = Cause.UNKNOWN_ATTRIBUTE, UNHEARD_OF
-    return Hindrance(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, why=why)
+        cause, why = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
+    return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, why=why)

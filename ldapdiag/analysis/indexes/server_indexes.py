@@ -20,12 +20,12 @@ from ldapdiag.evidence.schema.standard import standard
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OWN_PLACES = ("cn=config", "cn=monitor", "cn=schema", "cn=subschema", "cn=accesslog", "cn=changelog")
+SERVER_SUFFIXES = ("cn=config", "cn=monitor", "cn=schema", "cn=subschema", "cn=accesslog", "cn=changelog")
 """Where servers keep themselves: no database of anybody's, whatever is asked there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Indexing:
+class ServerIndexes:
     """One server's indexes."""
 
     kind: ClassVar[str] = "indexing"
@@ -46,14 +46,14 @@ class Indexing:
         The first holds the base; others hold suffixes `below` it.
         """
         place = comparable(base)
-        if any(place == own_place or place.endswith(f",{own_place}") for own_place in OWN_PLACES):
+        if any(place == own_place or place.endswith(f",{own_place}") for own_place in SERVER_SUFFIXES):
             return ()
         told = self.configuration.backends
         suffixes = [(comparable(suffix), one) for one in told for suffix in one.suffixes]
-        held = [(len(suffix), one) for suffix, one in suffixes if lies_in(place, suffix)]
+        held = [(len(suffix), one) for suffix, one in suffixes if is_within(place, suffix)]
         nearest = max(held, key=lambda pair: pair[0])[1] if held else None
         others = (
-            [one for suffix, one in suffixes if suffix != place and lies_in(suffix, place)] if below and place else []
+            [one for suffix, one in suffixes if suffix != place and is_within(suffix, place)] if below and place else []
         )
         found = [*([nearest] if nearest else []), *others]
         if found:
@@ -62,19 +62,19 @@ class Indexing:
         return tuple(open_to_all) if len(open_to_all) == 1 else ()
 
 
-def lies_in(place: str, suffix: str) -> bool:
+def is_within(place: str, suffix: str) -> bool:
     """Tell whether a DN is a suffix or lies in it; both comparable."""
     return bool(place) and (place == suffix or not suffix or place.endswith(f",{suffix}"))
 
 
-def find_indexing(
+def find_server_indexes(
     server: Instance,
     configurations: tuple[IndexConfiguration, ...],
     schemas: tuple[Schema, ...],
     counts: tuple[EntryCount, ...],
     explanations: tuple[IndexExplanations, ...],
     statuses: tuple[IndexStatus, ...],
-) -> Indexing | Missing:
+) -> ServerIndexes | Missing:
     """Put together what is told of a server's indexes."""
     told = [one for one in own(configurations, server.host) if server.family in {None, one.identity.family}]
     if not told:
@@ -93,7 +93,7 @@ def find_indexing(
     suffixes = tuple(dict.fromkeys(told_suffixes))
     if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
         configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
-    return Indexing(
+    return ServerIndexes(
         host=server.host,
         configuration=configuration,
         schema=merged([*known, standard()]) or standard(),

@@ -29,7 +29,7 @@ ALWAYS = frozenset({("objectclass", Kind.EQUALITY)})
 """What every product has an index for unless somebody took it away."""
 
 
-class Simulation(Protocol):
+class SimulatedDatabase(Protocol):
     """What a server does with a search."""
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
@@ -46,7 +46,7 @@ class Simulation(Protocol):
 
 
 @dataclass(slots=True)
-class Configured:
+class ConfiguredDatabase:
     """The simulation of one database."""
 
     candidates: Candidates
@@ -81,7 +81,7 @@ class Configured:
 
 
 @dataclass(frozen=True, slots=True)
-class Unconfigured:
+class UnconfiguredDatabase:
     """What a log alone tells of a server whose index configuration is not at hand."""
 
     family: Family | None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.frequencies import frequencies
-from ldapdiag.analysis.indexes.server_indexes import OWN_PLACES
-from ldapdiag.analysis.indexes.simulated_database import Configured, Simulation, Unconfigured
+from ldapdiag.analysis.indexes.frequencies import count_frequencies
+from ldapdiag.analysis.indexes.server_indexes import SERVER_SUFFIXES
+from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
 from ldapdiag.evidence.ldif import comparable
@@ -14,41 +14,43 @@ from ldapdiag.servers.candidates import Database
 from ldapdiag.servers.products import product_of
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.indexes.server_indexes import Indexing
+    from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
     from ldapdiag.analysis.log.workload import Workload
     from ldapdiag.evidence.indexes import Backend
 
-NOTING = frozenset({Family.DS389, Family.DSEE, Family.OPENDJ, Family.PING})
+NOTING_FAMILIES = frozenset({Family.DS389, Family.DSEE, Family.OPENDJ, Family.PING})
 """Products whose access log says of a search that an index was lacking."""
 
 
-class Simulations:
+class SimulatedServer:
     """The databases of one server."""
 
-    def __init__(self, family: Family | None, work: Workload, indexing: Indexing | None) -> None:
+    def __init__(self, family: Family | None, work: Workload, indexing: ServerIndexes | None) -> None:
         self.family = family
         self.work = work
         self.indexing = indexing
-        self._known: dict[str, Simulation] = {}
+        self._known: dict[str, SimulatedDatabase] = {}
 
-    def of(self, base: str, scope: str) -> tuple[Simulation, ...]:
+    def of(self, base: str, scope: str) -> tuple[SimulatedDatabase, ...]:
         """Return what the server does with searches there, by database; none where there is nothing to advise."""
         if self.indexing is None:
-            return () if is_of_server(base) else (self._of(None),)
-        below = scope != "one" and self.family in NOTING  # slapd looks into a database below only where it is glued
+            return () if is_server_suffix(base) else (self._of(None),)
+        below = (
+            scope != "one" and self.family in NOTING_FAMILIES
+        )  # slapd looks into a database below only where it is glued
         return tuple(self._of(one) for one in self.indexing.backends(base, below=below))
 
-    def _of(self, backend: Backend | None) -> Simulation:
+    def _of(self, backend: Backend | None) -> SimulatedDatabase:
         name = backend.name if backend else ""
         if name not in self._known:
             self._known[name] = self._simulation(backend)
         return self._known[name]
 
-    def _simulation(self, backend: Backend | None) -> Simulation:
+    def _simulation(self, backend: Backend | None) -> SimulatedDatabase:
         product = product_of(self.family) if self.family else None
         if self.indexing is None or backend is None or product is None or product.candidates is None:
-            return Unconfigured(self.family, frozenset(self._answered()))
-        told = frequencies(self.work.searches, self.work.segment.lookups, self.indexing, backend)
+            return UnconfiguredDatabase(self.family, frozenset(self._answered()))
+        told = count_frequencies(self.work.searches, self.work.segment.lookups, self.indexing, backend)
         database = Database(
             configuration=self.indexing.configuration,
             backend=backend,
@@ -56,11 +58,11 @@ class Simulations:
             frequencies=told,
             statuses=self.indexing.statuses,
         )
-        return Configured(product.candidates, database)
+        return ConfiguredDatabase(product.candidates, database)
 
     def _answered(self) -> set[tuple[str, Kind]]:
         """Return the assertions that stood alone and were answered without any note, at a server that notes."""
-        if self.family not in NOTING:
+        if self.family not in NOTING_FAMILIES:
             return set()
         return {
             (tree.attribute, tree.kind)
@@ -70,7 +72,7 @@ class Simulations:
         }
 
 
-def is_of_server(base: str) -> bool:
+def is_server_suffix(base: str) -> bool:
     """Tell whether a base is the server's own place."""
     place = comparable(base)
-    return any(place == own or place.endswith(f",{own}") for own in OWN_PLACES)
+    return any(place == own or place.endswith(f",{own}") for own in SERVER_SUFFIXES)

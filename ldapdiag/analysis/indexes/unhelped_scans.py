@@ -6,15 +6,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.log.searches import Asker
+from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.evidence.log.stamps import SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ldapdiag.analysis.indexes.coverage import Coverage
-    from ldapdiag.analysis.indexes.covered import Covered
-    from ldapdiag.analysis.indexes.obstacles import Hindrance
+    from ldapdiag.analysis.indexes.coverage import IndexCoverage
+    from ldapdiag.analysis.indexes.obstacles import Obstacle
+    from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.servers.candidates import Cause
 
 MOST = 10
@@ -22,12 +22,12 @@ MOST = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unhelped:
+class UnhelpedScans:
     """The searches of one filter without values that one thing stands in the way of."""
 
     host: str
-    hindrance: Hindrance
-    rows: tuple[Covered, ...]
+    hindrance: Obstacle
+    rows: tuple[SearchCoverage, ...]
     """By base and scope; the costliest first."""
     total: int
     """Nanoseconds of all searches of the log."""
@@ -68,7 +68,7 @@ class Unhelped:
         return sum(row.refused for row in self.rows)
 
     @property
-    def askers(self) -> tuple[Asker, ...]:
+    def askers(self) -> tuple[Requester, ...]:
         """Who asks, the costliest first."""
         return self.rows[0].search.askers
 
@@ -106,16 +106,16 @@ class Unhelped:
         }
 
 
-def unhelped(coverage: Coverage, causes: Collection[Cause]) -> tuple[Unhelped, ...]:
+def find_unhelped_scans(coverage: IndexCoverage, causes: Collection[Cause]) -> tuple[UnhelpedScans, ...]:
     """Return the scans that one of these causes stands in the way of, the costliest first."""
-    groups: dict[str, list[Covered]] = defaultdict(list)
-    hindrances: dict[str, Hindrance] = {}
+    groups: dict[str, list[SearchCoverage]] = defaultdict(list)
+    hindrances: dict[str, Obstacle] = {}
     for row in coverage.scanned:
         if row.hindrance is not None and row.hindrance.cause in causes:
             groups[row.search.shape].append(row)
             hindrances.setdefault(row.search.shape, row.hindrance)
     told = (
-        Unhelped(host=coverage.host, hindrance=hindrances[shape], rows=tuple(rows), total=coverage.etime)
+        UnhelpedScans(host=coverage.host, hindrance=hindrances[shape], rows=tuple(rows), total=coverage.etime)
         for shape, rows in groups.items()
     )
     return tuple(sorted(told, key=lambda one: (-one.seconds, one.shape)))

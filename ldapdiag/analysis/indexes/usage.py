@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
@@ -16,7 +16,7 @@ from ldapdiag.servers.products import product_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ldapdiag.analysis.indexes.server_indexes import Indexing
+    from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.indexes import IndexDefinition
 
@@ -25,7 +25,7 @@ FALLBACKS = {Kind.APPROXIMATE: ("eq", "equality"), Kind.GREATER: ("pres",), Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unused:
+class UnusedIndexes:
     """The indexes of an attribute that nobody asked for."""
 
     backend: Backend
@@ -39,32 +39,34 @@ class Unused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class IndexUsage:
     """What of one server's indexes is used."""
 
     kind: ClassVar[str] = "usage"
-    how: ClassVar[str] = Coverage.how
+    how: ClassVar[str] = IndexCoverage.how
 
     host: str
-    unused: tuple[Unused, ...] = ()
+    unused: tuple[UnusedIndexes, ...] = ()
     silent: tuple[str, ...] = ()
     """Databases that no search went to."""
     reason: str = ""
     """Why nothing can be said."""
 
 
-def find_usage(coverage: Coverage, traffic: Traffic) -> Usage:
+def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
     """Compare the indexes of a server with what its log asked for."""
     indexing = coverage.indexing
     if indexing is None:
-        return Usage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
+        return IndexUsage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
     searches = traffic.workload.searches
     if any(search.nameless for search in searches):
-        return Usage(host=coverage.host, reason="the log holds searches whose filters are not told: any may use it")
+        return IndexUsage(
+            host=coverage.host, reason="the log holds searches whose filters are not told: any may use it"
+        )
     trees = [(indexing.backends(one.base), parse_shape(one.shape)) for one in searches if one.scope != "base"]
     if any(tree is None for backends, tree in trees if backends):
-        return Usage(host=coverage.host, reason="filters were cut off or not understood: any index may be in them")
-    unused: list[Unused] = []
+        return IndexUsage(host=coverage.host, reason="filters were cut off or not understood: any index may be in them")
+    unused: list[UnusedIndexes] = []
     silent: list[str] = []
     for backend in indexing.configuration.backends:
         asked = [leaf for held, tree in trees if backend in held and tree for leaf in assertions(tree)]
@@ -72,12 +74,12 @@ def find_usage(coverage: Coverage, traffic: Traffic) -> Usage:
             unused.extend(_unused(backend, asked, indexing, coverage.family))
         elif backend.definitions:
             silent.append(backend.name)
-    return Usage(host=coverage.host, unused=tuple(unused), silent=tuple(silent))
+    return IndexUsage(host=coverage.host, unused=tuple(unused), silent=tuple(silent))
 
 
 def _unused(
-    backend: Backend, asked: Iterable[Assertion], indexing: Indexing, family: Family | None
-) -> Iterator[Unused]:
+    backend: Backend, asked: Iterable[Assertion], indexing: ServerIndexes, family: Family | None
+) -> Iterator[UnusedIndexes]:
     used: set[tuple[str, str]] = set()
     for leaf in asked:
         words = {index_type(family, leaf.kind), *FALLBACKS.get(leaf.kind, ())} - {None}
@@ -93,10 +95,10 @@ def _unused(
             continue
         types = tuple(sorted(one for one in definition.types if (name, one) not in used))
         if types:
-            yield Unused(backend=backend, attribute=definition.attribute, types=types)
+            yield UnusedIndexes(backend=backend, attribute=definition.attribute, types=types)
 
 
-def _is_needed(name: str, definition: IndexDefinition, indexing: Indexing) -> bool:
+def _is_needed(name: str, definition: IndexDefinition, indexing: ServerIndexes) -> bool:
     """Tell whether the server needs an index, whatever clients ask for."""
     relied_upon = {indexing.schema.primary(one).lower() for one in indexing.configuration.relied_upon}
     product = product_of(indexing.configuration.identity.family)

@@ -55,7 +55,7 @@ def count_accounts(server: Instance) -> Accounts | Missing:
     if monitor is None or monitor.connections is None:
         reason = f"no cn=monitor of {server.host}" if monitor is None else f"{monitor.origin.path} lists no connections"
         return Missing(host=server.host, reason=reason, lacks=(Monitor.kind,), how=Monitor.how)
-    name_of = spellings(connection.account for connection in monitor.connections)
+    name_of = common_spellings(connection.account for connection in monitor.connections)
     of_client: dict[str, Counter[str]] = defaultdict(Counter)
     of_port: dict[tuple[str, int], str] = {}
     for connection in monitor.connections:
@@ -76,7 +76,7 @@ def count_accounts(server: Instance) -> Accounts | Missing:
     )
 
 
-def spellings(accounts: Iterable[str]) -> dict[str, str]:
+def common_spellings(accounts: Iterable[str]) -> dict[str, str]:
     """Return one spelling for DNs that differ only in case: the one seen most (RFC 4514 names compare caselessly)."""
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for account in accounts:

@@ -19,7 +19,7 @@ LIMITS = (CONNTRACK_MAX, "net.nf_conntrack_max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tracking:
+class ConntrackUsage:
     """One host's table of tracked connections. None: not in the evidence."""
 
     host: str
@@ -30,7 +30,7 @@ class Tracking:
     origins: tuple[str, ...]
 
 
-def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable]) -> tuple[Tracking, ...]:
+def conntrack_usage(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable]) -> tuple[ConntrackUsage, ...]:
     """Return how full the table of every host is that has one, or that has parameters of one.
 
     Of the count and the rows the larger holds: in a network namespace the count may read 0 while the table has rows
@@ -49,12 +49,12 @@ def count_tracked(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable])
     )
 
 
-def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> Tracking:
+def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> ConntrackUsage:
     counts = [(len(table.state), "the rows of its table") for table in tables]
     counts += [(count, "nf_conntrack_count") for one in settings if (count := one.number(CONNTRACK_COUNT)) is not None]
     limits = [limit for one in settings for name in LIMITS if (limit := one.number(name)) is not None]
     used, source = max(counts, key=lambda count: count[0], default=(None, "unknown"))
-    return Tracking(
+    return ConntrackUsage(
         host=host,
         used=used,
         used_source=source,

@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.spellings import NOBODY_KNOWS, Spellings, caseless, counted, folded_dn, named, text
+from ldapdiag.analysis.log.spellings import (
+    UNKNOWN_NAME,
+    SpellingCounts,
+    caseless,
+    display_name,
+    folded_dn,
+    ranked_by_text,
+    text,
+)
 from ldapdiag.evidence.log.counting import UNSEEN_SEARCH
 from ldapdiag.evidence.log.tables import OTHER, ShapeRow
 
@@ -25,7 +33,7 @@ LATER_PAGE, FIRST_PAGE = "U,P", "P,A"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class Requester:
     """Who asks: a client and an account. Times in nanoseconds."""
 
     client: str
@@ -38,7 +46,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worst:
+class SlowestSearch:
     """The one search that took longest. Times in nanoseconds."""
 
     etime: int
@@ -52,7 +60,7 @@ class Worst:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class SearchGroup:
     """The searches of one filter without values, base and scope. Times in nanoseconds."""
 
     shape: str
@@ -79,9 +87,9 @@ class Search:
     """Half of the results took less; a power of two. 0: no time at all."""
     most_below: int
     """19 of 20 results took less."""
-    worst: Worst | None
+    worst: SlowestSearch | None
     """None where nothing was answered."""
-    askers: tuple[Asker, ...]
+    askers: tuple[Requester, ...]
     """Of this filter, whatever the base and the scope; the costliest first."""
 
     @property
@@ -106,16 +114,16 @@ def is_unindexed(notes: str) -> bool:
     return not {"A", "U", "unindexed"}.isdisjoint(notes.split(","))
 
 
-def searches(segment: Segment, accounts: Spellings) -> tuple[Search, ...]:
+def search_groups(segment: Segment, accounts: SpellingCounts) -> tuple[SearchGroup, ...]:
     """Return the searches of a log, the costliest first, ties by text; `accounts` knows how those are spelled."""
-    shapes, bases = Spellings(caseless), Spellings(folded_dn)
+    shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     rows: dict[ShapeKey, ShapeRow] = {}
     for (shape, base, scope), row in segment.shapes.items():
         key = (shapes(shape, row.searches), bases(base, row.searches), scope)
         rows.setdefault(key, ShapeRow(key)).take(row, segment.noted)
     asking: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (shape, client, account), counts in segment.attribution.items():
-        who = (named(client), named(accounts.most(account)))
+        who = (display_name(client), display_name(accounts.most(account)))
         asker = asking.setdefault(shapes(shape, 0), {}).setdefault(who, [0, 0, 0])
         for place, count in enumerate(counts):
             asker[place] += count
@@ -127,7 +135,7 @@ def searches(segment: Segment, accounts: Spellings) -> tuple[Search, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noticed:
+class UnindexedNotice:
     """Unindexed searches of one filter without values, base and scope, as an errors log tells of them.
 
     A second witness of what the access log may tell, too: the two are never to be added.
@@ -141,9 +149,9 @@ class Noticed:
     count: int
 
 
-def noticed(segment: Segment) -> tuple[Noticed, ...]:
+def unindexed_notices(segment: Segment) -> tuple[UnindexedNotice, ...]:
     """Return what an errors log tells of unindexed searches, the most frequent first."""
-    shapes, bases = Spellings(caseless), Spellings(folded_dn)
+    shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     counts: dict[tuple[ShapeKey, bool], int] = {}
     for ((shape, base, scope), internal), count in segment.noticed.items():
         key = ((shapes(shape, count), bases(base, count), scope), internal)
@@ -151,22 +159,22 @@ def noticed(segment: Segment) -> tuple[Noticed, ...]:
     told = []
     for (search, internal), count in counts.items():
         names = _names(search, shapes, bases)
-        told.append(Noticed(shape=names[0], base=names[1], scope=names[2], internal=internal, count=count))
+        told.append(UnindexedNotice(shape=names[0], base=names[1], scope=names[2], internal=internal, count=count))
     return tuple(sorted(told, key=lambda one: (-one.count, one.shape, one.base, one.scope, one.internal)))
 
 
-def _names(key: ShapeKey, shapes: Spellings, bases: Spellings) -> tuple[str, str, str]:
+def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str]:
     if key == UNSEEN_SEARCH:
-        return (NOBODY_KNOWS,) * 3
+        return (UNKNOWN_NAME,) * 3
     if key == (OTHER, OTHER, -1):
         return (text(OTHER),) * 3
     shape, base, scope = key
-    return text(shapes.of(shape)), text(bases.of(base)), SCOPES.get(scope, NOBODY_KNOWS)
+    return text(shapes.of(shape)), text(bases.of(base)), SCOPES.get(scope, UNKNOWN_NAME)
 
 
-def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tuple[Asker, ...]) -> Search:
+def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tuple[Requester, ...]) -> SearchGroup:
     shape, base, scope = names
-    return Search(
+    return SearchGroup(
         shape=shape,
         base=base,
         scope=scope,
@@ -178,7 +186,7 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
         most_entries=row.most_entries,
         most_limited=row.most_limited,
         pieces={lengths.decode(): (told[0], told[1], told[2], told[3]) for lengths, told in row.pieces.items()},
-        notes=counted(row.noted.items()),
+        notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
         share=row.etime / total if total else 0.0,
         half_below=below(row.histogram, 50),
@@ -188,9 +196,9 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
     )
 
 
-def _worst(row: ShapeRow) -> Worst:
+def _worst(row: ShapeRow) -> SlowestSearch:
     etime, earlier, number, op, filter_ = row.worst
-    return Worst(
+    return SlowestSearch(
         etime=etime,
         time=-earlier,
         connection=-number if number <= 0 else None,
@@ -199,9 +207,9 @@ def _worst(row: ShapeRow) -> Worst:
     )
 
 
-def _askers(askers: Mapping[tuple[str, str], list[int]]) -> tuple[Asker, ...]:
+def _askers(askers: Mapping[tuple[str, str], list[int]]) -> tuple[Requester, ...]:
     told = (
-        Asker(client=client, account=account, count=count, etime=etime, noted=noted)
+        Requester(client=client, account=account, count=count, etime=etime, noted=noted)
         for (client, account), (count, etime, noted) in askers.items()
     )
     return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.account, one.client)))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ANONYMOUS = "anonymous"
 """The account without a name."""
-NOBODY_KNOWS = "unknown"
+UNKNOWN_NAME = "unknown"
 """A client, account or search that the log does not tell."""
 
 BLANKS = re.compile(rb"(?<! ) *([,+=]) *")
@@ -31,9 +31,9 @@ def text(logged: bytes) -> str:
     return logged.decode("utf-8", "backslashreplace")
 
 
-def named(logged: bytes) -> str:
+def display_name(logged: bytes) -> str:
     """Return a client or an account as text."""
-    return NOBODY_KNOWS if logged == UNKNOWN else text(logged) or ANONYMOUS
+    return UNKNOWN_NAME if logged == UNKNOWN else text(logged) or ANONYMOUS
 
 
 def caseless(name: bytes) -> bytes:
@@ -47,7 +47,7 @@ def folded_dn(dn: bytes) -> bytes:
     return caseless(BLANKS.sub(rb"\1", dn) if plain else dn)
 
 
-class Spellings:
+class SpellingCounts:
     """How often each spelling of a name was seen."""
 
     def __init__(self, fold: Callable[[bytes], bytes]) -> None:
@@ -79,7 +79,7 @@ class Spellings:
         return self.of(self._folded[name])
 
 
-def counted(counts: Iterable[tuple[bytes, int]], name: Callable[[bytes], str] = text) -> dict[str, int]:
+def ranked_by_text(counts: Iterable[tuple[bytes, int]], name: Callable[[bytes], str] = text) -> dict[str, int]:
     """Return counts by text, the largest first, ties by text."""
     told: dict[str, int] = {}
     for logged, count in counts:

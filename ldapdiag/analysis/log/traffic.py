@@ -63,7 +63,7 @@ class Traffic:
         return rests
 
 
-def add_up(server: Instance) -> Traffic | Missing:
+def combine_logs(server: Instance) -> Traffic | Missing:
     """Add up a server's access logs; of several products, a code means what it means to all of them."""
     logs = server.access_logs
     if not logs:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.searches import Noticed, Search, noticed, searches
-from ldapdiag.analysis.log.spellings import Spellings, counted, folded_dn, named, text
+from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, search_groups, unindexed_notices
+from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked_by_text, text
 from ldapdiag.evidence.log.kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.rests import Rests
 from ldapdiag.evidence.log.segment import Segment
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class SearchTotals:
     """The searches of a client, or of an account. Times in nanoseconds."""
 
     name: str
@@ -53,7 +53,7 @@ class ClientActivity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closes:
+class CloseCount:
     """The connections that ended for one reason."""
 
     code: str
@@ -83,14 +83,14 @@ class Workload:
     """Whose words the reasons for closes are; None where several products' logs are added up."""
 
     @cached_property
-    def searches(self) -> tuple[Search, ...]:
+    def searches(self) -> tuple[SearchGroup, ...]:
         """Searches by filter without values, base and scope; the costliest first."""
-        return searches(self.segment, self._accounts)
+        return search_groups(self.segment, self._accounts)
 
     @cached_property
-    def _accounts(self) -> Spellings:
+    def _accounts(self) -> SpellingCounts:
         """How accounts are spelled, wherever the log names them."""
-        spellings = Spellings(folded_dn)
+        spellings = SpellingCounts(folded_dn)
         for account, count in self.segment.accounts.items():
             spellings(account, count)
         for (_, _, account), counts in self.segment.attribution.items():
@@ -100,7 +100,7 @@ class Workload:
         return spellings
 
     def _account(self, dn: bytes) -> str:
-        return named(self._accounts.most(dn))
+        return display_name(self._accounts.most(dn))
 
     @cached_property
     def search_etime(self) -> int:
@@ -125,49 +125,49 @@ class Workload:
     @cached_property
     def notes(self) -> dict[str, int]:
         """Results of searches by their notes."""
-        return counted(self.segment.noted.items())
+        return ranked_by_text(self.segment.noted.items())
 
     @cached_property
     def clients(self) -> tuple[ClientActivity, ...]:
         """Clients by connections opened."""
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
-            rows.setdefault(named(address), ClientRow()).take(row, self.segment.closed)
+            rows.setdefault(display_name(address), ClientRow()).take(row, self.segment.closed)
         told = (_client(address, row) for address, row in rows.items())
         return tuple(sorted(told, key=lambda one: (-one.opened, -one.operations, one.address)))
 
     @cached_property
     def by_account(self) -> dict[str, int]:
         """Connections by the account they were bound as at last."""
-        return counted(self.segment.accounts.items(), self._account)
+        return ranked_by_text(self.segment.accounts.items(), self._account)
 
     @cached_property
-    def asking_clients(self) -> tuple[Asking, ...]:
+    def asking_clients(self) -> tuple[SearchTotals, ...]:
         """Clients by the time of their searches."""
-        counts = ((named(client), each) for (_, client, _), each in self.segment.attribution.items())
+        counts = ((display_name(client), each) for (_, client, _), each in self.segment.attribution.items())
         return _asking(counts, {one.address: one.opened for one in self.clients})
 
     @cached_property
-    def asking_accounts(self) -> tuple[Asking, ...]:
+    def asking_accounts(self) -> tuple[SearchTotals, ...]:
         """Accounts by the time of their searches."""
         counts = ((self._account(account), each) for (_, _, account), each in self.segment.attribution.items())
         return _asking(counts, self.by_account)
 
     @cached_property
-    def closes(self) -> tuple[Closes, ...]:
+    def closes(self) -> tuple[CloseCount, ...]:
         """Reasons for the end of connections, the most frequent first."""
         of_code: dict[str, dict[str, int]] = {}
         for client in self.clients:
             for code, count in client.closes.items():
                 of_code.setdefault(code, {})[client.address] = count
         return tuple(
-            Closes(
+            CloseCount(
                 code=code,
                 meaning=close_of(self.family, code),
                 count=count,
                 clients=dict(sorted(of_code.get(code, {}).items(), key=lambda item: (-item[1], item[0]))),
             )
-            for code, count in counted(self._ends()).items()
+            for code, count in ranked_by_text(self._ends()).items()
         )
 
     def _ends(self) -> tuple[tuple[bytes, int], ...]:
@@ -180,7 +180,7 @@ class Workload:
         """Failed BINDs, the most frequent first."""
         counts: dict[tuple[str, str, int], int] = {}
         for (dn, client, err), count in self.segment.failures.items():
-            key = (self._account(dn), named(client), err)
+            key = (self._account(dn), display_name(client), err)
             counts[key] = counts.get(key, 0) + count
         told = (FailedBinds(dn=dn, client=client, err=err, count=count) for (dn, client, err), count in counts.items())
         return tuple(sorted(told, key=lambda one: (-one.count, one.dn, one.client, one.err)))
@@ -192,9 +192,9 @@ class Workload:
         return tuple(sorted(told, key=lambda one: (-one[2], one)))
 
     @cached_property
-    def noticed(self) -> tuple[Noticed, ...]:
+    def noticed(self) -> tuple[UnindexedNotice, ...]:
         """What the errors log of 389-ds tells of unindexed searches, the most frequent first."""
-        return noticed(self.segment)
+        return unindexed_notices(self.segment)
 
     @cached_property
     def versions(self) -> tuple[str, ...]:
@@ -215,14 +215,14 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
         address=address,
         opened=row.opened,
         operations=row.operations,
-        closes=counted(row.codes.items()),
-        silent=counted(row.silent.items()),
+        closes=ranked_by_text(row.codes.items()),
+        silent=ranked_by_text(row.silent.items()),
         rests=row.rests,
         tails=dict(sorted(tails.items())),
     )
 
 
-def _asking(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[Asking, ...]:
+def _asking(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[SearchTotals, ...]:
     """Add up who asks."""
     sums: dict[str, list[int]] = {name: [0, 0, 0] for name in connections}
     for name, each in counts:
@@ -230,7 +230,7 @@ def _asking(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, i
         for place, count in enumerate(each):
             of_name[place] += count
     rows = (
-        Asking(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, 0))
+        SearchTotals(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, 0))
         for name, (count, etime, noted) in sums.items()
     )
     return tuple(sorted(rows, key=lambda one: (-one.etime, -one.count, -one.connections, one.name)))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.report.log.quantities import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.analysis.indexes.covered import Covered, Place
-    from ldapdiag.analysis.indexes.plan import Row
+    from ldapdiag.analysis.indexes.plan import PlannedIndexes
+    from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
     from ldapdiag.diagnosis import Diagnosis
 
 HOUR = 3600
@@ -20,11 +20,11 @@ HOUR = 3600
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return what to add to the indexes of each server, and what that ends."""
-    coverages = {one.host: one for one in diagnosis.facts.every(Coverage)}
+    coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
     return [_plan(one, coverages[one.host]) for one in diagnosis.facts.every(IndexPlan)]
 
 
-def _plan(plan: IndexPlan, coverage: Coverage) -> dict[str, Any]:
+def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
     return {
         "server": plan.host,
         "configured": coverage.indexing is not None,
@@ -43,7 +43,7 @@ def _plan(plan: IndexPlan, coverage: Coverage) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: PlannedIndexes) -> dict[str, Any]:
     return {
         "attribute": row.attribute,
         "types": list(row.types),
@@ -57,7 +57,7 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _searches(rows: Iterable[Covered]) -> list[dict[str, Any]]:
+def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
     return [
         {
             "shape": row.search.shape,
@@ -75,5 +75,5 @@ def _searches(rows: Iterable[Covered]) -> list[dict[str, Any]]:
     ]
 
 
-def _wanted(places: Iterable[Place]) -> list[dict[str, str | None]]:
+def _wanted(places: Iterable[ProposedIndex]) -> list[dict[str, str | None]]:
     return [{"backend": where or None, "attribute": one.attribute, "type": one.type} for where, one in sorted(places)]

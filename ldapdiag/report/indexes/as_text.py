@@ -15,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ldapdiag.analysis.indexes.coverage import Coverage
-from ldapdiag.analysis.indexes.covered import Covered
-from ldapdiag.analysis.indexes.plan import IndexPlan, Row
-from ldapdiag.analysis.indexes.usage import Usage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
+from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
+from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
+from ldapdiag.analysis.indexes.usage import IndexUsage
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import Kind
@@ -62,7 +62,7 @@ class IndexScreen:
     def show(self) -> None:
         """Print every part."""
         for plan in self.diagnosis.facts.every(IndexPlan):
-            coverage = self.diagnosis.facts.of(Coverage, plan.host)
+            coverage = self.diagnosis.facts.of(IndexCoverage, plan.host)
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
@@ -74,7 +74,7 @@ class IndexScreen:
             rest.evidence()
         rest.footer()
 
-    def server(self, plan: IndexPlan, coverage: Coverage) -> None:
+    def server(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
         """Print what the searches of one server cost, and its plan."""
         scanned = sum(row.etime for row in coverage.scanned)
         total = coverage.etime
@@ -93,7 +93,7 @@ class IndexScreen:
         self.rest(plan, coverage)
         self.page.blank()
 
-    def plan(self, plan: IndexPlan, coverage: Coverage, scanned: int) -> None:
+    def plan(self, plan: IndexPlan, coverage: IndexCoverage, scanned: int) -> None:
         """Print what to add, what that saves, and the commands."""
         if not plan.rows:
             self.page.labelled("PLAN", "no index to add", "bold green", "bold")
@@ -132,12 +132,12 @@ class IndexScreen:
         """Return what a check found."""
         return [finding for name, finding in self.diagnosis.found if name == check]
 
-    def judged(self, row: Row) -> list[str]:
+    def judged(self, row: PlannedIndexes) -> list[str]:
         """Return how bad it is that a row is missing, and how sure that is."""
         found = (one for one in self.found("missing-index") if one.observed["attribute"] == row.attribute)
         return [f"{one.severity}, {one.confidence}" for one in found][:1]
 
-    def table(self, rows: Sequence[Row], names: Names) -> None:
+    def table(self, rows: Sequence[PlannedIndexes], names: Names) -> None:
         """Print the indexes to add, with the filters they are for and who asks."""
         columns = [
             ("saves", [duration(row.saves) for row in rows]),
@@ -158,7 +158,7 @@ class IndexScreen:
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)
 
-    def rest(self, plan: IndexPlan, coverage: Coverage) -> None:
+    def rest(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
         """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
         self.searches("no index", "helps these, in all", plan.remaining, _why)
         self.searches("not worth", "an index, for the little time they take", plan.spared, _needs)
@@ -171,7 +171,7 @@ class IndexScreen:
             story = f"{number(count)} searches look bad and are not, {_each(etime, count)}"
             why = "the rest of their filter, or their base, leaves few entries"
             self.page.packed("harmless", [f"{story}: {why}", *shapes], "bold")
-        usage = self.diagnosis.facts.of(Usage, plan.host)
+        usage = self.diagnosis.facts.of(IndexUsage, plan.host)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
             spanned = span(int(coverage.seconds * SECOND))
@@ -179,7 +179,9 @@ class IndexScreen:
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
-    def searches(self, label: str, story: str, rows: Sequence[Covered], told: Callable[[Covered], str]) -> None:
+    def searches(
+        self, label: str, story: str, rows: Sequence[SearchCoverage], told: Callable[[SearchCoverage], str]
+    ) -> None:
         """Print searches by filter, each with the time it took."""
         if not rows:
             return
@@ -212,7 +214,7 @@ def _each(etime: int, count: int) -> str:
     return f"{duration(etime // count if count else 0)} each"
 
 
-def _why(row: Covered) -> str:
+def _why(row: SearchCoverage) -> str:
     """Return what stands in the way, and which part of the filter it is."""
     if row.filter is None:
         return "its filter was cut off in the log"
@@ -222,7 +224,7 @@ def _why(row: Covered) -> str:
     return f"{part} {row.hindrance.why}".strip()
 
 
-def _needs(row: Covered) -> str:
+def _needs(row: SearchCoverage) -> str:
     """Return which index would do."""
     wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.alternatives[0]))
     return f"wants {', '.join(wanted)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.coverage import Coverage
+from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
 from ldapdiag.remedy import Kind
 from ldapdiag.report.neutral import neutral
@@ -42,7 +42,7 @@ trap 'exit 1' HUP INT TERM
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies of every plan: all its indexes of one database at once."""
-    coverages = {one.host: one for one in diagnosis.facts.every(Coverage)}
+    coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
     for plan in diagnosis.facts.every(IndexPlan):
         indexing = coverages[plan.host].indexing
         if indexing is None:
@@ -78,7 +78,7 @@ def as_ldif(diagnosis: Diagnosis) -> str:
         return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in told)
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is Kind.ADVICE]
     planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.rows}
-    indexings = [one.indexing for one in diagnosis.facts.every(Coverage) if one.indexing and one.host in planned]
+    indexings = [one.indexing for one in diagnosis.facts.every(IndexCoverage) if one.indexing and one.host in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
     return "".join(advice or why or [f"# {NOTHING}\n"])
 

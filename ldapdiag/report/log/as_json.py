@@ -13,7 +13,7 @@ from ldapdiag.report.log.quantities import seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.log.searches import Asker, Search, Worst
+    from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
     from ldapdiag.evidence.log.rests import Rests
     from ldapdiag.report.log.reading import ReadLog, StreamRead
@@ -176,7 +176,7 @@ def _searches(work: Workload) -> dict[str, Any]:
     }
 
 
-def _shape(search: Search, resolution: int) -> dict[str, Any]:
+def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
     return {
         "shape": search.shape,
         "base": search.base,
@@ -207,7 +207,7 @@ def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
     return sorted(sums, key=lambda name: (-sums[name], name))
 
 
-def _asker(asker: Asker) -> dict[str, Any]:
+def _asker(asker: Requester) -> dict[str, Any]:
     return {
         "client": asker.client,
         "account": asker.account,
@@ -217,7 +217,7 @@ def _asker(asker: Asker) -> dict[str, Any]:
     }
 
 
-def _worst(worst: Worst, resolution: int) -> dict[str, Any]:
+def _worst(worst: SlowestSearch, resolution: int) -> dict[str, Any]:
     return {
         "etime_seconds": seconds(worst.etime),
         "time": moment(worst.time, resolution),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.log.spellings import NOBODY_KNOWS
+from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.report.charts import shortened
 from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.quantities import duration, number, percent
@@ -16,8 +16,8 @@ from ldapdiag.servers.nature import Nature
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ldapdiag.analysis.log.searches import Asker, Search
-    from ldapdiag.analysis.log.workload import Asking, Closes
+    from ldapdiag.analysis.log.searches import Requester, SearchGroup
+    from ldapdiag.analysis.log.workload import CloseCount, SearchTotals
     from ldapdiag.report.log.names import Names
     from ldapdiag.report.page import Page
 
@@ -25,7 +25,7 @@ MOST_CLOSES = 3
 WIDEST_NOTES = 9
 
 
-def print_searches(page: Page, searches: Sequence[Search], top: int, names: Names) -> None:
+def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names: Names) -> None:
     """Print searches, a row of numbers each, and below it where they look and who asks."""
     shown = searches[:top]
     often = Counter(one.shape for one in searches)
@@ -50,7 +50,7 @@ def print_searches(page: Page, searches: Sequence[Search], top: int, names: Name
         page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in all")
 
 
-def print_askers(page: Page, kind: str, askers: Sequence[Asking], top: int, total: int) -> None:
+def print_askers(page: Page, kind: str, askers: Sequence[SearchTotals], top: int, total: int) -> None:
     """Print clients or accounts by the time of their searches."""
     shown = askers[:top]
     if not shown:
@@ -69,7 +69,7 @@ def print_askers(page: Page, kind: str, askers: Sequence[Asking], top: int, tota
         page.indented(f"and {number(len(askers) - top)} more")
 
 
-def print_closes(page: Page, closes: Sequence[Closes]) -> None:
+def print_closes(page: Page, closes: Sequence[CloseCount]) -> None:
     """Print the most frequent reasons for the end of connections, with their meaning and whose they are."""
     shown = closes[:MOST_CLOSES]
     width = max(len(number(one.count)) for one in shown)
@@ -83,7 +83,7 @@ def print_closes(page: Page, closes: Sequence[Closes]) -> None:
     page.listed("closes", texts, "bold")
 
 
-def _whose(closes: Closes) -> str:
+def _whose(closes: CloseCount) -> str:
     """Return whose connections ended so, where that tells something."""
     if closes.meaning.nature is Nature.CLEAN or not closes.clients:
         return ""
@@ -93,24 +93,24 @@ def _whose(closes: Closes) -> str:
     return f" ({number(count)} of {client})" if count * 2 >= closes.count else f" ({len(closes.clients)} clients)"
 
 
-def _codes(closes: Iterable[Closes]) -> str:
+def _codes(closes: Iterable[CloseCount]) -> str:
     return ", ".join(one.code or "none" for one in closes)
 
 
-def _notes(search: Search) -> str:
+def _notes(search: SearchGroup) -> str:
     """Return the letters or words of a search's notes, each once, the most frequent first."""
     words = dict.fromkeys(word for notes in search.notes for word in notes.split(","))
     return shortened(neutral(" ".join(words)), WIDEST_NOTES)
 
 
-def _where(search: Search) -> str:
+def _where(search: SearchGroup) -> str:
     """Return scope and base; a search whose request is not in the log, or that stands for many, has none."""
     if search.nameless:
-        return "their requests are not in the log" if search.shape == NOBODY_KNOWS else "filters not told apart"
+        return "their requests are not in the log" if search.shape == UNKNOWN_NAME else "filters not told apart"
     return f"{search.scope} {search.base or 'root'}"
 
 
-def _who(askers: Sequence[Asker], names: Names) -> str:
+def _who(askers: Sequence[Requester], names: Names) -> str:
     """Return the one who has most of the time, and how many others there are."""
     if not askers:
         return "asked by nobody known"

@@ -13,9 +13,9 @@ from ldapdiag.analysis.idle.bounds import (
     PathBounds,
     agreed,
     bound_idle,
-    logged_gaps,
+    logged_idle_times,
     network,
-    survived_gaps,
+    survived_idle_times,
 )
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from traffic import Log, Traffic
@@ -110,34 +110,34 @@ class TestRestsThatSurvived:
         )
 
     def test_a_rest_followed_by_traffic_is_a_lower_bound(self) -> None:
-        assert survived_gaps(self.looks(24_000, 3_000), lifetime()) == {APP1: 24.0}
+        assert survived_idle_times(self.looks(24_000, 3_000), lifetime()) == {APP1: 24.0}
 
     @pytest.mark.parametrize(("after", "survived"), [(9_999, True), (10_000, False)])
     def test_traffic_is_shown_by_an_age_below_the_time_between(self, after: int, *, survived: bool) -> None:
-        assert bool(survived_gaps(self.looks(24_000, after), lifetime())) is survived
+        assert bool(survived_idle_times(self.looks(24_000, after), lifetime())) is survived
 
     def test_a_rest_counts_no_further_than_the_keepalive_interval(self) -> None:
-        assert survived_gaps(self.looks(3_600_000, 3_000), lifetime(keepalive=300)) == {APP1: 300}
-        assert survived_gaps(self.looks(24_000, 3_000), lifetime(keepalive=300)) == {APP1: 24.0}
+        assert survived_idle_times(self.looks(3_600_000, 3_000), lifetime(keepalive=300)) == {APP1: 300}
+        assert survived_idle_times(self.looks(24_000, 3_000), lifetime(keepalive=300)) == {APP1: 24.0}
 
     def test_the_longest_rest_of_a_client_counts(self) -> None:
         rows = [*at_server(1, last_received=24_000), *at_server(1, first=40001, last_received=8_000)]
         later = at_server(2, last_received=1_000)
-        assert survived_gaps(facts.host("ldap", table(rows, taken=0), table(later, taken=10)), lifetime()) == {
+        assert survived_idle_times(facts.host("ldap", table(rows, taken=0), table(later, taken=10)), lifetime()) == {
             APP1: 24.0
         }
 
     def test_ages_or_times_that_are_missing_show_nothing(self) -> None:
-        assert survived_gaps(self.looks(None, None), lifetime()) == {}
+        assert survived_idle_times(self.looks(None, None), lifetime()) == {}
         untimed = facts.host("ldap", table(at_server(1, last_received=24_000)))
-        assert survived_gaps(untimed, lifetime()) == {}
-        assert survived_gaps(NO_TABLE, lifetime()) == {}
+        assert survived_idle_times(untimed, lifetime()) == {}
+        assert survived_idle_times(NO_TABLE, lifetime()) == {}
 
     def test_the_access_log_tells_rests_of_whole_days(self) -> None:
         traffic = rested(APP1, 7200.5, 24)
-        assert logged_gaps(traffic, lifetime()) == {APP1: 7200.5}
-        assert logged_gaps(traffic, lifetime(keepalive=300)) == {APP1: 300}
-        assert logged_gaps(None, lifetime()) == {}
+        assert logged_idle_times(traffic, lifetime()) == {APP1: 7200.5}
+        assert logged_idle_times(traffic, lifetime(keepalive=300)) == {APP1: 300}
+        assert logged_idle_times(None, lifetime()) == {}
         path = only(bound(direction(), traffic=traffic))
         assert (path.lower_seconds, path.upper_seconds) == (7200.5, None)
         assert path.source == "the longest rest followed by traffic in the access log"

@@ -8,7 +8,7 @@ import pytest
 
 import facts
 from facts import APP1, APP2, LDAP
-from ldapdiag.analysis.idle.box_timeouts import box_settings
+from ldapdiag.analysis.idle.box_timeouts import middlebox_timeouts
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 
 OWN = "10.77.5.1"
@@ -24,7 +24,7 @@ def service(seconds: float, *servers: tuple[str, int], name: str = "timeout clie
 
 
 def settings(timeouts: BoxTimeouts, *directions: Any, flows: Any = ()) -> list[tuple[float, float, str, list[str]]]:
-    found = box_settings(facts.pairing(*directions), (), flows, (timeouts,))
+    found = middlebox_timeouts(facts.pairing(*directions), (), flows, (timeouts,))
     return [(one.lower_seconds, one.upper_seconds, one.source, sorted(one.directions)) for one in found]
 
 
@@ -38,7 +38,7 @@ def test_a_proxys_timeout_holds_for_what_its_table_holds() -> None:
 
 
 def test_it_says_that_both_ends_are_told() -> None:
-    (setting,) = box_settings(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
+    (setting,) = middlebox_timeouts(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
     assert setting.tells
 
 

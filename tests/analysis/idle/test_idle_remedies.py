@@ -8,7 +8,7 @@ import facts
 from ldapdiag.analysis.hosts.identity import Host
 from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
-from ldapdiag.analysis.idle.idle_remedies import treatments
+from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
@@ -47,7 +47,7 @@ def treated(
     server, pairing = facts.server(configuration=configuration, **evidence), facts.pairing(direction)
     lifetime = measure_lifetime(server, HOST)
     advice = advise(server, HOST, pairing, bounds)
-    return list(treatments(server, lifetime, advice, bounds, pairing, kernels)), lifetime
+    return list(idle_remedies(server, lifetime, advice, bounds, pairing, kernels)), lifetime
 
 
 def steps(remedies: list[Remedy]) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import facts
-from ldapdiag.analysis.indexes.costs import UNIT, Writes, is_membership, price, why_dear
+from ldapdiag.analysis.indexes.costs import UNIT, WriteCounts, index_cost, is_membership, why_expensive
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.kinds import ADD, MODIFY, SEARCH
 from ldapdiag.evidence.log.segment import Segment
@@ -16,7 +16,7 @@ from ldapdiag.evidence.schema import AttributeType, Schema
 from ldapdiag.evidence.schema.standard import standard
 
 SCHEMA = standard()
-QUIET = Writes()
+QUIET = WriteCounts()
 FAMILIES = st.sampled_from([*Family, None])
 NAMES = st.sampled_from(
     ["cn", "uid", "2.5.4.3", "member", "uniqueMember", "manager", "jpegPhoto", "userPassword", "noSuchAttribute", ""]
@@ -25,7 +25,7 @@ COUNTS = st.integers(0, 10**9)
 TYPES = ["pres", "eq", "presence", "equality", "ordering", "approx", "approximate", "sub", "substring", "subany"]
 DEARER = [("eq", "approx"), ("approx", "sub"), ("equality", "approximate"), ("approximate", "substring")]
 WRITES = st.builds(
-    lambda reads, anywhere, modifications, by: Writes(
+    lambda reads, anywhere, modifications, by: WriteCounts(
         operations=reads + anywhere + modifications, anywhere=anywhere, modifications=modifications, by_attribute=by
     ),
     COUNTS,
@@ -37,44 +37,46 @@ WRITES = st.builds(
 
 @given(FAMILIES, NAMES, st.sampled_from(TYPES), WRITES)
 def test_a_price_is_above_zero_and_whole(family, name, type_, writes) -> None:
-    cost = price(family, name, type_, writes, SCHEMA)
+    cost = index_cost(family, name, type_, writes, SCHEMA)
     assert isinstance(cost, int)
     assert cost >= UNIT
 
 
 @given(FAMILIES, NAMES, WRITES, st.sampled_from(DEARER))
 def test_more_keys_are_dearer(family, name, writes, pair) -> None:
-    less, more = (price(family, name, type_, writes, SCHEMA) for type_ in pair)
+    less, more = (index_cost(family, name, type_, writes, SCHEMA) for type_ in pair)
     assert less <= more
-    assert less < more or why_dear(family, name, pair[0], SCHEMA)
+    assert less < more or why_expensive(family, name, pair[0], SCHEMA)
 
 
 @given(FAMILIES, NAMES, st.sampled_from(TYPES), COUNTS, COUNTS, COUNTS, COUNTS)
 def test_more_writes_are_never_cheaper(family, name, type_, reads, anywhere, modifications, more) -> None:
     def at(added: int, changed: int) -> int:
         operations = 1 + reads + anywhere + modifications + more
-        writes = Writes(operations=operations, anywhere=anywhere + added, modifications=modifications + changed)
-        return price(family, name, type_, writes, SCHEMA)
+        writes = WriteCounts(operations=operations, anywhere=anywhere + added, modifications=modifications + changed)
+        return index_cost(family, name, type_, writes, SCHEMA)
 
     assert at(0, 0) <= at(more, 0)
     assert at(0, 0) <= at(0, more)
-    assert at(0, 0) >= price(family, name, type_, QUIET, SCHEMA)
+    assert at(0, 0) >= index_cost(family, name, type_, QUIET, SCHEMA)
 
 
 @given(FAMILIES, st.sampled_from(["cn", "CN", "commonName", "2.5.4.3"]), st.sampled_from(TYPES), WRITES)
 def test_all_names_of_an_attribute_cost_the_same(family, name, type_, writes) -> None:
-    assert price(family, name, type_, writes, SCHEMA) == price(family, "cn", type_, writes, SCHEMA)
+    assert index_cost(family, name, type_, writes, SCHEMA) == index_cost(family, "cn", type_, writes, SCHEMA)
 
 
 @given(WRITES, st.sampled_from(["member", "uniqueMember", "memberOf", "memberUid", "MEMBER"]))
 def test_substrings_of_members_are_dearer_than_a_dozen_others(writes, name) -> None:
     """Where 389-ds compares all values, no plan has them as long as anything else does as well."""
-    dear = price(Family.DS389, name, "sub", QUIET, SCHEMA)
-    assert dear > 12 * price(Family.DS389, "cn", "sub", writes, SCHEMA)
+    dear = index_cost(Family.DS389, name, "sub", QUIET, SCHEMA)
+    assert dear > 12 * index_cost(Family.DS389, "cn", "sub", writes, SCHEMA)
     assert (
-        dear > price(Family.OPENLDAP, name, "sub", QUIET, SCHEMA) > price(Family.OPENLDAP, "cn", "sub", QUIET, SCHEMA)
+        dear
+        > index_cost(Family.OPENLDAP, name, "sub", QUIET, SCHEMA)
+        > index_cost(Family.OPENLDAP, "cn", "sub", QUIET, SCHEMA)
     )
-    assert price(Family.DS389, name, "eq", QUIET, SCHEMA) == price(Family.DS389, "cn", "eq", QUIET, SCHEMA)
+    assert index_cost(Family.DS389, name, "eq", QUIET, SCHEMA) == index_cost(Family.DS389, "cn", "eq", QUIET, SCHEMA)
 
 
 def test_a_subtype_of_member_is_one() -> None:
@@ -99,14 +101,14 @@ def test_a_subtype_of_member_is_one() -> None:
     ],
 )
 def test_what_is_dear_says_why(name, type_, said) -> None:
-    assert said in why_dear(Family.DS389, name, type_, SCHEMA)
-    assert bool(said) == bool(why_dear(Family.DS389, name, type_, SCHEMA))
+    assert said in why_expensive(Family.DS389, name, type_, SCHEMA)
+    assert bool(said) == bool(why_expensive(Family.DS389, name, type_, SCHEMA))
 
 
 @given(FAMILIES, NAMES, st.sampled_from(TYPES))
 def test_only_what_says_why_is_dearer_than_cn(family, name, type_) -> None:
-    dearer = price(family, name, type_, QUIET, SCHEMA) > price(family, "cn", type_, QUIET, SCHEMA)
-    assert dearer == bool(why_dear(family, name, type_, SCHEMA))
+    dearer = index_cost(family, name, type_, QUIET, SCHEMA) > index_cost(family, "cn", type_, QUIET, SCHEMA)
+    assert dearer == bool(why_expensive(family, name, type_, SCHEMA))
 
 
 class TestWrites:
@@ -118,21 +120,21 @@ class TestWrites:
         return segment
 
     def test_without_names_any_change_may_be_of_any_attribute(self) -> None:
-        assert Writes.of(self.log()).share("cn", SCHEMA) == 200_000
+        assert WriteCounts.of(self.log()).share("cn", SCHEMA) == 200_000
 
     def test_with_names_only_those_and_new_entries_count(self) -> None:
-        writes = Writes.of(self.log(mail=12, commonname=3))
+        writes = WriteCounts.of(self.log(mail=12, commonname=3))
         shares = [writes.share(name, SCHEMA) for name in ("mail", "cn", "sn")]
         assert shares == [170_000, 80_000, 50_000]
 
     def test_what_the_table_could_not_hold_may_be_any(self) -> None:
-        writes = Writes.of(self.log(mail=12, **{OTHER.decode(): 2}))
+        writes = WriteCounts.of(self.log(mail=12, **{OTHER.decode(): 2}))
         assert writes.share("sn", SCHEMA) == 70_000
 
     def test_a_log_without_operations_says_nothing(self) -> None:
-        assert Writes.of(Segment()).share("cn", SCHEMA) == 0
+        assert WriteCounts.of(Segment()).share("cn", SCHEMA) == 0
 
 
 def test_the_origin_of_a_schema_changes_no_price() -> None:
     moved = Schema(origin=facts.origin(), types=SCHEMA.types)
-    assert price(None, "cn", "sub", QUIET, moved) == price(None, "cn", "sub", QUIET, SCHEMA)
+    assert index_cost(None, "cn", "sub", QUIET, moved) == index_cost(None, "cn", "sub", QUIET, SCHEMA)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
 from ldapdiag.analysis.indexes.set_cover.bound import least_cost
 from ldapdiag.analysis.indexes.set_cover.greedy import greedy, improved
-from ldapdiag.analysis.indexes.set_cover.instance import Instance, Work, elements, priced
+from ldapdiag.analysis.indexes.set_cover.problem import CoverProblem, WorkBudget, cost_of, elements
 from ldapdiag.analysis.indexes.set_cover.reduction import reduced
 from ldapdiag.analysis.indexes.set_cover.search import solved
 
@@ -69,12 +69,12 @@ def generated(seed: int, demands: int, names: int, alternatives: int, size: int)
     return wanted, price
 
 
-def in_numbers(wanted, price) -> Instance:
+def in_numbers(wanted, price) -> CoverProblem:
     """Return the same as the search sees it."""
     names = sorted(price)
     bit = {name: 1 << place for place, name in enumerate(names)}
     masks = {tuple(sorted({sum(bit[name] for name in one) for one in demand.alternatives})) for demand in wanted}
-    return Instance(tuple(sorted(masks)), tuple(price[name] for name in names), tuple(range(len(names))))
+    return CoverProblem(tuple(sorted(masks)), tuple(price[name] for name in names), tuple(range(len(names))))
 
 
 class TestAgainstEverySet:
@@ -107,9 +107,9 @@ class TestAgainstEverySet:
     def test_reduction_leaves_a_best_set(self, wanted, price, steps) -> None:
         wanted = [one for one in satisfiable(wanted) if frozenset() not in one.alternatives]
         numbers = in_numbers(wanted, price)
-        chosen, rest = reduced(numbers, Work(steps))
+        chosen, rest = reduced(numbers, WorkBudget(steps))
         left = [Demand(tuple(frozenset(NAMES[each] for each in elements(one)) for one in demand), 0) for demand in rest]
-        assert priced(chosen, numbers.prices) + optimum(left, price) == optimum(wanted, price)
+        assert cost_of(chosen, numbers.prices) + optimum(left, price) == optimum(wanted, price)
 
 
 class TestAnyBudget:
@@ -164,9 +164,9 @@ def test_large_ones_stay_within_their_bound(seed, traits) -> None:
 def test_the_search_keeps_to_its_work(steps) -> None:
     """It may finish the node at which the work runs out: a branch per alternative, each in few passes."""
     numbers = in_numbers(*generated(1, 300, 200, 6, 2))
-    work = Work(steps)
+    work = WorkBudget(steps)
     best, bound = solved(numbers.demands, numbers.prices, work)
-    assert bound < priced(best, numbers.prices)
+    assert bound < cost_of(best, numbers.prices)
     assert work.left >= -6 * 10 * sum(map(len, numbers.demands))
 
 
@@ -175,8 +175,8 @@ def test_greedy_is_improved_and_never_made_worse() -> None:
     for seed in range(30):
         numbers = in_numbers(*generated(seed, 60, 40, 5, 2))
         first = greedy(numbers.demands, numbers.prices)
-        second = improved(numbers.demands, numbers.prices, first, Work(10_000))
-        costs = priced(second, numbers.prices), priced(first, numbers.prices)
+        second = improved(numbers.demands, numbers.prices, first, WorkBudget(10_000))
+        costs = cost_of(second, numbers.prices), cost_of(first, numbers.prices)
         assert costs[0] <= costs[1]
         better += costs[0] < costs[1]
     assert better > 0

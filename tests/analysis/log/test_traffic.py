@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import facts
-from ldapdiag.analysis.log.traffic import Traffic, add_up
+from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.family import Family
 from traffic import SECOND, Log
@@ -18,7 +18,7 @@ def visited(count: int, *, when: float = 0.0) -> Log:
 def added(*logs: Log, families: tuple[Family, ...] = ()) -> Traffic:
     told = families or (Family.DS389,) * len(logs)
     read = tuple(log.fact(family=family) for log, family in zip(logs, told, strict=True))
-    traffic = add_up(facts.server(access_logs=read))
+    traffic = combine_logs(facts.server(access_logs=read))
     assert isinstance(traffic, Traffic)
     return traffic
 
@@ -26,7 +26,7 @@ def added(*logs: Log, families: tuple[Family, ...] = ()) -> Traffic:
 def test_several_logs_of_a_server_are_one_and_stay_as_they_are() -> None:
     one, other = visited(3).fact(), visited(5, when=100).fact()
     for _ in range(2):
-        traffic = add_up(facts.server(access_logs=(one, other)))
+        traffic = combine_logs(facts.server(access_logs=(one, other)))
         assert isinstance(traffic, Traffic)
         assert (traffic.segment.opened, one.segment.opened, other.segment.opened) == (8, 3, 5)
         assert traffic.segment.clients[facts.APP1.encode()].opened == 8
@@ -41,7 +41,7 @@ def test_words_for_closes_are_of_one_product_or_of_none() -> None:
 
 
 def test_without_a_log_it_says_how_to_get_one() -> None:
-    missing = add_up(facts.server())
+    missing = combine_logs(facts.server())
     assert isinstance(missing, Missing)
     assert missing.lacks == ("access-log",)
     assert "/var/log/dirsrv" in (missing.how or "")

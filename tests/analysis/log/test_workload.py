@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from conversations import PEOPLE, SECOND, Conversations, founding_story
 from ldapdiag.analysis.log.searches import below, is_unindexed
-from ldapdiag.analysis.log.spellings import Spellings, caseless, folded_dn
+from ldapdiag.analysis.log.spellings import SpellingCounts, caseless, folded_dn
 from ldapdiag.analysis.log.workload import workload
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.nature import Nature
@@ -86,7 +86,7 @@ class TestWhatIsOne:
 
     @given(st.lists(st.tuples(st.sampled_from([b"a", b"A", b"aA", b"AA", b"b"]), st.integers(0, 9)), min_size=1))
     def test_the_order_in_which_names_are_seen_is_nothing(self, seen):
-        there, back = Spellings(caseless), Spellings(caseless)
+        there, back = SpellingCounts(caseless), SpellingCounts(caseless)
         for name, count in seen:
             there(name, count)
         for name, count in reversed(seen):

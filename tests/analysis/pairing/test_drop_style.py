@@ -8,7 +8,7 @@ import pytest
 
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
-from ldapdiag.analysis.idle.wording import of_ghosts
+from ldapdiag.analysis.idle.wording import ghost_sentences
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import TcpCounters
@@ -59,7 +59,7 @@ class TestBooting:
         direction = parted(description=facts.description(up=100))
         assert str(direction.style) == "client-gone"
         assert proof_of(direction).degree == "certain"
-        assert "booted at 2026-11-20 08:58:19 UTC" in " ".join(of_ghosts(direction, "ldap", None, None))
+        assert "booted at 2026-11-20 08:58:19 UTC" in " ".join(ghost_sentences(direction, "ldap", None, None))
 
     def test_what_was_heard_of_since_did_not(self) -> None:
         direction = parted(idle_ms=90_000, description=facts.description(up=100))

@@ -18,7 +18,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from ldapdiag.analysis.indexes.set_cover.instance import Alternatives, Instance, Work, elements, pieces, priced
+from ldapdiag.analysis.indexes.set_cover.problem import (
+    Alternatives,
+    CoverProblem,
+    WorkBudget,
+    cost_of,
+    elements,
+    pieces,
+)
 from ldapdiag.analysis.indexes.set_cover.reduction import reduced
 from ldapdiag.analysis.indexes.set_cover.search import solved
 
@@ -81,7 +88,7 @@ def cheapest(
     wanted = [one for one in possible if one and frozenset() not in one]
     names = sorted(set[T]().union(*(alternative for one in wanted for alternative in one)))
     chosen, cost, at_least = set[int](), 0, 0
-    work = Work(reducing), Work(searching)
+    work = WorkBudget(reducing), WorkBudget(searching)
     for piece in _pieces(wanted, names, prices):
         some, paid, bound = _covered(piece, *work)
         chosen.update(piece.names[each] for each in elements(some))
@@ -102,7 +109,9 @@ def _possible(demand: Demand[T], prices: Mapping[T, int]) -> frozenset[frozenset
     return frozenset(one for one in demand.alternatives if all(each in prices for each in one))
 
 
-def _pieces(wanted: Sequence[frozenset[frozenset[T]]], names: Sequence[T], prices: Mapping[T, int]) -> list[Instance]:
+def _pieces(
+    wanted: Sequence[frozenset[frozenset[T]]], names: Sequence[T], prices: Mapping[T, int]
+) -> list[CoverProblem]:
     """Return the instances that have nothing to do with each other, each with its elements numbered from 0."""
     number = {name: place for place, name in enumerate(names)}
     demands = [[[number[each] for each in alternative] for alternative in one] for one in set(wanted)]
@@ -111,18 +120,18 @@ def _pieces(wanted: Sequence[frozenset[frozenset[T]]], names: Sequence[T], price
         own = sorted({each for place in places for one in demands[place] for each in one})
         bit = {each: 1 << place for place, each in enumerate(own)}
         masks = {tuple(sorted(sum(bit[each] for each in one) for one in demands[place])) for place in places}
-        instances.append(Instance(tuple(sorted(masks)), tuple(prices[names[each]] for each in own), tuple(own)))
+        instances.append(CoverProblem(tuple(sorted(masks)), tuple(prices[names[each]] for each in own), tuple(own)))
     return sorted(instances, key=lambda one: (len(one.demands), one.names))
 
 
-def _covered(instance: Instance, reducing: Work, searching: Work) -> tuple[int, int, int]:
+def _covered(instance: CoverProblem, reducing: WorkBudget, searching: WorkBudget) -> tuple[int, int, int]:
     """Return what to choose, what it costs, and what no choice is cheaper than."""
     chosen, rest = reduced(instance, reducing)
-    cost = at_least = priced(chosen, instance.prices)
+    cost = at_least = cost_of(chosen, instance.prices)
     for piece in _parted(rest):
         some, bound = solved(piece, instance.prices, searching)
         chosen |= some
-        cost += priced(some, instance.prices)
+        cost += cost_of(some, instance.prices)
         at_least += bound
     return chosen, cost, at_least
 

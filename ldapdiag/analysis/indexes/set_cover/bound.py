@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.set_cover.instance import Alternatives, elements
+from ldapdiag.analysis.indexes.set_cover.problem import Alternatives, elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from collections import defaultdict
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.set_cover.instance import Alternatives, Work, elements, priced
+from ldapdiag.analysis.indexes.set_cover.problem import Alternatives, WorkBudget, cost_of, elements
 from ldapdiag.analysis.indexes.set_cover.reduction import parts
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Ranking:
         self.prices = prices
         self.chosen, self.open = 0, (1 << len(demands)) - 1
         self.satisfied = _satisfied_by(demands)
-        self.costs = {one: priced(one, prices) for one in self.satisfied}
+        self.costs = {one: cost_of(one, prices) for one in self.satisfied}
         self.sharing: defaultdict[int, list[int]] = defaultdict(list)
         for one in self.satisfied:
             for each in elements(one):
@@ -84,7 +84,7 @@ def _satisfied_by(demands: Sequence[Alternatives]) -> dict[int, int]:
     return satisfied
 
 
-class Holding:
+class ChosenSet:
     """A chosen set, and by how many of its alternatives each demand holds."""
 
     def __init__(self, demands: Sequence[Alternatives], chosen: int) -> None:
@@ -127,9 +127,9 @@ class Holding:
         return dropped
 
 
-def improved(demands: Sequence[Alternatives], prices: Sequence[int], chosen: int, work: Work) -> int:
+def improved(demands: Sequence[Alternatives], prices: Sequence[int], chosen: int, work: WorkBudget) -> int:
     """Return a set no dearer, in which nothing can be left out and no element is worth replacing by cheaper ones."""
-    held = Holding(demands, chosen)
+    held = ChosenSet(demands, chosen)
     held.drop_redundant(prices, chosen)
     better = True
     while better:
@@ -140,14 +140,14 @@ def improved(demands: Sequence[Alternatives], prices: Sequence[int], chosen: int
     return held.chosen
 
 
-def _replace(held: Holding, prices: Sequence[int], each: int, work: Work) -> bool:
+def _replace(held: ChosenSet, prices: Sequence[int], each: int, work: WorkBudget) -> bool:
     """Do without one element, if what is needed in its place costs less; tell whether it did."""
     before = held.chosen
     if added := _in_place_of(held, prices, each):
         near = {other for one in elements(added) for place, _ in held.using[one] for other in _all(held.demands[place])}
         work.takes(len(near))
         dropped = held.drop_redundant(prices, sum(1 << other for other in near)) & ~added
-        if priced(held.chosen & ~before, prices) < priced(dropped, prices) + prices[each]:
+        if cost_of(held.chosen & ~before, prices) < cost_of(dropped, prices) + prices[each]:
             return True
     for other in elements(held.chosen & ~before):
         held.drop(other)
@@ -156,14 +156,14 @@ def _replace(held: Holding, prices: Sequence[int], each: int, work: Work) -> boo
     return False
 
 
-def _in_place_of(held: Holding, prices: Sequence[int], each: int) -> int:
+def _in_place_of(held: ChosenSet, prices: Sequence[int], each: int) -> int:
     """Drop an element, add what the demands that it leaves want instead, and return that; 0 when nothing will do."""
     added, budget = 0, 2 * prices[each]
     for place in held.drop(each):
         if held.holds[place]:
             continue  # by what was added for another one
         missing = _cheapest((one & ~held.chosen for one in held.demands[place] if not one >> each & 1), prices)
-        budget -= priced(missing, prices)
+        budget -= cost_of(missing, prices)
         if not missing or budget <= 0:
             return 0
         for other in elements(missing):
@@ -173,7 +173,7 @@ def _in_place_of(held: Holding, prices: Sequence[int], each: int) -> int:
 
 
 def _cheapest(missing: Iterable[int], prices: Sequence[int]) -> int:
-    return min(missing, key=lambda one: (priced(one, prices), one), default=0)
+    return min(missing, key=lambda one: (cost_of(one, prices), one), default=0)
 
 
 def _all(demand: Alternatives) -> Iterable[int]:

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from operator import and_
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.indexes.set_cover.instance import Alternatives, Instance, Work, elements, without
+from ldapdiag.analysis.indexes.set_cover.problem import Alternatives, CoverProblem, WorkBudget, elements, without
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Sequence
@@ -17,7 +17,7 @@ FEW = 4
 """Elements: of alternatives with no more, all parts are looked up; of others, themselves and their elements."""
 
 
-def reduced(instance: Instance, work: Work) -> tuple[int, tuple[Alternatives, ...]]:
+def reduced(instance: CoverProblem, work: WorkBudget) -> tuple[int, tuple[Alternatives, ...]]:
     """Return the elements that are chosen without a search, and the demands that are left, in their order."""
     chosen, demands = 0, set(instance.demands)
     before = None
@@ -34,7 +34,7 @@ def reduced(instance: Instance, work: Work) -> tuple[int, tuple[Alternatives, ..
     return chosen, tuple(sorted(demands))
 
 
-def minimal(demand: Alternatives, work: Work) -> Alternatives:
+def minimal(demand: Alternatives, work: WorkBudget) -> Alternatives:
     """Return the alternatives that contain no other: whoever has the greater has the lesser."""
     kept: list[int] = []
     single = 0
@@ -48,7 +48,7 @@ def minimal(demand: Alternatives, work: Work) -> Alternatives:
     return tuple(sorted([*kept, *(1 << each for each in elements(single))]))
 
 
-def _unimplied(demands: Collection[Alternatives], work: Work) -> set[Alternatives]:
+def _unimplied(demands: Collection[Alternatives], work: WorkBudget) -> set[Alternatives]:
     """Return the demands without those that are satisfied whenever another one is.
 
     One implies another when each of its alternatives contains one of the other's. Two cannot imply each other: they
@@ -89,7 +89,7 @@ def parts(alternative: int) -> Iterator[int]:
         yield from map(sum, combinations(own, size))
 
 
-def _unreplaced(demands: Collection[Alternatives], prices: Sequence[int], work: Work) -> set[Alternatives]:
+def _unreplaced(demands: Collection[Alternatives], prices: Sequence[int], work: WorkBudget) -> set[Alternatives]:
     """Return the demands without the alternatives that need an element in whose place a cheaper one does as well."""
     left = sorted(demands)
     using: defaultdict[int, list[int]] = defaultdict(list)
@@ -106,7 +106,7 @@ def _unreplaced(demands: Collection[Alternatives], prices: Sequence[int], work: 
     return set(left)
 
 
-def _is_replaced(each: int, users: Collection[Alternatives], prices: Sequence[int], work: Work) -> bool:
+def _is_replaced(each: int, users: Collection[Alternatives], prices: Sequence[int], work: WorkBudget) -> bool:
     """Tell whether another element, no dearer, can stand in for one wherever that is wanted."""
     own = 1 << each
     fewest = min(users, key=lambda demand: (len(demand), demand))
@@ -120,7 +120,7 @@ def _is_replaced(each: int, users: Collection[Alternatives], prices: Sequence[in
     return False
 
 
-def _stands_in(demand: Alternatives, own: int, other: int, work: Work) -> bool:
+def _stands_in(demand: Alternatives, own: int, other: int, work: WorkBudget) -> bool:
     """Tell whether every alternative with one element has another in which a second takes its place, or less."""
     return all(
         work.takes(len(demand)) and any(less & ~((one & ~own) | other) == 0 for less in demand)

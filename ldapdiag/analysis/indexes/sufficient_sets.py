@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.servers.candidates import Leaf
 
-MOST = 64
+MOST_SETS = 64
 """Alternatives of one search; an AND of ORs has as many as its members multiplied."""
 
 SELECTIVE = frozenset({Kind.EQUALITY, Kind.SUBSTRING, Kind.APPROXIMATE, Kind.EXTENSIBLE})
@@ -31,10 +31,10 @@ NOTHING = frozenset[Change]()
 
 ANSWERED = frozenset({Cause.NONE, Cause.NOT_LOOKED_UP, Cause.LIMIT_PERHAPS})
 
-Alternatives = tuple[frozenset[Change], ...]
+IndexSets = tuple[frozenset[Change], ...]
 
 
-def alternatives(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool = True) -> Alternatives:
+def sufficient_sets(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool = True) -> IndexSets:
     """Return the smallest sets of changes, any of which would do; none: no index helps.
 
     `leaf` tells what becomes of an assertion that stands alone. `scanned`: it is known that all of this node looks at
@@ -55,20 +55,20 @@ def alternatives(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool
             return (frozenset({told.change}),) if told.change is not None else ()
 
 
-def _of_and(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> Alternatives:
+def _of_and(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> IndexSets:
     """Return what any member offers; ranges, presence and object classes only where nothing else does."""
-    offered = [(_is_selective(member), alternatives(member, leaf, scanned=scanned)) for member in members]
+    offered = [(_is_selective(member), sufficient_sets(member, leaf, scanned=scanned)) for member in members]
     if any(NOTHING in one for _, one in offered):
         return (NOTHING,)
     best = [one for selective, one in offered if selective and one]
     return _least(each for one in best or [one for _, one in offered] for each in one)
 
 
-def _of_or(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> Alternatives:
+def _of_or(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> IndexSets:
     """Return what all members need together; one of them that needs something explains why the whole is scanned."""
-    several = [alternatives(member, leaf, scanned=False) for member in members]
+    several = [sufficient_sets(member, leaf, scanned=False) for member in members]
     if scanned and all(NOTHING in one for one in several):
-        several = [alternatives(member, leaf, scanned=True) for member in members]
+        several = [sufficient_sets(member, leaf, scanned=True) for member in members]
     return _least(NOTHING.union(*chosen) for chosen in _products(several))
 
 
@@ -85,22 +85,22 @@ def _is_selective(node: Node) -> bool:
             return node.kind in SELECTIVE and node.attribute != "objectclass"
 
 
-def _products(several: list[Alternatives]) -> Iterable[tuple[frozenset[Change], ...]]:
+def _products(several: list[IndexSets]) -> Iterable[tuple[frozenset[Change], ...]]:
     """Yield one alternative of each; as many members are cut down as it takes to stay within reason."""
     if not all(several):
         return ()
     total = 1
     for place, one in enumerate(several):
-        room = max(1, MOST // total)
+        room = max(1, MOST_SETS // total)
         several[place] = one[:room]
         total *= len(several[place])
     return product(*several)
 
 
-def _least(sets: Iterable[frozenset[Change]]) -> Alternatives:
+def _least(sets: Iterable[frozenset[Change]]) -> IndexSets:
     """Return sets without those that contain another one, the smallest first."""
     kept: list[frozenset[Change]] = []
     for one in sorted(set(sets), key=lambda one: (len(one), sorted(one))):
         if not any(other <= one for other in kept):
             kept.append(one)
-    return tuple(kept[:MOST])
+    return tuple(kept[:MOST_SETS])

@@ -15,7 +15,7 @@ Alternatives = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class CoverProblem:
     """Demands, each of which wants all elements of one of its alternatives."""
 
     demands: tuple[Alternatives, ...]
@@ -29,7 +29,7 @@ DENSE = 64
 """Elements: of a mask with more, they are found faster by its digits than one by one."""
 
 
-class Work:
+class WorkBudget:
     """The steps of work that are left. A step looks at one alternative."""
 
     def __init__(self, steps: int) -> None:
@@ -54,7 +54,7 @@ def elements(mask: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def priced(mask: int, prices: Sequence[int]) -> int:
+def cost_of(mask: int, prices: Sequence[int]) -> int:
     """Return what the elements of a mask cost."""
     return sum(prices[each] for each in elements(mask))
 

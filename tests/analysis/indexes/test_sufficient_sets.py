@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.analysis.indexes.alternatives import NOTHING, alternatives
+from ldapdiag.analysis.indexes.sufficient_sets import NOTHING, sufficient_sets
 from ldapdiag.evidence.filter_tree import And, Assertion, Not, Or, assertions, parse
 from ldapdiag.servers.candidates import Cause, Change, Leaf, Outlook
 
@@ -24,7 +24,7 @@ def leaf(assertion: Assertion) -> Leaf:
 def wanted(filter_: str) -> list[set[str]]:
     tree = parse(filter_)
     assert tree is not None
-    return [{f"{change.attribute} {change.type}" for change in one} for one in alternatives(tree, leaf)]
+    return [{f"{change.attribute} {change.type}" for change in one} for one in sufficient_sets(tree, leaf)]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_part_that_matches_nothing_needs_nothing() -> None:
 
     tree = parse("(nosuch=a)")
     assert tree is not None
-    assert alternatives(tree, unknown) == (NOTHING,)
+    assert sufficient_sets(tree, unknown) == (NOTHING,)
 
 
 leaves = st.sampled_from(["(cn=a)", "(mail=a)", "(sn=a)", "(l=a)"])
@@ -91,7 +91,7 @@ def answered(node: And | Or | Not | Assertion, has: frozenset[str]) -> bool:
 def test_the_sets_are_those_that_suffice_and_no_smaller_ones(filter_: str) -> None:
     tree = parse(filter_)
     assert tree is not None
-    told = {frozenset(change.attribute for change in one) for one in alternatives(tree, leaf, scanned=False)}
+    told = {frozenset(change.attribute for change in one) for one in sufficient_sets(tree, leaf, scanned=False)}
     names = sorted({one.attribute for one in assertions(tree)} - INDEXED)
     every = [frozenset(some) for count in range(len(names) + 1) for some in combinations(names, count)]
     enough = [some for some in every if answered(tree, some | INDEXED)]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ldapdiag.analysis.indexes.obstacles import Hindrance
-from ldapdiag.analysis.log.searches import Search
+from ldapdiag.analysis.indexes.obstacles import Obstacle
+from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import Node
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change, Forecast, Outlook
 
-Place = tuple[str, Change]
+ProposedIndex = tuple[str, Change]
 """A database's name (empty where no configuration tells it), and an index to add there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Covered:
+class SearchCoverage:
     """Searches of one filter without values, base and scope, whose substrings are alike long."""
 
-    search: Search
+    search: SearchGroup
     lengths: str
     """Of the pieces of its substrings (evidence/filter_tree.py); empty where there are none, or nobody tells."""
     filter: Node | None
@@ -34,11 +34,11 @@ class Covered:
     refused: int
     outlook: Outlook
     forecast: Forecast | None
-    alternatives: tuple[frozenset[Place], ...] = ()
+    alternatives: tuple[frozenset[ProposedIndex], ...] = ()
     """Sets of indexes, each at its database, any of which would help."""
     sure: bool = False
     """One of them helps whatever is not known; else only if few entries have what is asked for."""
-    hindrance: Hindrance | None = None
+    hindrance: Obstacle | None = None
     """Why none helps."""
     worth_it: bool = False
     """It takes time enough to be worth an index, or fails for want of one."""
