@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.analysis.log.workload import workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.kinds import BIND, SEARCH
 from ldapdiag.evidence.log.merge import finish
@@ -70,7 +70,7 @@ def read_log(segment, family=Family.DS389, **more):
         left_out=more.pop("left_out", ()),
     )
     given = {"not_logs": (), "gaps": (), "remarks": ()} | more
-    return ReadLog(workload=workload(segment, family), streams=(stream,), **given)
+    return ReadLog(workload=Workload(segment, family), streams=(stream,), **given)
 
 
 def founding_story():

@@ -199,7 +199,7 @@ def _complain_of_gaps(reading: LogReading) -> None:
 
 def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
     """Return what was read, added up; a reading that goes on is not touched."""
-    from ldapdiag.analysis.log.workload import workload  # noqa: PLC0415  import late
+    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
     from ldapdiag.report.log.reading import LeftOut, ReadLog, StreamRead  # noqa: PLC0415
@@ -221,7 +221,7 @@ def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> Read
     families = {one.family for one in streams}
     others = [one for one in reading.not_logs if not isinstance(one, Gap)]
     return ReadLog(
-        workload=workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
+        workload=Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
         streams=streams,
         not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
         gaps=(

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from command import ldapdiag
-from ldapdiag.analysis.log.workload import workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.report.log import as_json
 from ldapdiag.report.log.reading import ReadLog
 
@@ -32,7 +32,7 @@ def rendered(segment: Segment, family: Family | None = None) -> str:
     """Return the JSON of a finished Segment, of whatever streams."""
     return as_json.render(
         ReadLog(
-            workload=workload(segment, family),
+            workload=Workload(segment, family),
             streams=(),
             not_logs=(),
             gaps=(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.log.workload import Workload, workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Missing
@@ -76,7 +76,7 @@ def combine_logs(server: Instance) -> Traffic | Missing:
     families = {log.family for log in logs}
     return Traffic(
         host=server.host,
-        workload=workload(_combined(logs), families.pop() if len(families) == 1 else None),
+        workload=Workload(_combined(logs), families.pop() if len(families) == 1 else None),
         origins=tuple(sorted(log.origin.path for log in logs)),
     )
 

@@ -79,7 +79,7 @@ class Workload:
     """A finished Segment, and what is ranked and named of it. Every order is the same for the same log."""
 
     segment: Segment
-    family: Family | None
+    family: Family | None = None
     """Whose words the reasons for closes are; None where several products' logs are added up."""
 
     @cached_property
@@ -200,11 +200,6 @@ class Workload:
     def versions(self) -> tuple[str, ...]:
         """What headers and banners say of the server's version."""
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
-
-
-def workload(segment: Segment, family: Family | None = None) -> Workload:
-    """Return what a finished Segment says, for people and checks; the Segment is read, never changed."""
-    return Workload(segment, family)
 
 
 def _client(address: str, row: ClientRow) -> ClientActivity:

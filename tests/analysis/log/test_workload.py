@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from conversations import PEOPLE, SECOND, Conversations, founding_story
 from ldapdiag.analysis.log.searches import below, is_unindexed
 from ldapdiag.analysis.log.spellings import SpellingCounts, caseless, folded_dn
-from ldapdiag.analysis.log.workload import workload
+from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
 from ldapdiag.servers.nature import Nature
 
 
 def worked(talk):
-    return workload(talk.segment(), Family.DS389)
+    return Workload(talk.segment(), Family.DS389)
 
 
 def test_the_slow_search_of_one_application_comes_first_with_who_asks():
@@ -155,7 +155,7 @@ class TestCloses:
         assert closes.meaning.nature is Nature.CLIENT_GONE
 
     def test_of_several_products_have_the_meaning_that_all_of_them_give(self):
-        natures = {one.code: one.meaning.nature for one in workload(founding_story().segment()).closes}
+        natures = {one.code: one.meaning.nature for one in Workload(founding_story().segment()).closes}
         assert natures == {"U1": Nature.CLEAN, "B1": Nature.CLIENT_GONE}
 
 
