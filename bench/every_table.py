@@ -24,7 +24,7 @@ import box_writers
 import writers
 from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.flows import FlowTable
-from ldapdiag.evidence.sniff import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.sources.gathering import gather
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from measure import Figure, best, peak_memory
 
 from ldapdiag.evidence.document import Document
-from ldapdiag.evidence.socket_text import inet_diag
+from ldapdiag.evidence.socket_formats import inet_diag
 from ldapdiag.sources.files.find import CHUNK
 from ldapdiag.sources.live.local.sockets import dump
 

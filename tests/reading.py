@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.sniff import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.format import Format

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.indexes.opends_words import SYSTEM, TYPES
+from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import is_attribute_type, is_distinguished_name
 from ldapdiag.servers.unready import NO_BACKEND, NO_SUFFIX, lacking
 

@@ -227,7 +227,7 @@ def _keep(piece: Input, said: Read, basket: Basket) -> None:
 
 def _tell_unknown(named: str, basket: Basket) -> None:
     """Add one gap for all the files of a folder that are no evidence we know: some were meant to be read."""
-    from ldapdiag.evidence.sniff import formats  # noqa: PLC0415  import late, with every grammar
+    from ldapdiag.evidence.formats import formats  # noqa: PLC0415  import late, with every grammar
 
     names, basket.unknown = basket.unknown, []
     if not names:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence import ldif
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import comparable, entries, whole_number
-from ldapdiag.evidence.ldif_facts import FORMAT
+from ldapdiag.evidence.ldif_format import FORMAT
 from reading import facts_of
 
 

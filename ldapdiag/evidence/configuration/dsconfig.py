@@ -18,7 +18,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.configuration.settings import (
+from ldapdiag.evidence.configuration.opends_settings import (
     IDLE,
     KEEPALIVE,
     MOST_CONNECTIONS,

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration.duration import seconds
-from ldapdiag.evidence.configuration.settings import PERSONAL_LIMIT, POLICY_IDLE, VIRTUAL, WANTED, Settings
+from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT, POLICY_IDLE, VIRTUAL, WANTED, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,13 +1,11 @@
-"""slapd.conf, OpenLDAP's configuration as text.
+"""The global settings of a slapd.conf that concern connections.
 
     idletimeout 900
     threads 16
-    database mdb
     syncrepl rid=001 provider=ldap://a binddn="cn=replicator,dc=example,dc=com"
       bindmethod=simple credentials=…
 
-Source: slapd.conf(5). Only the settings named here and those of the indexes are looked at; nothing else of the file,
-where passwords stand, is kept or shown.
+Source: slapd.conf(5).
 """
 
 from __future__ import annotations
@@ -16,77 +14,19 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration import MOST_ACCOUNTS, Configuration
 from ldapdiag.evidence.configuration.openldap import syncrepl_account
-from ldapdiag.evidence.configuration.slapd_directives import CHARACTERISTIC, DIRECTIVE, directives, words_of
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.indexes.slapd_conf import IndexDirectives
 from ldapdiag.evidence.ldif import whole_number
-from ldapdiag.evidence.schema.slapd_schema import SchemaDirectives
+from ldapdiag.evidence.slapd_directives import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ldapdiag.evidence.document import Document
-    from ldapdiag.evidence.origin import Fact
 
-USUAL = CHARACTERISTIC | frozenset(
-    {
-        "access",
-        "allow",
-        "attributetype",
-        "authz-regexp",
-        "backend",
-        "checkpoint",
-        "conn_max_pending",
-        "directory",
-        "disallow",
-        "include",
-        "index",
-        "limits",
-        "loglevel",
-        "maxsize",
-        "objectclass",
-        "overlay",
-        "password-hash",
-        "pidfile",
-        "rootpw",
-        "schemacheck",
-        "security",
-        "sizelimit",
-        "syncrepl",
-        "threads",
-        "timelimit",
-        "tlscacertificatefile",
-        "tlscertificatefile",
-        "updatedn",
-        "updateref",
-        "writetimeout",
-    }
-)
 SCHEMA = (".schema", ".oc.conf", ".at.conf")
-"""Included files that hold schema, never settings."""
+"""Endings of included files that contain schema and no settings."""
 
 
-def recognises(head: Head) -> bool:
-    """Tell slapd.conf by two directives, one of which nobody else has, and no line that is LDIF's."""
-    found = {word[0].lower() for line in head.lines if (word := DIRECTIVE.match(line))}
-    return bool(found & CHARACTERISTIC) and len(found & USUAL) >= 2
-
-
-def read(document: Document) -> Iterator[Fact]:
-    """Read the global settings and the accounts that replicate, the indexes, and the schema that stands here."""
-    settings = _Settings(document)
-    indexes, schema = IndexDirectives(document), SchemaDirectives(document)
-    for word, rest in directives(document):
-        settings.take([word, *words_of(rest)])
-        indexes.take(word, rest)
-        schema.take(word, rest)
-    yield settings.configuration()
-    yield from filter(None, (indexes.configuration(whole=settings.complete), schema.schema()))
-
-
-class _Settings:
-    """Gathers what is set of connections."""
+class SettingDirectives:
+    """Collects the global settings of a slapd.conf that concern connections, and its replication accounts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -94,21 +34,24 @@ class _Settings:
         self.accounts: dict[str, None] = {}
         self.complete = True
 
-    def take(self, words: list[str]) -> None:
-        """Read a directive, if it is one of these."""
-        match words:
-            case ["idletimeout" | "threads" as name, value, *_]:
-                self.numbers[name] = whole_number(value)
-            case ["updatedn", value, *_] if len(self.accounts) < MOST_ACCOUNTS:
+    def take(self, word: str, rest: str) -> None:
+        """Read a directive and its arguments; others than these are ignored."""
+        arguments = words_of(rest)
+        match word, arguments:
+            case "idletimeout" | "threads", [value, *_]:
+                self.numbers[word] = whole_number(value)
+            case "updatedn", [value, *_] if len(self.accounts) < MOST_ACCOUNTS:
                 self.accounts[value.strip('"')] = None
-            case ["syncrepl", *specification] if len(self.accounts) < MOST_ACCOUNTS:
-                self.accounts[syncrepl_account(" ".join(specification))] = None
-            case ["include", path, *_] if not path.strip('"').lower().endswith(SCHEMA):
+            case "syncrepl", _ if len(self.accounts) < MOST_ACCOUNTS:
+                self.accounts[syncrepl_account(" ".join(arguments))] = None
+            case "include", [path, *_] if not path.strip('"').lower().endswith(SCHEMA):
                 self.complete = False
-                self.document.note("It includes other files, which may hold settings that are not seen here.")
+                self.document.note("It includes other files; settings in those are not read.")
+            case _:
+                pass
 
     def configuration(self) -> Configuration:
-        """Return the fact."""
+        """Return the settings read."""
         self.accounts.pop("", None)
         return Configuration(
             origin=self.document.origin(),
@@ -118,6 +61,3 @@ class _Settings:
             threads=self.numbers.get("threads"),
             replication_accounts=tuple(self.accounts),
         )
-
-
-FORMAT = Format(name="slapd-conf", title="a slapd.conf of OpenLDAP", recognises=recognises, read=read)

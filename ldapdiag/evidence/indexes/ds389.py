@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.ds389_definition import ALL_IDS, INDEX_ATTRIBUTES, definition_of, rounded, threshold_of
-from ldapdiag.evidence.indexes.ds389_searchers import Ds389Searchers
+from ldapdiag.evidence.indexes.ds389_internal_searches import Ds389Searchers
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:

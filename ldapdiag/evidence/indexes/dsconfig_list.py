@@ -19,7 +19,7 @@ from ldapdiag.evidence.configuration.dsconfig import RULE
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
-from ldapdiag.evidence.indexes.opends_words import LOCAL_DB, OF_PING, is_system, types_of
+from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB, OF_PING, is_system, types_of
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:

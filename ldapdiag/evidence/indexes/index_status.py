@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.indexes.opends_words import type_of_key
+from ldapdiag.evidence.indexes.opends_index_types import type_of_key
 from ldapdiag.evidence.ldif import whole_number
 from ldapdiag.evidence.origin import Origin
 

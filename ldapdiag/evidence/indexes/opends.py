@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
-from ldapdiag.evidence.indexes.opends_searchers import OpendsSearchers
-from ldapdiag.evidence.indexes.opends_words import LOCAL_DB, OF_PING, is_system, types_of
+from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB, OF_PING, is_system, types_of
+from ldapdiag.evidence.indexes.opends_internal_searches import OpendsSearchers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@
     olcDbIndex: objectClass eq
     olcDbIndex: cn,sn pres,eq,sub
 
-The files of slapd.d name their entries without `,cn=config`. What slapd searches for by itself: slapd_overlays.
+The files of slapd.d name their entries without `,cn=config`. Its internal searches: slapd_internal_searches.py.
 Sources: slapd-config(5), slapd-mdb(5).
 """
 
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
+from ldapdiag.evidence.indexes.slapd_internal_searches import OwnSearches
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
-from ldapdiag.evidence.indexes.slapd_overlays import OwnSearches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
+from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.servers import opends_candidates
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.indexes.opends_words import LOCAL_DB
+from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import Kind, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig_index_remedies import IndexWork
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, suffixes_of, to_add, to_build

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import encoding_of
-from ldapdiag.evidence.sniff import HEAD_BYTES, head_of, recognise
-from ldapdiag.evidence.socket_text import proc_net
+from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.socket_formats import proc_net
 from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
 from ldapdiag.sources.anonymising.disguise import GRAMMAR, Disguise
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.server_log_text.access import LOGS, dialect_of
-from ldapdiag.evidence.sniff import HEAD_BYTES, formats, head_of, recognise
+from ldapdiag.evidence.formats import HEAD_BYTES, formats, head_of, recognise
+from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

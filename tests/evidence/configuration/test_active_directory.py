@@ -10,7 +10,7 @@ from conftest import CAPTURES
 from ldapdiag.evidence.configuration import Configuration, active_directory
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.sniff import formats, head_of
+from ldapdiag.evidence.formats import formats, head_of
 from reading import facts_of
 
 FOLDER = CAPTURES / "windows"

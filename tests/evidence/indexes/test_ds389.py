@@ -14,7 +14,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes import ds389 as reader
-from ldapdiag.evidence.ldif_facts import FORMAT
+from ldapdiag.evidence.ldif_format import FORMAT
 from reading import facts_of
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.configuration.slapd_conf import FORMAT
 from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
 from ldapdiag.evidence.indexes.entry_count import EntryCount
+from ldapdiag.evidence.indexes.slapd_internal_searches import OwnSearches
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
-from ldapdiag.evidence.indexes.slapd_overlays import OwnSearches
+from ldapdiag.evidence.slapd_conf_format import FORMAT
 from reading import facts_of
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
 from ldapdiag.evidence.schema.merging import merged, schema_of
 from ldapdiag.evidence.schema.slapd_schema import FORMAT
 from ldapdiag.evidence.schema.standard import DESCRIPTIONS, standard
-from ldapdiag.evidence.sniff import head_of, recognise
 from reading import facts_of
 
 if TYPE_CHECKING:

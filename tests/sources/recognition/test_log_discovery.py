@@ -16,11 +16,11 @@ from command import diagnose
 from conftest import CAPTURES
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
+from ldapdiag.evidence.formats import head_of
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.server_log_text.access import dialect_of
-from ldapdiag.evidence.sniff import head_of
+from ldapdiag.evidence.server_log_formats.access import dialect_of
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.logs import listening, records

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ldapdiag.evidence.configuration import active_directory, ds389, opendj, openldap
-from ldapdiag.evidence.configuration.settings import PERSONAL_LIMIT
+from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
-from ldapdiag.evidence.indexes import ds389_searchers, explanations, index_status, opends, opends_entry_count
-from ldapdiag.evidence.indexes import opends_searchers as searchers
+from ldapdiag.evidence.indexes import ds389_internal_searches, explanations, index_status, opends, opends_entry_count
+from ldapdiag.evidence.indexes import opends_internal_searches as searchers
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
 from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
 from ldapdiag.evidence.schema import ldif as schema
@@ -121,18 +121,18 @@ OF_389 = (
     Question(
         file=INDEXES,
         base="cn=config",
-        attributes=ds389_searchers.PLUGIN_ATTRIBUTES,
+        attributes=ds389_internal_searches.PLUGIN_ATTRIBUTES,
         scope=Scope.SUBTREE,
-        filter=ds389_searchers.PLUGIN_FILTER,
+        filter=ds389_internal_searches.PLUGIN_FILTER,
         needed=False,
     ),
     Question(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, needed=False),
     Question(
         file=INDEXES,
         base="",  # every suffix at once: the index of objectClass answers it
-        attributes=ds389_searchers.COS_ATTRIBUTES,
+        attributes=ds389_internal_searches.COS_ATTRIBUTES,
         scope=Scope.SUBTREE,
-        filter=ds389_searchers.COS_FILTER,
+        filter=ds389_internal_searches.COS_FILTER,
         needed=False,
     ),
 )

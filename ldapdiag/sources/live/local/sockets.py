@@ -2,7 +2,7 @@
 
 pyroute2's own decoding takes 80 microseconds and 4 KiB for a socket, and takes a refusal for an empty table; so its
 messages go through a marshal of ours (set_marshal) that keeps them as they are and raises what the kernel refuses.
-What they say is evidence/socket_text/inet_diag.py's business.
+What they say is evidence/socket_formats/inet_diag.py's business.
 """
 
 from __future__ import annotations

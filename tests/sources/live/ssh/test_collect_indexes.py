@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.indexes import IndexConfiguration, ds389_searchers
+from ldapdiag.evidence.indexes import IndexConfiguration, ds389_internal_searches
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.live.ldap.questions import CONFIG, INDEXES, QUESTIONS
 from ldapdiag.sources.live.ssh.remote import script
@@ -39,7 +39,7 @@ def named(variable: str) -> set[str]:
 def test_whatever_a_live_server_is_asked_of_its_configuration_is_printed(variable, family) -> None:
     asked = [one for one in QUESTIONS[family] if one.file in {CONFIG, INDEXES} and one.base]
     names = {name.lower() for question in asked for name in question.attributes}
-    plug_ins = {name for name in names if name.startswith(ds389_searchers.ARGUMENT)}
+    plug_ins = {name for name in names if name.startswith(ds389_internal_searches.ARGUMENT)}
     known = named(f"{variable}_SETTINGS") | named(f"{variable}_INDEXES")
     assert names - known - plug_ins == {"cn", "objectclass"} & names | SPECIAL & names
     assert len(known) > 20

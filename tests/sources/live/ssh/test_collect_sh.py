@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import CAPTURES
-from ldapdiag.evidence.sniff import head_of, recognise
+from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.sources.captures.script_output import Bye, Lack, Section, events
 from ldapdiag.sources.live.ssh.remote import script
 from reading import facts_of

@@ -12,7 +12,7 @@ import pytest
 
 from lab.host import wait_for
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.evidence.sniff import head_of, recognise
+from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.input import Input

@@ -1,0 +1,133 @@
+r"""The errors log of 389-ds, in every prefix it has had.
+
+    \t389-Directory/2.3.1 B2025.016.1616
+    [23/Apr/2015:23:12:31 -0400] - 389-Directory/1.2.11.15 B2014.300.2010 starting up
+    [20/Nov/2026:08:45:18.529737884 +0000] - ERR - accept_thread - Not listening for new connections - too many fds open
+
+Since 1.3.5 the severity and the function stand before the message. A client's text stands in quotes further right, so
+a message counts only where it begins. Source: ldap/servers/slapd/daemon.c, log.c.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import normalise_address, port_number
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.server_log_formats import log_summary
+from ldapdiag.evidence.server_log_formats.access import is_access
+from ldapdiag.evidence.server_log_formats.log_summary import Testimony
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+STAMP = re.compile(
+    r"(?:[^\s=\"]{1,255} {1,80}\| )?"
+    r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? [+-]\d{4}\] (?=\S)(?!category=)",
+    re.ASCII,
+)
+"""The time, perhaps after the name of a container; OpenDJ's own log goes on with category=."""
+DASH = re.compile(r"- ")
+SEVERITY = re.compile(r"[A-Z]{3,9} - ")
+FUNCTION = re.compile(r"[\w.:()/ ]{1,80} - ", re.ASCII)
+"""Who speaks; no quote and no equals sign, so nothing that a client sent."""
+BANNER = re.compile(r"\s+([\w() -]{1,40}-Directory/\S{1,80}.{0,80})$", re.ASCII)
+"""The first line of each file."""
+
+STARTING = re.compile(
+    r"([A-Z\d][\w()-]{0,40}(?: [A-Z][\w()-]{0,40})?/[\w.]{1,40} B[\w.]{1,40}(?: \([\w-]{1,20}\))?) starting up",
+    re.ASCII,
+)
+LISTENING = re.compile(
+    r"(?:slapd started\. {1,2})?Listening on (All Interfaces|[\w.:\[\]%-]{2,64}) port (\d{1,5}) for LDAPS? requests"
+)
+LISTENING_AGAIN = re.compile(r"Listening for new connections again")
+EXHAUSTION = (
+    (re.compile(r"Not listening for new connections - too many fds open"), log_summary.NOT_LISTENING),
+    (
+        re.compile(r"PR_Accept\(\) failed, Netscape Portable Runtime error -59(?:71|70)\b"),
+        log_summary.ACCEPT_FAILED,
+    ),
+    (re.compile(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
+)
+HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached")
+"""A line without any of these testifies to nothing."""
+
+
+def recognises(head: Head) -> bool:
+    """Tell an errors log by stamped lines of prose, none of which is an access log's."""
+    return any(_is_prose(line) for line in head.lines) and not is_access(head)
+
+
+def read(document: Document) -> Iterator[ServerLog]:
+    """Read what the log says about descriptors, starts and listeners."""
+    heard = Testimony()
+    for line in document.lines:
+        stamp = STAMP.match(line)
+        if not stamp:
+            if banner := BANNER.match(line):
+                heard.banner = heard.banner or banner[1]
+            elif line.strip() and not line.startswith(("\t", " ")):
+                document.misread(line)
+        elif any(hint in line for hint in HINTS):
+            _hear(heard, line, stamp.end())
+    identity = identify(heard.banner) if heard.banner else ServerIdentity(family=Family.DS389)
+    if identity is None or identity.family is not Family.DS389:
+        document.note(f"The log of {heard.banner[:80]!r}, a server we do not read yet.")
+        return
+    yield ServerLog(
+        origin=document.origin(),
+        identity=identity,
+        witnesses=tuple(heard.witnesses.values()),
+        listeners=tuple(heard.listeners),
+        starts=heard.starts,
+        recovered=heard.recovered,
+    )
+
+
+def _is_prose(line: str) -> bool:
+    stamp = STAMP.match(line)
+    return stamp is not None and any(part.match(line, stamp.end()) for part in (DASH, FUNCTION))
+
+
+def _hear(heard: Testimony, line: str, start: int) -> None:
+    """Judge a line by its message, wherever that begins."""
+    for at in _beginnings(line, start):
+        if _testifies(heard, line, at):
+            return
+
+
+def _testifies(heard: Testimony, line: str, at: int) -> bool:
+    """Keep what a message says; tell whether it said anything."""
+    for message, meaning in EXHAUSTION:
+        if message.match(line, at):
+            heard.exhausted(meaning, line)
+            return True
+    if LISTENING_AGAIN.match(line, at):
+        heard.recovered = True
+    elif starting := STARTING.match(line, at):
+        heard.started()
+        heard.banner = starting[1]
+    elif listening := LISTENING.match(line, at):
+        address = "*" if listening[1] == "All Interfaces" else normalise_address(listening[1])
+        heard.listens(address, port_number(listening[2]))
+    else:
+        return False
+    return True
+
+
+def _beginnings(line: str, at: int) -> Iterator[int]:
+    """Yield where the message may begin: at once, after a dash, after the severity, after the function."""
+    yield at
+    for part in (DASH, SEVERITY, FUNCTION):
+        if found := part.match(line, at):
+            at = found.end()
+            yield at
+
+
+FORMAT = Format(name="389-errors", title="an errors log of 389-ds", recognises=recognises, read=read)

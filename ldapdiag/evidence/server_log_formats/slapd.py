@@ -1,0 +1,124 @@
+"""slapd's log, which is its access log, too: stderr of any version, or syslog of any kind.
+
+    6b00111c.32864e18 0x7f9c26e20200 slapd starting
+    6807a029 conn=1981 fd=14 ACCEPT from IP=127.0.0.1:49138 (IP=0.0.0.0:389)
+    Nov 20 09:21:35 vm slapd[25675]: fd=127 DENIED from unknown (127.0.0.70)
+    <167>1 2026-11-20T08:54:04.365207+00:00 vm slapd 3989 - -  daemon: accept(8) failed errno=24 (Too many open files)
+
+Operations are passed over. What a client may have written stands in lines with conn=, and those testify to nothing
+but their listener. Source: servers/slapd/daemon.c; rsyslog and Docker add the prefixes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.family import Family, ServerIdentity, identify
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.monitor.openldap import parse_address
+from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.server_log_formats import log_summary
+from ldapdiag.evidence.server_log_formats.log_summary import Testimony
+from ldapdiag.evidence.server_log_formats.refusals import Refusals
+from ldapdiag.evidence.server_log_formats.slapd_prefix import is_syslog, prefix_length
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+OPERATION = r"conn=\d{1,20} (?:fd|op)=-?\d{1,20} "
+KNOWN = re.compile(
+    OPERATION + r"|slapd (?:starting|stopped|shutdown)|[<=][=>] |@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from ",
+    re.ASCII,
+)
+OWN_OPERATION = re.compile(
+    OPERATION + r"(?:ACCEPT from|closed|SRCH attr=|SRCH .{1,4000} deref=|(?:SEARCH )?RESULT (?:tag|oid)=)", re.ASCII
+)
+"""An operation as nobody but slapd writes it; 389-ds without its times looks alike at first sight."""
+BARE = re.compile(OPERATION + r"|@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from |slapd starting\s*$", re.ASCII)
+"""How a line may begin when journalctl -o cat has taken the prefix away."""
+TALK = ("<= ", "=> ", "slapd ", "connection_", "bdb_", "mdb_", "hdb_", "#", "\t", " ")
+"""How other messages begin that are slapd's, or go on a message, without any prefix."""
+
+ACCEPT = re.compile(r"conn=\d{1,20} fd=(\d{1,9}) ACCEPT from \S{1,255} \((IP=[^\s()]{1,80})\)\s*$", re.ASCII)
+DENIED = re.compile(r"fd=(\d{1,9}) DENIED from \S{1,255} \([^\s()]{0,255}\)\s*$", re.ASCII)
+EXHAUSTION = (
+    (re.compile(r"daemon: accept\(-?\d{1,10}\) failed errno[= ]2[34] \("), log_summary.ACCEPT_FAILED),
+    (re.compile(r"daemon: \d{1,10} beyond descriptor table size \d{1,10}\s*$"), log_summary.BEYOND_TABLE),
+)
+HOSTS_UNREADABLE = re.compile(r"warning: cannot open /etc/hosts\.(?:allow|deny): Too many open files")
+REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.{0,4000})\]\s*$")
+
+
+def recognises(head: Head) -> bool:
+    """Tell slapd by its own prefix with one of its messages behind, or by messages nobody else writes."""
+    return any(_is_slapd(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[ServerLog]:
+    """Read what the log says about descriptors, starts and listeners."""
+    heard = Testimony()
+    refusals = Refusals(heard)
+    for line in document.lines:
+        if "conn=" in line:
+            if " ACCEPT from " in line:
+                _accepted(line, heard, refusals)
+            continue
+        start = prefix_length(line)
+        if start or BARE.match(line):
+            _hear(line[start:], line, heard, refusals)
+        elif line and not line.startswith(TALK) and not is_syslog(line):
+            document.misread(line)
+    refusals.settle()
+    if refusals.by_rule:
+        document.note(
+            f"{refusals.by_rule} connections were DENIED by a rule (hosts.deny), not for want of descriptors."
+        )
+    yield ServerLog(
+        origin=document.origin(),
+        identity=identify(heard.banner) or ServerIdentity(family=Family.OPENLDAP),
+        witnesses=tuple(heard.witnesses.values()),
+        listeners=tuple(heard.listeners),
+        starts=heard.starts,
+        recovered=heard.recovered,
+    )
+
+
+def _is_slapd(line: str) -> bool:
+    if start := prefix_length(line):
+        return KNOWN.match(line, start) is not None
+    return (OWN_OPERATION if line.startswith("conn=") else BARE).match(line) is not None
+
+
+def _accepted(line: str, heard: Testimony, refusals: Refusals) -> None:
+    """Learn a listener, and how high descriptors go, from an ACCEPT."""
+    if found := ACCEPT.match(line, prefix_length(line)):
+        refusals.accepted(int(found[1]))
+        address, port = parse_address(found[2])
+        if port is not None:
+            heard.listens(address, port)
+
+
+def _hear(message: str, line: str, heard: Testimony, refusals: Refusals) -> None:
+    """Judge a message that is no operation."""
+    count = 1
+    if repeated := REPEATED.match(message):
+        count, message = int(repeated[1]), repeated[2]
+    if denied := DENIED.match(message):
+        refusals.refused(int(denied[1]), line, count)
+    elif HOSTS_UNREADABLE.match(message):
+        refusals.proved = True
+    elif message.rstrip() == "slapd starting":
+        refusals.settle()
+        heard.started()
+    elif message.startswith("@(#) $OpenLDAP"):
+        heard.banner = message[:200]
+    else:
+        for pattern, meaning in EXHAUSTION:
+            if pattern.match(message):
+                heard.exhausted(meaning, line, count)
+
+
+FORMAT = Format(name="slapd-log", title="a log of OpenLDAP's slapd", recognises=recognises, read=read)

@@ -1,0 +1,81 @@
+"""The slapd.conf format: global settings, indexes and schema of OpenLDAP, read in one pass.
+
+    idletimeout 900
+    database mdb
+    index objectClass eq
+
+Only these directives are read. The file may contain passwords, so nothing else of it is kept or shown.
+Source: slapd.conf(5).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.configuration.slapd_conf import SettingDirectives
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.indexes.slapd_conf import IndexDirectives
+from ldapdiag.evidence.schema.slapd_schema import SchemaDirectives
+from ldapdiag.evidence.slapd_directives import CHARACTERISTIC, DIRECTIVE, directives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.origin import Fact
+
+USUAL = CHARACTERISTIC | frozenset(
+    {
+        "access",
+        "allow",
+        "attributetype",
+        "authz-regexp",
+        "backend",
+        "checkpoint",
+        "conn_max_pending",
+        "directory",
+        "disallow",
+        "include",
+        "index",
+        "limits",
+        "loglevel",
+        "maxsize",
+        "objectclass",
+        "overlay",
+        "password-hash",
+        "pidfile",
+        "rootpw",
+        "schemacheck",
+        "security",
+        "sizelimit",
+        "syncrepl",
+        "threads",
+        "timelimit",
+        "tlscacertificatefile",
+        "tlscertificatefile",
+        "updatedn",
+        "updateref",
+        "writetimeout",
+    }
+)
+
+
+def recognises(head: Head) -> bool:
+    """Tell slapd.conf by two directives, one of which nobody else has, and no line that is LDIF's."""
+    found = {word[0].lower() for line in head.lines if (word := DIRECTIVE.match(line))}
+    return bool(found & CHARACTERISTIC) and len(found & USUAL) >= 2
+
+
+def read(document: Document) -> Iterator[Fact]:
+    """Read the global settings and the accounts that replicate, the indexes, and the schema that stands here."""
+    settings = SettingDirectives(document)
+    indexes, schema = IndexDirectives(document), SchemaDirectives(document)
+    for word, rest in directives(document):
+        settings.take(word, rest)
+        indexes.take(word, rest)
+        schema.take(word, rest)
+    yield settings.configuration()
+    yield from filter(None, (indexes.configuration(whole=settings.complete), schema.schema()))
+
+
+FORMAT = Format(name="slapd-conf", title="a slapd.conf of OpenLDAP", recognises=recognises, read=read)

@@ -1,0 +1,155 @@
+"""The connections of an F5 BIG-IP: tmsh show sys connection, also with all-properties.
+
+    Sys::Connections
+    10.1.10.100:49931  10.1.10.60:80  10.1.20.70:49931  10.1.20.202:80  tcp  5  (tmm: 0)  none  none
+    10.1.10.100:49930  10.1.10.60:80  any6.any  any6.any  tcp  5  (tmm: 1)  none                     (not forwarded)
+    2001:db8::2.49931  2001:db8::60.389  2001:db8:2::70.49931  2001:db8:2::202.389  tcp  5  (tmm: 0)  none
+    Total records returned: 3
+
+    10.1.10.100:49931 - 10.1.10.60:80 - 10.1.20.70:49931 - 10.1.20.202:80                          (all-properties)
+    ---------------------------------------------------------------------
+      Protocol      tcp
+      Idle Time     19
+      Idle Timeout  300
+
+Client, virtual server, the box's own address towards the server, pool member, protocol, seconds idle. One or two
+columns of acceleration follow, by version. No state is shown: a flow that is listed is one the box carries. Whether it
+translates packets (fastL4) or ends connections (a standard virtual server) is not told either; one entry holds both
+sides, so it is read as translation, which claims less. Where the trailer counts more than the rows, or is missing, the
+text was cut.
+all-properties tells the idle timeout of each flow: that is the box's own setting. Source: F5 tmsh reference,
+sys connection; the columns from public samples.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.flow_rows import FlowRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.flows import FlowTable
+    from ldapdiag.evidence.sockets import Key
+
+END = r"([0-9A-Za-z:][^\s]{1,80}[.:][\w*-]{1,20})"
+ROW = re.compile(rf"\s{{0,8}}{END}\s+{END}\s+{END}\s+{END}\s+(\w{{1,16}})\s+(\d{{1,9}})\s+\(tmm: ?\d+\)")
+RECORD = re.compile(rf"\s{{0,8}}{END} - {END} - {END} - {END}\s*")
+PROPERTY = re.compile(r"\s+(Protocol|Idle Time(?:out)?)\s+(\S{1,20})\s*")
+HEADING = "Sys::Connections"
+TRAILER = re.compile(r"Total records returned: (\d{1,12})")
+LISTED = re.compile(rf"{HEADING}|Total records returned: ")
+CARRIED = "ESTABLISHED"
+MOST_SERVICES = 1024
+NOISE = ("...", "---")
+
+
+def recognises(head: Head) -> bool:
+    """Tell the table by a row, by a record of all-properties, or by its heading or trailer alone."""
+    return any(ROW.match(line) or LISTED.match(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
+    """Read the TCP connections; and with all-properties, the idle timeout the box tells for them."""
+    listing = Listing()
+    for line in document.lines:
+        if not listing.take(line) and line.strip():
+            document.misread(line)
+    listing.end()
+    if not listing.whole:
+        document.note(
+            f"{document.path} holds fewer connections than it counts itself, or lacks its last line, so what it lacks "
+            "proves nothing: take it whole (tmsh show sys connection cs-server-port 389)."
+        )
+    if listing.begun:
+        yield listing.rows.table(document, telling="f5", relay=Relay.NAT, whole=listing.whole)
+    if listing.timeouts:
+        services = [
+            ServiceTimeout(name="Idle Timeout of its connections", seconds=seconds, servers=frozenset(servers))
+            for seconds, servers in sorted(listing.timeouts.items())
+        ]
+        yield BoxTimeouts(origin=document.origin(), services=services)
+
+
+class Listing:
+    """The listing while its lines come by: rows, or records of several lines."""
+
+    def __init__(self) -> None:
+        self.rows = FlowRows()
+        self.timeouts: dict[int, set[tuple[str, int]]] = {}
+        self.begun = False
+        self._whole = True
+        self._counted = 0
+        self._record: tuple[str, ...] | None = None
+        self._properties: dict[str, str] = {}
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether every trailer counts no more than stands above it, and nothing stands below the last one."""
+        return self._whole and not self._counted
+
+    def take(self, line: str) -> bool:
+        """Take a line; tell whether it was understood."""
+        if row := ROW.match(line):
+            self.end()
+            self._counted += 1
+            *ends, protocol, idle = row.groups()
+            self._add(ends, protocol, int(idle))
+        elif record := RECORD.fullmatch(line):
+            self.end()
+            self._counted += 1
+            self._record = record.groups()
+        elif trailer := TRAILER.match(line):
+            self.end()
+            self.begun = True
+            self._whole = self._whole and int(trailer[1]) <= self._counted
+            self._counted = 0
+        elif line.startswith(HEADING):
+            self.begun = True
+        elif self._record is not None:
+            if found := PROPERTY.match(line):
+                self._properties.setdefault(found[1], found[2])
+        else:
+            return line.startswith(NOISE)
+        return True
+
+    def end(self) -> None:
+        """Add the record that has come to its end."""
+        if self._record is None:
+            return
+        told = self._properties
+        idle, timeout = (_number(told.get(name, "")) for name in ("Idle Time", "Idle Timeout"))
+        left = None if timeout is None or idle is None else max(timeout - idle, 0)
+        server = self._add(list(self._record), told.get("Protocol", "tcp"), idle, left)
+        if timeout and server is not None and len(self.timeouts) < MOST_SERVICES:
+            self.timeouts.setdefault(timeout, set()).add(server[:2])
+        self._record, self._properties = None, {}
+
+    def _add(self, texts: list[str], protocol: str, idle: int | None, left: int | None = None) -> Key | None:
+        self.begun = True
+        if protocol != "tcp":
+            return None
+        client, virtual, own, member = (_end(text) for text in texts)
+        forwarded = not member[0].startswith("any")
+        server = self.rows.key(*member, *own) if forwarded else None
+        self.rows.add(self.rows.key(*client, *virtual), server, CARRIED if forwarded else "", left, idle)
+        return server
+
+
+def _end(text: str) -> tuple[str, str]:
+    """Return address and port of `a.b.c.d:port`, of IPv6's `addr.port`, and of `any6.any`; no route domain."""
+    colons = text.count(":")
+    address, _, port = text.rpartition(":" if colons == 1 else ".")
+    return address.partition("%")[0], port
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+FORMAT = Format(name="f5-connections", title="the connections of an F5 BIG-IP", recognises=recognises, read=read)

@@ -1,0 +1,238 @@
+r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as `live.local.sockets` saves it.
+
+    inet_diag dump 1 little
+    owner 573975 1171 java
+    \n                                                      (an empty line; what follows is no text)
+    length type flags sequence pid | struct inet_diag_msg | attributes         (type 20; one for each socket)
+    length type flags sequence pid | status                                    (type 3, NLMSG_DONE)
+
+`little` or `big` is the byte order of the host; ports and addresses are in network order. `owner` lines say who
+holds a socket: inode, process, program. IPv4 comes first, then IPv6, each with its NLMSG_DONE: without that
+the listing was cut, and a socket that is not there proves nothing. The attribute 2 is struct tcp_info, which has grown
+with the kernels: 104 bytes in 3.10, and more since. Sockets that wait (TIME-WAIT, SYN-RECV) have none.
+Source: Linux include/uapi/linux/{netlink,inet_diag,tcp}.h; net/ipv4/inet_diag.c (inet_sk_diag_fill).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.inet_diag_columns import FIXED, TCP_INFO, Columns, Layout
+from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+FIRST_LINE = re.compile(r"inet_diag dump 1 (little|big)")
+OWNER = re.compile(rf"owner (\d{{1,10}}) (\d{{1,10}}) (.{{0,{LONGEST_OWNER}}})")
+
+MOST_BYTES = 1 << 30
+"""A million sockets are 400 MiB."""
+MOST_TEXT = 1 << 26
+"""Bytes of the lines before the messages."""
+
+SLICE = 1 << 17
+"""Bytes of messages unpacked at a time: as fast as a million, and less memory."""
+
+DONE, SOCKET = 3, 20
+"""Types of messages: NLMSG_DONE, SOCK_DIAG_BY_FAMILY."""
+INTERRUPTED = 0x10
+"""NLM_F_DUMP_INTR: the kernel noticed that its table changed while it was listed."""
+HEADER = 16
+"""Bytes of a message before what it says."""
+LONGEST = 1 << 16
+"""Bytes of a message; a row has some 400."""
+
+FAMILIES = {2: 4, 10: 6}
+
+
+def recognises(head: Head) -> bool:
+    """Tell a dump by its first line."""
+    return bool(head.lines) and FIRST_LINE.fullmatch(head.lines[0]) is not None
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the messages; what is damaged ends the reading, for nobody can tell where the next message begins."""
+    parts = _parts_of(iter(document.raw))
+    text = next(parts)
+    lines = text.decode(errors="backslashreplace").split("\n")
+    first = FIRST_LINE.fullmatch(lines[0])
+    document.seen += len(lines)
+    if first is None:
+        document.misread(lines[0])
+        return
+    dump = Dump(document, "<" if first[1] == "little" else ">")
+    for line in lines[1:]:
+        if line:
+            dump.take_owner(line)
+    size = len(text)
+    for chunk in parts:
+        size += len(chunk)
+        if size > MOST_BYTES:
+            document.seen += 1
+            document.misread(f"more than {MOST_BYTES >> 30} GiB")
+            break
+        if not dump.take(chunk):
+            break
+    if (table := dump.table()) is not None:
+        yield table
+
+
+def _parts_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines up to the empty one, then the bytes after it, slice by slice; none is held for long."""
+    text = bytearray()
+    for chunk in chunks:
+        searched = max(0, len(text) - 1)
+        text += chunk
+        if (end := text.find(b"\n\n", searched)) >= 0:
+            yield bytes(text[: end + 1])
+            del text[: end + 2]
+            break
+        if len(text) > MOST_TEXT:
+            yield bytes(text)
+            return
+    else:
+        yield bytes(text)
+        return
+    for first in range(0, len(text), SLICE):
+        yield bytes(text[first : first + SLICE])
+    text.clear()
+    for chunk in chunks:
+        for first in range(0, len(chunk), SLICE):
+            yield chunk[first : first + SLICE]
+
+
+class Dump:
+    """One dump, read chunk by chunk."""
+
+    def __init__(self, document: Document, order: str) -> None:
+        self.document = document
+        self.order = order
+        self.head = Struct(f"{order}IHH8xB").unpack_from
+        self.attribute = Struct(f"{order}HH").unpack_from
+        self.rest = b""
+        self.complete: list[int] = []
+        self.layouts: dict[tuple[int, int], Layout] = {}
+        self.columns = Columns(order)
+        self.programs: dict[int, str] = {}
+        self.processes: dict[int, int] = {}
+
+    def take_owner(self, line: str) -> None:
+        """Keep which process holds an inode."""
+        found = OWNER.fullmatch(line)
+        if found is None:
+            self.document.misread(line)
+            return
+        self.processes[int(found[1])] = int(found[2])
+        self.programs[int(found[1])] = found[3]
+
+    def take(self, chunk: bytes) -> bool:
+        """Take the messages of a chunk, which may end within one; tell whether the next one can be found."""
+        data = self.rest + chunk
+        at, end, seen = 0, len(data), 0
+        head = self.head
+        found: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        going = True
+        while at + HEADER < end:
+            length, kind, flags, family = head(data, at)
+            padded = (length + 3) & ~3
+            if at + padded > end and HEADER < length <= LONGEST:
+                break
+            seen += 1
+            if kind == SOCKET and FIXED <= length <= LONGEST:
+                found[length, family].append(at)
+            elif not self._take_other(length, kind, flags):
+                going = False
+                break
+            at += padded
+        self.rest = data[at:] if going else b""
+        self.document.seen += seen
+        for (length, family), places in found.items():
+            self._take_rows(data, length, family, places)
+        return going
+
+    def _take_other(self, length: int, kind: int, flags: int) -> bool:
+        """Take the end of a listing; tell whether it was one."""
+        if kind == DONE and HEADER < length <= LONGEST and len(self.complete) < len(FAMILIES):
+            self.complete.append((4, 6)[len(self.complete)])
+            self._note_flags({flags})
+            return True
+        self.document.misread(f"a netlink message of type {kind}, {length} bytes long")
+        return False
+
+    def _note_flags(self, flags: set[int]) -> None:
+        if any(each & INTERRUPTED for each in flags):
+            self.document.note(
+                f"{self.document.path}: the kernel's table changed while it was listed; sockets may be missing from it."
+            )
+
+    def _take_rows(self, data: bytes, length: int, family: int, places: list[int]) -> None:
+        """Take messages of one length and family."""
+        if family not in FAMILIES:
+            for _ in places:
+                self.document.misread(f"a socket of address family {family}")
+            return
+        if (layout := self.layouts.get((length, family))) is None:
+            info = self._info_of(data, places[0], length)
+            layout = self.layouts[length, family] = Layout(self.order, FAMILIES[family], info)
+        told = layout.columns(data, places)
+        if layout.fits(told):
+            self._add(told)
+            return
+        others: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        for place in places:
+            others[self._info_of(data, place, length)].append(place)
+        for info, some in others.items():
+            self._add(Layout(self.order, FAMILIES[family], info).columns(data, some))
+
+    def _add(self, told: dict[str, Any]) -> None:
+        self._note_flags(set(told["flags"]))
+        self.columns.add(told)
+
+    def _info_of(self, data: bytes, start: int, length: int) -> tuple[int, int]:
+        """Return where a message has its tcp_info, counted from its start, and how long that is; zeros without any."""
+        at = FIXED
+        while at + 4 <= length:
+            size, kind = self.attribute(data, start + at)
+            if size < 4 or at + size > length:
+                break
+            if kind == TCP_INFO:
+                return at, size - 4
+            at += (size + 3) & ~3
+        return 0, 0
+
+    def table(self) -> SocketTable | None:
+        """Return the finished table; None when nothing is left of it."""
+        document = self.document
+        if self.rest:
+            document.seen += 1
+            document.misread(f"{len(self.rest)} bytes that are no whole message")
+        if not self.complete and not self.columns:
+            return None
+        whole = len(self.complete) == len(FAMILIES)
+        if not whole:
+            document.note(f"{document.path} is cut: the kernel told more sockets than it has.")
+        told: dict[str, Any] = self.columns.finished()
+        if set(told["state"]) == {TcpState.LISTEN}:
+            document.note(f"{document.path} lists listening sockets only: nobody was connected.")
+        if self.processes:
+            told["owner"] = [self.programs.get(inode, "") for inode in told["inode"]]
+            told["pid"] = [self.processes.get(inode) for inode in told["inode"]]
+        return SocketTable(
+            origin=document.origin(),
+            telling="inet_diag",
+            shows_time_wait=True,
+            families=frozenset(self.complete),
+            has_header=whole,
+            **told,
+        )
+
+
+FORMAT = Format(name="inet_diag", title="a socket table of the kernel", recognises=recognises, read=read)

@@ -1,0 +1,129 @@
+r"""The open TCP sockets of lsof -nP -iTCP, or the TCP rows of a longer lsof.
+
+    COMMAND   PID   TID   USER   FD   TYPE DEVICE SIZE/OFF NODE NAME
+    ns-slapd 2133       dirsrv    8u  IPv6 548412      0t0  TCP *:389 (LISTEN)
+    ns-slapd 2133  2140 dirsrv   64u  IPv6 549674      0t0  TCP 10.77.1.2:389->10.77.3.2:41816 (ESTABLISHED)
+
+TID is there with -K, and by itself in lsof 4.87 to 4.89; such a table repeats each socket for each thread, and any
+table repeats one that several processes hold: it is one row here, with its first owner. On Linux DEVICE is the inode,
+elsewhere a kernel address; with the name it tells sockets apart. lsof knows sockets by their files, so TIME_WAIT
+cannot be in it; without root's rights it shows the caller's programs only. SIZE/OFF is empty before lsof 4.81.
+Source: lsof(8), OUTPUT; samples of lsof 4.87 to 4.95.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+HEADER = re.compile(r"COMMAND +PID +.{0,40}USER +FD +TYPE +DEVICE +SIZE(?:/OFF)? +NODE +NAME")
+FAMILIES = frozenset({"IPv4", "IPv6"})
+NOISE = ("lsof: ", "      Output information may be incomplete.", "=====")
+
+
+def recognises(head: Head) -> bool:
+    """Tell lsof by its header, or by a row of a TCP socket."""
+    return any(HEADER.match(line) or _name_at(line[:300].split()) for line in head.lines)
+
+
+def _name_at(fields: list[str]) -> int:
+    """Return where the name begins in the fields of a TCP row; 0 for any other."""
+    if len(fields) < 7 or not fields[1].isdigit() or "TCP" not in fields[5:]:
+        return 0
+    protocol = fields.index("TCP", 5)
+    is_row = len(fields) > protocol + 1 and not FAMILIES.isdisjoint(fields[protocol - 3 : protocol - 1])
+    return protocol + 1 if is_row else 0
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the TCP rows; each time the header comes again (lsof -r), another table begins."""
+    look = Look(Addresses(), Ports())
+    for line in document.lines:
+        fields = line.split(None, 14)
+        if not fields:
+            continue
+        name = _name_at(fields)
+        if name and look.take(fields, name):
+            continue
+        if HEADER.match(line):
+            if look.rows:
+                yield look.table(document)
+                look = Look(look.addresses, look.ports)
+            look.has_header = True
+        elif name or not (line.startswith(NOISE) or _is_other(fields)):
+            document.misread(line)
+    if look.rows:
+        yield look.table(document)
+
+
+def _is_other(fields: list[str]) -> bool:
+    """Tell whether these are the fields of a row of something else: a file, a pipe, a UDP socket."""
+    return len(fields) > 5 and fields[1].isdigit()
+
+
+class Look:
+    """One look at the open sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.owners: dict[str, str] = {}
+        self.seen: set[tuple[str, str]] = set()
+        self.has_header = False
+
+    def take(self, fields: list[str], name_at: int) -> bool:
+        """Take a row, unless its socket has been seen; tell whether the fields were one."""
+        name = fields[name_at]
+        state_text = fields[name_at + 1] if len(fields) > name_at + 1 else ""
+        if name == "no":  # `no PCB, CANTSENDMORE`: the file outlives its connection, which is in no table
+            return True
+        state = STATES.get(state_text.strip("()"), TcpState.UNKNOWN)
+        local, _, local_port = name.partition("->")[0].rpartition(":")
+        remote, _, remote_port = name.partition("->")[2].rpartition(":")
+        if not local or ("->" in name and not remote):
+            return False
+        device = next(fields[at + 1] for at in range(name_at - 4, name_at - 2) if fields[at] in FAMILIES)
+        if (device, name) in self.seen:
+            return True
+        self.seen.add((device, name))
+        self.rows.add(
+            (
+                self.addresses[local],
+                self.ports[local_port],
+                self.addresses[remote] if remote else ANY,
+                self.ports[remote_port] if remote else ANY_PORT,
+                state,
+                0,
+                0,
+            )
+        )
+        owner = fields[0][:LONGEST_OWNER]
+        self.rows.set("owner", self.owners.setdefault(owner, owner))
+        self.rows.set("pid", count_of(fields[1]))
+        self.rows.set("inode", count_of(device))
+        return True
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        return self.rows.table(
+            document,
+            telling="lsof",
+            queues=False,
+            shows_time_wait=False,
+            shows_all_programs=False,
+            has_header=self.has_header,
+        )
+
+
+FORMAT = Format(name="lsof", title="open sockets of lsof", recognises=recognises, read=read)

@@ -1,0 +1,231 @@
+r"""The table of Linux netstat: net-tools from 1.60 on, and busybox.
+
+    Active Internet connections (servers and established)
+    Proto Recv-Q Send-Q Local Address           Foreign Address         State       PID/Program name     Timer
+    tcp6       0      0 :::389                  :::*                    LISTEN      2133/ns-slapd        off (0.00/0/0)
+    tcp6       0      0 10.77.1.2:389           10.77.2.2:58862         ESTABLISHED -           keepalive (31.58/0/0)
+    tcp6       0      0 2001:db8:1234:5678::389 2001:db8:1234:567:40760 ESTABLISHED -               off (0.00/0/0)
+
+-e puts User and Inode before the program; the timer is (seconds/retransmissions/unanswered probes). Without -W
+an address is cut so that address, colon and port are 23 characters: the second IPv6 row above is port 40760 of some
+address that begins with 2001:db8:1234:567, and so may the first be, though it looks whole.
+Send-Q of a LISTEN row is always 0 here: /proc/net/tcp does not show the backlog.
+Source: net-tools netstat.c (addr_do_one, tcp_do_one, finish_this_one), busybox networking/netstat.c.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import CUT, Addresses, Ports
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
+from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+TCP = frozenset({"tcp", "tcp6"})
+OTHER_INTERNET = frozenset(
+    {"udp", "udp6", "udplite", "udplite6", "udpl", "udpl6", "raw", "raw6", "sctp", "sctp6", "dccp", "dccp6", "icmp"}
+)
+OTHER = OTHER_INTERNET | {"unix", "igmp", "l2cap", "rfcomm", "ax25", "x25", "ipx", "ddp", "netrom", "rose"}
+HEADINGS = frozenset({"Active", "Aktive", "Connexions", "Proto"})
+ONLY_SERVERS = ("(only servers)", "(Nur Server)", "(seulement serveurs)")
+NOISE = (
+    "(Not all processes could be identified",
+    " will not be shown, you would have to be root",
+    "(No info could be read for",
+    "(Es konnten nicht alle Prozesse identifiziert werden",
+    "nicht-eigene Processe werden nicht angezeigt",
+    "Sockets du domaine UNIX",
+    "netstat: ",
+    "warning, got bogus",
+)
+HEADER = re.compile(r"\s*Proto +Recv-Q +Send-Q .{10,130}? (?:State|Etat)\b")
+CUT_LENGTH = 23
+"""Characters of a field that may be cut; a longer one shows that the table was told with -W, and cuts nothing."""
+
+TIMERS = {
+    "off": Timer.OFF,
+    "on": Timer.RETRANSMIT,
+    "keepalive": Timer.KEEPALIVE,
+    "timewait": Timer.TIME_WAIT,
+    "probe": Timer.PERSIST,
+    "unkn-4": Timer.PERSIST,  # net-tools before 2.10
+}
+PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
+
+
+def recognises(head: Head) -> bool:
+    """Tell Linux netstat by rows with a colon before the port, or by its header alone; BSD rows have a dot there."""
+    if any(map(_is_row, head.lines)):
+        return True
+    return any(map(HEADER.match, head.lines)) and not any(map(_has_dotted_ports, head.lines))
+
+
+def _is_row(line: str) -> bool:
+    fields = line[:300].split(None, 6)
+    if len(fields) < 6 or fields[0] not in TCP or fields[5] not in STATES:
+        return False
+    ports = (fields[3].rpartition(":"), fields[4].rpartition(":"))
+    return fields[1].isdigit() and all(colon and "." not in port for _, colon, port in ports)
+
+
+def _has_dotted_ports(line: str) -> bool:
+    """Tell a row of NetBSD, whose header is Linux's."""
+    fields = line[:300].split(None, 5)
+    return len(fields) > 4 and fields[0] in TCP and all("." in end.rpartition(":")[2] for end in fields[3:5])
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the TCP rows; each time the heading comes again (netstat -c, or a loop), another table begins."""
+    look = Look(Addresses(), Ports())
+    for line in document.lines:
+        fields = line.split(None, 6)
+        if not fields:
+            continue
+        kind = fields[0]
+        if kind in TCP:
+            if not look.take(fields):
+                document.misread(line)
+        elif kind in OTHER:
+            look.others = look.others or kind in OTHER_INTERNET
+        elif kind in HEADINGS:
+            if look.rows and look.is_heading(line):
+                yield look.table(document)
+                look = Look(look.addresses, look.ports)
+            look.take_heading(line)
+        elif not line.startswith(NOISE):
+            document.misread(line)
+    if look.rows or (look.is_empty() and not document.missed):
+        yield look.table(document)
+
+
+class Look:
+    """One look at a host's sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.has_header = False
+        self.shows_time_wait: bool | None = None
+        self.others = False
+        self.wide = False
+        self.doubtful = False
+        self.programs: dict[str, tuple[int | None, str] | None] = {}
+
+    def is_heading(self, line: str) -> bool:
+        """Tell whether this line begins the internet section, rather than that of UNIX sockets."""
+        return "nternet" in line[:60] or HEADER.match(line) is not None
+
+    def take_heading(self, line: str) -> None:
+        """Keep what a heading tells: that this is a table, and of which sockets. Only -l leaves out TIME_WAIT."""
+        if self.is_heading(line):
+            self.has_header = True
+            if "nternet" in line[:60]:
+                self.shows_time_wait = not any(words in line[:120] for words in ONLY_SERVERS)
+
+    def take(self, fields: list[str]) -> bool:
+        """Add a row; tell whether the fields were one."""
+        if len(fields) < 6:
+            return False
+        state = STATES.get(fields[5])
+        local, _, local_port = fields[3].rpartition(":")
+        remote, _, remote_port = fields[4].rpartition(":")
+        receive_queue = 0 if fields[1] == "0" else count_of(fields[1])
+        send_queue = 0 if fields[2] == "0" else count_of(fields[2])
+        if state is None or not local or not remote or receive_queue is None or send_queue is None:
+            return False
+        if len(fields[3]) >= CUT_LENGTH:
+            local = self._perhaps_cut(local, fields[3])
+        if len(fields[4]) >= CUT_LENGTH:
+            remote = self._perhaps_cut(remote, fields[4])
+        addresses, ports = self.addresses, self.ports
+        self.rows.add(
+            (
+                addresses[local],
+                ports[local_port],
+                addresses[remote],
+                ports[remote_port],
+                state,
+                receive_queue,
+                send_queue,
+            )
+        )
+        if len(fields) > 6:
+            self._take_rest(fields[6])
+        return True
+
+    def _perhaps_cut(self, address: str, field: str) -> str:
+        if len(field) > CUT_LENGTH:
+            self.wide = True
+        elif ":" in address:
+            self.doubtful = True
+            return address + CUT
+        return address
+
+    def _take_rest(self, rest: str) -> None:
+        """Add the columns of -e, -p and -o to the newest row."""
+        rest = rest.rstrip()
+        before, _, counters = rest.rpartition("(")
+        if counters.endswith(")"):
+            before, _, name = before.rstrip().rpartition(" ")
+            timer = TIMERS.get(name)
+            numbers = counters[:-1].split("/", 3)
+            if timer is not None and len(numbers) == 3:
+                rest = before.rstrip()
+                self.rows.set("timer", timer)
+                self.rows.set("retransmits", (count_of(numbers[1]) or 0) if timer is Timer.RETRANSMIT else 0)
+                self.rows.set("probes", (count_of(numbers[2]) or 0) if timer in PROBING else 0)
+        if rest:
+            self._take_holder(rest)
+
+    def _take_holder(self, text: str) -> None:
+        """Add User and Inode (-e) and PID/Program name (-p), whichever are there."""
+        words = text.split(None, 2)
+        if len(words) > 1 and "/" not in words[0] and (inode := count_of(words[1])) is not None:
+            self.rows.set("inode", inode)
+            text = words[2] if len(words) > 2 else ""
+        text = text[:LONGEST_OWNER]
+        if text not in self.programs:
+            self.programs[text] = _program(text)
+        program = self.programs[text]
+        if program is not None:
+            self.rows.set("pid", program[0])
+            self.rows.set("owner", program[1])
+
+    def is_empty(self) -> bool:
+        """Tell whether TCP was asked for and has no row; a table of UDP has the same heading."""
+        return self.has_header and not self.others
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        rows = self.rows
+        if self.wide and self.doubtful:
+            rows.respell({address: self._whole(address) for address in rows.addresses()})
+        return rows.table(
+            document,
+            telling="netstat",
+            shows_time_wait=True if TcpState.TIME_WAIT in rows.states() else self.shows_time_wait,
+            has_header=self.has_header,
+        )
+
+    def _whole(self, address: str) -> str:
+        return self.addresses[address.removesuffix(CUT)] if ":" in address else address
+
+
+def _program(text: str) -> tuple[int | None, str] | None:
+    """Return pid and name of `pid/name`; a dash is nobody's socket, or one of a program we may not see."""
+    if text == "-":
+        return None, ""
+    number, slash, name = text.partition("/")
+    pid = count_of(number)
+    return (pid, name) if slash and pid is not None else None
+
+
+FORMAT = Format(name="netstat", title="a socket table of Linux netstat", recognises=recognises, read=read)

@@ -1,0 +1,259 @@
+"""The table of BSD's netstat: FreeBSD, macOS, NetBSD, OpenBSD, AIX and HP-UX.
+
+    Active Internet connections (including servers)
+    Proto Recv-Q Send-Q  Local Address          Foreign Address        (state)
+    tcp4       0      0  10.77.1.2.389          10.77.2.2.58862        ESTABLISHED
+    tcp6       0      0  fe80::1%lo0.389        *.*                    LISTEN
+
+    PCB/ADDR         Proto Recv-Q Send-Q  Local Address      Foreign Address    (state)                  AIX -Aan
+    f1000e0004c3e222 tcp4       0      0  192.168.100.101.38 192.168.100.12.588 ESTABLISHED
+
+    Proto Rexmit OOORcv 0-win  Local Address          Foreign Address                                    FreeBSD -T
+    tcp4       3      0      0 10.77.1.2.389          10.77.2.2.58862
+
+    Proto   Recv-Q Send-Q  Local Address          Foreign Address        TCP-State              OpenBSD; NetBSD: State
+    tcp          0      0  10.77.1.2.389          10.77.2.2.58862        ESTABLISHED
+
+The last dot joins address and port. An address is cut to 16 characters, to 12 where its port may be a name and -A is
+given; both with the port are cut to 22, with -A to 18. So without -A a port is always whole, and IPv4 too; with -A the
+last digits of a port vanish (the row above is .389 to .58862), and a whole IPv4 address can be another's beginning.
+What is longer than a cut shows that nothing was cut (-W; on macOS -l for IPv6). macOS adds a Flowhash to the PCB, and
+after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R show no states.
+OpenBSD writes the heading again for each protocol, NetBSD for IPv6: a tcp6 section that follows is the same table's.
+HP-UX: no captured table is public; its rows are as netstat(1) of HP-UX 11i describes them.
+Source: FreeBSD usr.bin/netstat/inet.c, Apple network_cmds netstat.tproj/inet.c (protopr, inetprint, inet6print).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import Addresses, Ports
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.bsd_truncation import SHORT, Cuts
+from ldapdiag.evidence.socket_formats.macos_columns import Extras
+from ldapdiag.evidence.socket_formats.rows import LOCAL, REMOTE, STATES, Rows, count_of
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+TCP = frozenset({"tcp", "tcp4", "tcp6", "tcp46", "toe4", "toe6", "toe46"})
+"""toe: TCP that the network card does (FreeBSD)."""
+OTHER = frozenset({"udp", "icm", "ip4", "ip6", "igm", "raw", "div", "sct", "mpt", "sdp", "vso"})
+"""How the names of other protocols begin."""
+HEADINGS = frozenset(
+    {"Active", "Proto", "Tcpcb", "PCB", "PCB/ADDR", "Socket", "Proto/ID", "Address", "SADR/PCB", "Registered"}
+    | {"kctlref", "pcb"}
+)
+NOISE = ("Some tcp sockets may have been", "Some udp sockets may have been", "netstat: ")
+HEADER = re.compile(
+    r" {0,8}(?:(?:Tcpcb|PCB|PCB/ADDR|Socket) {1,16}(?:Flowhash {1,8})?)?"
+    r"Proto {1,8}(?:Recv-Q {1,8}Send-Q {1,8}|Rexmit {1,8}OOORcv {1,8}0-win {1,8})"
+    r"Local Address {1,48}Foreign Address(?P<columns>.*)"
+)
+STATELESS = ("R-MBUF", "flowid")
+OWN_WORDS = ("(state)", "TCP-State", *STATELESS)
+"""Column words that tell BSD; NetBSD's State is Linux's, too, so only its rows tell it."""
+STATE_WORDS = frozenset({"(state)", "TCP-State", "State"})
+MOST_WORDS = 5
+WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
+
+
+def recognises(head: Head) -> bool:
+    """Tell BSD by its header, or by rows with a dot before the port; Linux has a colon there."""
+    return any(_is_own_header(line) or _is_row(line) for line in head.lines)
+
+
+def _is_own_header(line: str) -> bool:
+    header = HEADER.match(line[:400])
+    return header is not None and ("0-win" in line[:60] or any(word in header["columns"] for word in OWN_WORDS))
+
+
+def _is_row(line: str) -> bool:
+    fields = line[:300].split(None, 8)
+    at = _protocol_at(fields)
+    if at < 0 or len(fields) < at + 6 or fields[at + 5] not in STATES:
+        return False
+    ports = (fields[at + 3].rpartition("."), fields[at + 4].rpartition("."))
+    return fields[at + 1].isdigit() and all(dot and ":" not in port for _, dot, port in ports)
+
+
+def _protocol_at(fields: list[str]) -> int:
+    """Return where the protocol of a TCP row stands: first, behind the PCB, or behind PCB and Flowhash; -1: nowhere."""
+    return next((at for at, field in enumerate(fields[:3]) if field in TCP), -1)
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
+    look = Look(Addresses(), Ports())
+    for line in document.lines:
+        fields = look.fields_of(line)
+        if not fields:
+            continue
+        if fields[0] in TCP:
+            look, over = look.begun_by(fields[0])
+            if over is not None:
+                yield over.table(document)
+            if not look.take(fields):
+                document.misread(line)
+        elif fields[0] in HEADINGS:
+            look = look.headed_by(line.lstrip())  # a table pasted into a report is indented
+        elif not (look.take_other(fields) or line.startswith(NOISE)):
+            document.misread(line)
+    if look.above is not None:
+        yield look.above.table(document)
+    if look.rows or (look.has_header and not look.others and not document.missed):
+        yield look.table(document)
+
+
+class Look:
+    """One look at a host's sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.pcb = 0
+        """Words before the protocol: the PCB (-A), and macOS's Flowhash."""
+        self.cuts = Cuts()
+        self.extras = Extras()
+        self.has_header = False
+        self.has_queues = True
+        self.stateless = False
+        self.elsewhere = False
+        """In a section of other sockets: UNIX, kernel control."""
+        self.others = False
+        self.protocols: set[str] = set()
+        self.above: Look | None = None
+        """The look above a heading, until the first row below tells whether it goes on."""
+        self.words: set[str] = set()
+        """States nobody here knows."""
+
+    def fields_of(self, line: str) -> list[str]:
+        """Return the fields of a line; those of a TCP row that begins with its PCB from its protocol on."""
+        fields = line.split(None, 6 + self.pcb)
+        if not self.pcb and (not fields or fields[0] in TCP):
+            return fields
+        at = self.pcb
+        if len(fields) <= at or fields[at] not in TCP:
+            at = _protocol_at(fields)
+            if at < 0:
+                return fields
+            self.pcb = max(at, self.pcb)
+            fields = line.split(None, 6 + at)
+        return fields[at:]
+
+    def begun_by(self, protocol: str) -> tuple[Look, Look | None]:
+        """Return the look that a row belongs to, and the one above if that is over: IPv6 below IPv4 is its rest."""
+        above, self.above = self.above, None
+        if above is not None and protocol == "tcp6" and above.protocols == {"tcp"}:
+            return above, None
+        return self, above
+
+    def headed_by(self, line: str) -> Look:
+        """Return the look that a heading is of: below rows it may begin another, as the next row will tell."""
+        look = self
+        if self.rows and (line.startswith("Active Internet connections") or HEADER.match(line[:400])):
+            look = Look(self.addresses, self.ports)
+            look.above = self
+        look.take_heading(line)
+        return look
+
+    def take_heading(self, line: str) -> None:
+        """Keep which section begins, and its columns."""
+        if line.startswith("Active "):
+            self.elsewhere = not line.startswith("Active Internet")
+            self.has_header = self.has_header or not self.elsewhere
+        elif line.startswith("Registered "):
+            self.elsewhere = True
+        elif (header := HEADER.match(line[:400])) is not None:
+            self.has_header = True
+            self.elsewhere = False
+            self.stateless = STATE_WORDS.isdisjoint(header["columns"].split())
+            self.has_queues = "0-win" not in line[:60]
+            self.extras = Extras(header["columns"].split()[1:])
+
+    def take_other(self, fields: list[str]) -> bool:
+        """Take a row of another protocol, and all that is in a section of other sockets."""
+        if self.elsewhere:
+            return True
+        internet = any(field[:3] in OTHER for field in fields[:3])
+        self.others = self.others or internet
+        return internet
+
+    def take(self, fields: list[str]) -> bool:
+        """Add a row; tell whether the fields were one."""
+        state = STATES.get(fields[5]) if len(fields) > 5 else None
+        if state is None:
+            added = self._take_without_state(fields)
+        else:
+            added = self._add(fields[3], fields[4], state, fields[1], fields[2])
+        if added:
+            self.protocols.add(fields[0])
+        if added and len(fields) > 6 and self.extras.columns:
+            self.extras.take(fields[6], self.rows)
+        return added
+
+    def _take_without_state(self, fields: list[str]) -> bool:
+        """Add a row of an unknown state: -T, -x and -R show none, and a new system may have new ones."""
+        if not self.has_queues:
+            return len(fields) > 5 and self._add(fields[4], fields[5], TcpState.UNKNOWN, "0", "0")
+        if len(fields) < 5 or (len(fields) == 5 and not self.stateless):
+            return False
+        state, word = TcpState.UNKNOWN, fields[5] if len(fields) > 5 else ""
+        if word.endswith("*"):  # FreeBSD: a SYN or FIN is still to be sent
+            state = STATES.get(word[:-1], state)
+        elif not self.stateless:
+            if not (WORD.fullmatch(word) or (word.isdigit() and len(word) < 4)):
+                return False
+            if len(self.words) < MOST_WORDS:
+                self.words.add(word)
+        return self._add(fields[3], fields[4], state, fields[1], fields[2])
+
+    def _add(self, local_end: str, remote_end: str, state: TcpState, receive: str, send: str) -> bool:
+        local, _, local_port = local_end.rpartition(".")
+        remote, _, remote_port = remote_end.rpartition(".")
+        receive_queue = 0 if receive == "0" else count_of(receive)
+        send_queue = 0 if send == "0" else count_of(send)
+        if not local or not remote or receive_queue is None or send_queue is None:
+            return False
+        if ":" in local_port or ":" in remote_port:
+            return False  # a row of Linux
+        addresses, ports = self.addresses, self.ports
+        local, local_number = addresses[local], ports[local_port]
+        remote, remote_number = addresses[remote], ports[remote_port]
+        if self.pcb or len(local_end) > SHORT or len(remote_end) > SHORT:
+            cell = len(self.rows.cells)
+            self.cuts.watch(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
+            self.cuts.watch(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
+        self.rows.add((local, local_number, remote, remote_number, state, receive_queue, send_queue))
+        return True
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        if self.stateless:
+            document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
+        if self.words:
+            document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words))}.")
+        cuts_ports = self.cuts.mark(self.rows)
+        told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
+        return self.rows.table(
+            document,
+            telling="netstat",
+            queues=self.has_queues,
+            shows_time_wait=True if told else None,
+            cuts_ports=cuts_ports,
+            has_header=self.has_header,
+        )
+
+
+FORMAT = Format(
+    name="netstat-bsd",
+    title="a socket table of netstat on a BSD, macOS, AIX or HP-UX",
+    recognises=recognises,
+    read=read,
+)

@@ -1,0 +1,188 @@
+r"""The table of Windows netstat, in any language and code page: -a, -n, -o, -b and -q in any combination.
+
+    Active Connections
+
+      Proto  Local Address          Foreign Address        State           PID
+      TCP    0.0.0.0:389            0.0.0.0:0              LISTENING       688
+     [lsass.exe]
+      TCP    10.77.1.2:389          10.77.2.2:58862        HERGESTELLT     688
+      NTDS
+     [lsass.exe]
+      TCP    [fe80::1%12]:389       [fe80::2%12]:50123     TIME_WAIT       0
+     Can not obtain ownership information
+      UDP    0.0.0.0:389            *:*                                    688
+
+Below a row, -b names the service and the program, or says that it cannot. A LISTENING row has a peer with port 0: the
+wildcard, or without -n the host's own name. A TIME_WAIT socket is nobody's: PID 0. netstat hides listeners without -a,
+and TIME_WAIT never. There are no queues, timers or ages.
+Source: samples of Windows XP to 11; learn.microsoft.com, windows-server/administration/windows-commands/netstat.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
+from ldapdiag.evidence.format import Format, Head
+from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, Rows, count_of
+from ldapdiag.evidence.socket_formats.windows_states import StateWords, in_ascii
+from ldapdiag.evidence.sockets import SocketTable, TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.document import Document
+
+ROW = re.compile(
+    r"\s{0,16}(?:TCP\s+\S{1,300}:[\w-]{1,40}\s+\S{1,300}:[\w*-]{1,40}\s+[^\s\d]|UDP\s+\S{1,300}:[\w-]{1,40}\s+\*:\*)"
+)
+HEADER = re.compile(r"\s{0,16}Proto  (?:Local A|Lokale A|Adresse l|Direcci|Indirizzo|Endere|Lokaal a)")
+"""The headings that are known by heart; a row is known in any language."""
+TITLES = frozenset({"Active Connections", "Aktive Verbindungen"})
+COLUMNS = re.compile(r" {2,}")
+LONGEST_HEADING = 200
+BELOW = re.compile(r"[ \t]{1,16}(?:\[(.{1,255})\]|(?:[A-Za-z]:\\)?[^\s:]+(?:[ \t][^\s:]+){0,16})\s*")
+"""What -b writes below a row: one program in brackets; or a service, a library, or a sentence in some language."""
+PROGRAM = re.compile(r"\[([^\[\]:]{1,255})\]\s*")
+PROMPT = re.compile(r"(?:PS )?[A-Za-z]:\\[^>]{0,255}>")
+MOST_WORDS = 5
+"""Unknown state words that are named in the notes."""
+
+
+def recognises(head: Head) -> bool:
+    """Tell Windows by rows that begin with TCP or UDP and go straight on to the addresses, or by its header."""
+    return any(ROW.match(line) or HEADER.match(line) for line in head.lines)
+
+
+def read(document: Document) -> Iterator[SocketTable]:
+    """Read the TCP rows; each time the header comes again (an interval, or a loop), another table begins."""
+    look = Look(Addresses(), Ports(), StateWords())
+    for line in document.lines:
+        fields = line.split(None, 4)
+        if not fields:
+            continue
+        if fields[0] == "TCP":
+            if not look.take(fields, document):
+                document.misread(line)
+        elif fields[0] == "UDP":
+            look.above = "udp"
+        elif _is_heading(line):
+            if look.rows:
+                yield look.table(document)
+                look = Look(look.addresses, look.ports, look.words)
+            look.has_header = True
+        elif not (look.take_below(line) or look.is_title(line) or PROMPT.match(line)):
+            document.misread(line)
+    if look.rows:
+        yield look.table(document)
+
+
+def _is_heading(line: str) -> bool:
+    """Tell a line that begins a table: a title we know, or three columns of words without a number in them."""
+    text = line.strip()
+    if text in TITLES:
+        return True
+    if len(text) > LONGEST_HEADING or ":" in text:
+        return False
+    text = in_ascii(text)
+    return not any(map(str.isdigit, text)) and len(COLUMNS.split(text)) in {4, 5, 6}
+
+
+class Look:
+    """One look at a host's sockets, while it is being read."""
+
+    def __init__(self, addresses: Addresses, ports: Ports, words: StateWords) -> None:
+        self.rows = Rows()
+        self.addresses = addresses
+        self.ports = ports
+        self.words = words
+        self.owners: dict[str, str] = {}
+        self.has_header = False
+        self.above = ""
+        """The kind of the row that a line of -b belongs to: tcp, udp or none."""
+        self.unknown: set[str] = set()
+
+    def take(self, fields: list[str], document: Document) -> bool:
+        """Add a row; tell whether the fields were one."""
+        self.above = ""
+        if len(fields) < 4:
+            return False
+        local, _, local_port = fields[1].rpartition(":")
+        remote, _, remote_port = fields[2].rpartition(":")
+        word = fields[3]
+        pid, more = self._rest(fields[4]) if len(fields) > 4 else ("", "")
+        if not local or not remote or word.isdigit():
+            return False
+        state = self.words[f"{word} {more}" if more else word]
+        if state is None:
+            state = self._judged(word, remote, remote_port, document)
+        if state is TcpState.LISTEN:
+            remote, remote_port = ANY, "*"
+        self.rows.add(
+            (
+                self.addresses[local],
+                self.ports[local_port],
+                self.addresses[remote],
+                self.ports[remote_port],
+                state,
+                0,
+                0,
+            )
+        )
+        if pid and pid != "0":
+            self.rows.set("pid", count_of(pid))
+        self.above = "tcp"
+        return True
+
+    def _rest(self, text: str) -> tuple[str, str]:
+        """Return the PID, and what of a state of two words (IN ASCOLTO) stands before it."""
+        text = text.rstrip()
+        if text.isdigit():
+            return text, ""
+        words = text[:LONGEST_HEADING].split()
+        at = next((number for number, word in enumerate(words) if word.isdigit()), len(words))
+        return (words[at] if at < len(words) else ""), " ".join(words[:at])
+
+    def _judged(self, word: str, remote: str, remote_port: str, document: Document) -> TcpState:
+        """Return the state of a row whose word we do not know: only a listener has no peer."""
+        if self.addresses[remote] == ANY and self.ports[remote_port] == ANY_PORT:
+            return TcpState.LISTEN
+        if word not in self.unknown and len(self.unknown) < MOST_WORDS:
+            self.unknown.add(word)
+            document.note(f"{document.path} has a state that is not known here: {word[:40]!r}. Its rows have no state.")
+        return TcpState.UNKNOWN
+
+    def take_below(self, line: str) -> bool:
+        """Take a line of -b, which follows a row; tell whether it is one."""
+        found = (PROGRAM.fullmatch(line) or BELOW.fullmatch(line)) if self.above else None
+        if found is None:
+            return False
+        if self.above == "tcp" and found[1]:
+            owner = found[1][:LONGEST_OWNER]
+            self.rows.set("owner", self.owners.setdefault(owner, owner))
+        return True
+
+    def is_title(self, line: str) -> bool:
+        """Tell whether a line may be the title, in a language we do not know: words, before the first row."""
+        text = in_ascii(line.strip())
+        return (
+            not self.rows
+            and not self.above
+            and len(text) <= LONGEST_HEADING
+            and not any(char in ":\\" for char in text)
+        ) and not any(map(str.isdigit, text))
+
+    def table(self, document: Document) -> SocketTable:
+        """Return the finished table."""
+        shows_all = self.has_header or TcpState.TIME_WAIT in self.rows.states()
+        return self.rows.table(
+            document,
+            telling="netstat",
+            queues=False,
+            shows_time_wait=True if shows_all else None,
+            has_header=self.has_header,
+        )
+
+
+FORMAT = Format(name="netstat-windows", title="a socket table of Windows netstat", recognises=recognises, read=read)
