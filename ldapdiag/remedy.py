@@ -34,7 +34,7 @@ class Where(StrEnum):
     HOST = "host"
 
 
-class Kind(StrEnum):
+class RemedyKind(StrEnum):
     """What the text of a remedy is."""
 
     LDIF = "ldif"
@@ -60,7 +60,7 @@ class Remedy:
     target: str
     """The name of the server, client or box."""
     where: Where
-    kind: Kind
+    kind: RemedyKind
     text: str
     changes: str
     risk: str

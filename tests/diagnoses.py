@@ -10,7 +10,7 @@ from ldapdiag.check import Check
 from ldapdiag.diagnosis import Diagnosis, diagnose
 from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 LDIF = "ldapmodify -H ldap://ldap <<'LDIF'\ndn: cn=config\nchangetype: modify\nreplace: nsslapd-idletimeout\nLDIF"
 
@@ -18,7 +18,7 @@ REMEDY = Remedy(
     title="drain: set the idle timeout",
     target="ldap",
     where=Where.SERVER,
-    kind=Kind.LDIF,
+    kind=RemedyKind.LDIF,
     text=LDIF,
     changes="Connections that rest are closed.",
     risk="living ones may be cut",

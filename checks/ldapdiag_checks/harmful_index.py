@@ -12,7 +12,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.candidates import Change
-from ldapdiag.servers.index_advice import dropped
+from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
@@ -144,7 +144,7 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
     remedies = (
-        dropped(indexing.host, backend, changes, indexing.configuration, indexing.schema)
+        drop_indexes(indexing.host, backend, changes, indexing.configuration, indexing.schema)
         if harm.goes and changes
         else ()
     )

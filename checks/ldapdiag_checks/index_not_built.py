@@ -10,7 +10,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
-from ldapdiag.servers.index_advice import built
+from ldapdiag.servers.index_remedies import build_indexes
 
 
 @check
@@ -57,7 +57,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     told = not one.hindrance.guessed
     first, indexing = one.rows[0], coverage.indexing
     remedies = (
-        built(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
+        build_indexes(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
         if indexing and first.backends
         else ()
     )

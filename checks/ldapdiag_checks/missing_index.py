@@ -11,8 +11,8 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, severity_of_share
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.index_advice import added, asking
-from ldapdiag.servers.trial_search import search_command
+from ldapdiag.servers.example_search import search_command
+from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
 
 MOST = 10
 """Filters, clients and accounts that are named."""
@@ -133,6 +133,6 @@ def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> 
         return ()
     first = row.resolves[0]
     configuration, schema = coverage.indexing.configuration, coverage.indexing.schema
-    asked = asking(plan.host, configuration)
+    asked = ldapsearch_command(plan.host, configuration)
     verify = search_command(asked, first.search.base, first.search.scope, first.filter)
-    return added(plan.host, row.backend, row.changes, configuration, schema, verify)
+    return add_indexes(plan.host, row.backend, row.changes, configuration, schema, verify)

@@ -12,7 +12,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.haproxy import limit_rest, probe_clients
+from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 
 MANY, SOME = 100, 10
 HALF = 0.5
@@ -107,7 +107,7 @@ def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdv
         hosts=tuple(sorted({held.proxy, server, *held.clients})),
         remedies=(
             probe_clients(held.proxy),
-            *([limit_rest(held.proxy, advice.recommended_seconds)] if advice is not None else []),
+            *([limit_idle_time(held.proxy, advice.recommended_seconds)] if advice is not None else []),
         ),
         origins=held.origins,
     )

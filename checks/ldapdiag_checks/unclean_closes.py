@@ -12,8 +12,8 @@ from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import unbind_first
-from ldapdiag.servers.closes import close_of
-from ldapdiag.servers.nature import Nature
+from ldapdiag.servers.close_codes import close_reason
+from ldapdiag.servers.close_reasons import CloseKind
 
 MANY, SOME = 100, 10
 HALF, TENTH = 0.5, 0.1
@@ -63,7 +63,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
 def severity_of(ends: CloseReasons) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
     unclean, closes = ends.unclean, ends.closes
-    if ends.spoken[Nature.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
+    if ends.spoken[CloseKind.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
         return Severity.MEDIUM
     if unclean >= SOME and unclean >= TENTH * closes:
         return Severity.LOW
@@ -73,7 +73,7 @@ def severity_of(ends: CloseReasons) -> Severity | None:
 def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) -> Verdict:
     """Return the verdict on all clients that nothing is wrong with."""
     closes, unclean = sum(ends.closes for ends in rest), sum(ends.unclean for ends in rest)
-    vague = sum(ends.spoken[Nature.UNKNOWN] for ends in rest)
+    vague = sum(ends.spoken[CloseKind.UNKNOWN] for ends in rest)
     subject = f"other clients of {server.host}" if others else server.host
     if not closes and not others:
         reason = "no connection ended while the access log was written"
@@ -83,7 +83,7 @@ def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) ->
         reason = f"the log does not say of {vague} of {closes} closes whether the client said UNBIND"
         how = "nothing can be done: this server's log has one word for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
-    timeouts = sum(ends.spoken[Nature.IDLE] for ends in rest)
+    timeouts = sum(ends.spoken[CloseKind.IDLE] for ends in rest)
     idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
     return Clear(subject=subject, reason=f"{closes} connections ended, {unclean} of them without UNBIND{idle}")
 
@@ -101,8 +101,8 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
             "client": ends.client,
             "closes": ends.closes,
             "unclean": ends.unclean,
-            "network": ends.spoken[Nature.NETWORK],
-            "idle": ends.spoken[Nature.IDLE],
+            "network": ends.spoken[CloseKind.NETWORK],
+            "idle": ends.spoken[CloseKind.IDLE],
             "probes": ends.probes,
             "codes": ends.codes,
         },
@@ -116,7 +116,7 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
 def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
         return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
-    if (network := ends.spoken[Nature.NETWORK]) >= SOME:
+    if (network := ends.spoken[CloseKind.NETWORK]) >= SOME:
         return f"Nothing went through any more on {network} of {ends.closes} connections of {ends.client}"
     return f"{ends.client} ended {ends.unclean} of {ends.closes} connections without UNBIND"
 
@@ -125,8 +125,8 @@ def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool)
     if probes:
         yield "A load balancer's probes, most likely; or a client whose TLS handshake fails."
     for code, count in ends.codes.items():
-        yield f"{code or 'no code'}, {count} times: {close_of(traffic.workload.family, code).words}."
-    if ends.spoken[Nature.NETWORK]:
+        yield f"{code or 'no code'}, {count} times: {close_reason(traffic.workload.family, code).text}."
+    if ends.spoken[CloseKind.NETWORK]:
         yield "Look for a client that does not read, a path with a smaller MTU, a firewall that forgets connections."
     if ends.probes and not probes:
         yield f"{ends.probes} more had no operation at all, and are not counted: a load balancer's probes, most likely."

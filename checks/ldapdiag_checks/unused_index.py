@@ -10,7 +10,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
-from ldapdiag.servers.index_advice import dropped
+from ldapdiag.servers.index_remedies import drop_indexes
 
 HOUR = 3600
 MONTH = 30 * 24
@@ -60,7 +60,7 @@ def _finding(one: UnusedIndexes, hours: float, coverage: IndexCoverage) -> Findi
     types = ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
     if hours >= MONTH and coverage.indexing is not None:
-        remedies = dropped(
+        remedies = drop_indexes(
             coverage.host, one.backend, one.changes, coverage.indexing.configuration, coverage.indexing.schema
         )
     return Finding(

@@ -117,7 +117,7 @@ class Frequencies(Protocol):
         """Return how many entries lie in the scope of a base."""
 
 
-class Untold:
+class UnknownFrequencies:
     """Frequencies of which nothing is known."""
 
     def of(self, assertion: Assertion) -> Amount:  # noqa: ARG002  a protocol

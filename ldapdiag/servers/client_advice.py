@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 
 
 def pool_connections(client: str, server: str) -> Remedy:
@@ -11,7 +11,7 @@ def pool_connections(client: str, server: str) -> Remedy:
         title="Let the application keep its connections",
         target=client,
         where=Where.CLIENT,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text="Use the connection pool of the application's LDAP library (JNDI: com.sun.jndi.ldap.connect.pool=true; "
         "for ldaps com.sun.jndi.ldap.connect.pool.protocol='plain ssl'), or keep one connection in each process.",
         changes="Operations share connections that are open and bound already: no handshake, no BIND for each.",
@@ -29,7 +29,7 @@ def unbind_first(client: str, server: str) -> Remedy:
         title="Let the application unbind before it closes",
         target=client,
         where=Where.CLIENT,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text="Close connections through the LDAP library (unbind, close of the context), also where an operation fails "
         "or the process ends; then a close without it means that something went wrong.",
         changes="The log tells wanted ends from lost connections.",
@@ -45,7 +45,7 @@ def renew_password(client: str, server: str) -> Remedy:
         title="Find the job that still has the old password",
         target=client,
         where=Where.CLIENT,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text="Ask the account's owner when its password was changed, and look on the client for what still has the old "
         "one: services, cron jobs, monitoring, a second copy of the configuration.",
         changes="The failures end, and so does the risk that they lock the account.",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import lacking_of, listed, to_add, to_drop
-from ldapdiag.servers.unready import ready
+from ldapdiag.servers.missing_names import ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ class IndexWork:
             title=f"Index {named}" if named else "Index what cannot be named in a command",
             target=self.server,
             where=Where.SERVER,
-            kind=Kind.SHELL if named else Kind.ADVICE,
+            kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
             text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else wanted.sentence.strip(),
             changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
             risk=self.while_it_builds,
@@ -52,13 +52,13 @@ class IndexWork:
         )
         return self._ready(remedy)
 
-    def build(self, names: Sequence[str], *, kind: Kind, title: str, text: str) -> Remedy:
+    def build(self, names: Sequence[str], *, kind: RemedyKind, title: str, text: str) -> Remedy:
         """Build indexes that are configured; kind, title and text are those of a build of what has no name."""
         remedy = Remedy(
             title=f"Build the indexes of {', '.join(names)}" if names else title,
             target=self.server,
             where=Where.SERVER,
-            kind=Kind.SHELL if names else kind,
+            kind=RemedyKind.SHELL if names else kind,
             text="\n".join(self.tool.build(names)) if names else text,
             changes=f"The indexes are used again. {PASSWORD_HINT}",
             risk=self.while_it_builds,
@@ -78,7 +78,7 @@ class IndexWork:
             title=f"Drop the index of {named}" if named else "Drop no index",
             target=self.server,
             where=Where.SERVER,
-            kind=Kind.SHELL if named else Kind.ADVICE,
+            kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
             text="\n".join(tool.remove(wanted.types)) if named else wanted.sentence.strip(),
             changes=(
                 f"Changes of these attributes cost less, and the database less room. {wanted.sentence}{PASSWORD_HINT}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import is_attribute_type, is_distinguished_name
-from ldapdiag.servers.unready import NO_BACKEND, NO_SUFFIX, lacking
+from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 
 PROBE_SECONDS, PROBE_INTERVAL, PROBES = 60, 10, 3
 
@@ -13,7 +13,7 @@ def probe_clients(proxy: str) -> Remedy:
         title="Let the proxy probe its clients",
         target=proxy,
         where=Where.BOX,
-        kind=Kind.CONFIG,
+        kind=RemedyKind.CONFIG,
         # HAProxy configuration manual: option clitcpka; clitcpka-idle, -intvl and -cnt since 2.4, on Linux.
         text=(
             "# in the frontend (or listen) section of LDAP\n"
@@ -35,13 +35,13 @@ def probe_clients(proxy: str) -> Remedy:
     )
 
 
-def limit_rest(proxy: str, seconds: int) -> Remedy:
+def limit_idle_time(proxy: str, seconds: int) -> Remedy:
     """Let the proxy close both legs of a connection that rests for longer."""
     return Remedy(
         title=f"Let the proxy close what rests for {seconds} s",
         target=proxy,
         where=Where.BOX,
-        kind=Kind.CONFIG,
+        kind=RemedyKind.CONFIG,
         text=(
             "# in the sections of LDAP; and timeout tunnel where it is set, for it goes first\n"
             f"timeout client {seconds}s    # frontend\ntimeout server {seconds}s    # backend"

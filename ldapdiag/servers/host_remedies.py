@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.kernel import (
     CONNTRACK_BUCKETS,
     CONNTRACK_COUNT,
@@ -19,7 +19,7 @@ from ldapdiag.servers.kernel import (
     KERNEL_KEEPALIVE_PROBES,
     KERNEL_KEEPALIVE_TIME,
 )
-from ldapdiag.servers.paste import host_name, sysctl_file, sysctl_undone
+from ldapdiag.servers.shell_text import host_name, sysctl_file, sysctl_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
@@ -52,7 +52,7 @@ def kernel_keepalive(
         title=f"Probe resting connections after {seconds} s (kernel)",
         target=host,
         where=where,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=sysctl_file("keepalive", settings),
         changes=(
             f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
@@ -60,7 +60,7 @@ def kernel_keepalive(
             f"{ARMED_TIMERS}{advice}"
         ),
         risk=f"One small packet each way per resting connection every {seconds} s, from every program on the host.",
-        undo=sysctl_undone("keepalive", former),
+        undo=sysctl_undo("keepalive", former),
         verify=f"sysctl {KEEPALIVE_TIME} {KEEPALIVE_INTERVAL}\nss -tno state established",
         family=family,
         needs=Needs.RECONNECT,
@@ -91,7 +91,7 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
         title=f"Close the {count} dead connection{'s' * (count > 1)} from {client} now",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
         changes="The kernel ends these sockets and the directory frees their descriptors at once. No setting changes.",
         risk=(
@@ -122,7 +122,7 @@ def release_unused(client_host: str, server_address: str) -> Remedy:
         title=f"release: let the application on {client_host} close what it does not use",
         target=client_host,
         where=Where.CLIENT,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text=(
             f"Ask the owner of the application on {client_host} for a pool with a maximum size and a maximum idle "
             "time, and for an unbind on every path that leaves the code, errors included."
@@ -141,7 +141,7 @@ def advise_idle_timeout(server: str, seconds: int, product: str = "") -> Remedy:
         title=f"Set the server's idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text=f"Set the directory's idle timeout to {seconds} s ({why}).",
         changes="Connections that rest longer are closed, dead ones among them.",
         risk="A pool that rests longer must open a new connection.",
@@ -159,16 +159,16 @@ def raise_conntrack(host: str, used: int, limit: int) -> Remedy:
         title=f"Let the box track {wanted} connections",
         target=host,
         where=Where.BOX,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=sysctl_file("conntrack", settings),
         changes="A full table drops the first packet of new connections. The buckets keep its look-ups short.",
         risk="Kernel memory, some 300 bytes for each connection. At boot it acts only once the module is loaded.",
-        undo=sysctl_undone("conntrack", former),
+        undo=sysctl_undo("conntrack", former),
         verify=f"sysctl {CONNTRACK_COUNT} {CONNTRACK_MAX}",
     )
 
 
-def lengthen_box_timeout(box: str, seconds: int, current: int | None = None, *, linux: bool = False) -> Remedy:
+def raise_box_timeout(box: str, seconds: int, current: int | None = None, *, linux: bool = False) -> Remedy:
     """Let a box remember resting connections longer: commands for a Linux box, advice for any other."""
     changes = f"The box remembers a resting connection for {seconds} s. What it has forgotten does not come back."
     risk = "Its table grows by what it no longer forgets: watch how full it is."
@@ -178,7 +178,7 @@ def lengthen_box_timeout(box: str, seconds: int, current: int | None = None, *, 
             title=title,
             target=box,
             where=Where.BOX,
-            kind=Kind.ADVICE,
+            kind=RemedyKind.ADVICE,
             text=(
                 f"Ask who runs the box for a TCP idle timeout of {seconds} s on the LDAP ports alone, or to have it "
                 "reset both ends when it forgets a connection."
@@ -192,10 +192,10 @@ def lengthen_box_timeout(box: str, seconds: int, current: int | None = None, *, 
         title=title,
         target=box,
         where=Where.BOX,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=sysctl_file("conntrack-timeout", {CONNTRACK_ESTABLISHED: seconds}),
         changes=changes,
         risk=f"{risk} It holds for every TCP connection through the box.",
-        undo=sysctl_undone("conntrack-timeout", {CONNTRACK_ESTABLISHED: current or KERNEL_CONNTRACK_ESTABLISHED}),
+        undo=sysctl_undo("conntrack-timeout", {CONNTRACK_ESTABLISHED: current or KERNEL_CONNTRACK_ESTABLISHED}),
         verify=f"sysctl {CONNTRACK_ESTABLISHED}",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from ldapdiag.servers.paste import here_document, host_name
+from ldapdiag.servers.shell_text import here_document, host_name
 
 MANAGER = "cn=Directory Manager"
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Forecast, Leaf, Outlook
-from ldapdiag.servers.opends_lookups import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, passed
+from ldapdiag.servers.opends_index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, passed
 
 if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Database

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers import dsconfig_indexes, ldbm_indexes
+from ldapdiag.servers import dsconfig_indexes, ldbm_index_changes
 from ldapdiag.servers.active_directory import defaults as active_directory_defaults
 from ldapdiag.servers.active_directory import remedies as active_directory_remedies
 from ldapdiag.servers.ds389 import candidates as ds389_candidates
@@ -180,7 +180,7 @@ PRODUCTS = {
         remedies=ds389_remedies,
         candidates=ds389_candidates,
         index_remedies=ds389_index_remedies,
-        never_dropped=ldbm_indexes.NEVER_DROPPED,
+        never_dropped=ldbm_index_changes.NEVER_DROPPED,
     ),
     Family.OPENLDAP: Product(
         family=Family.OPENLDAP,
@@ -196,7 +196,7 @@ PRODUCTS = {
         defaults=dsee_defaults,
         remedies=dsee_remedies,
         index_remedies=dsee_index_remedies,
-        never_dropped=ldbm_indexes.NEVER_DROPPED,
+        never_dropped=ldbm_index_changes.NEVER_DROPPED,
         candidates=dsee_candidates,
     ),
     Family.OPENDJ: Product(

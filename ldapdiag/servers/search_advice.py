@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ldapdiag.evidence.filter_tree import Assertion, parse_shape
-from ldapdiag.evidence.filter_tree import Kind as Asked
-from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
+from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 
 def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
@@ -16,7 +15,7 @@ def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
             "only. Or keep what it means in an attribute of its own, (accountStatus=active), and index that for "
             "equality; or leave the part out and drop in the application what is not wanted."
         )
-    elif isinstance(asked, Assertion) and asked.kind is Asked.PRESENCE:
+    elif isinstance(asked, Assertion) and asked.kind is Kind.PRESENCE:
         text = (
             "Search below the branch that is meant, or with scope base where one entry is; to read all entries, read "
             "them paged, at a quiet hour, or follow changes by synchronisation (RFC 4533) instead."
@@ -66,7 +65,7 @@ def _of_client(client: str, title: str, text: str) -> Remedy:
         title=title,
         target=client,
         where=Where.CLIENT,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text=text,
         changes="What the server has to look at for one search.",
         risk="The application may find other entries than before: let its owner compare.",

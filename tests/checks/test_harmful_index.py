@@ -150,7 +150,7 @@ def test_an_excerpt_is_cleared_as_such() -> None:
 
 def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr(harmful_index, "dropped", lambda *about: asked.append(about) or ())
+    monkeypatch.setattr(harmful_index, "drop_indexes", lambda *about: asked.append(about) or ())
     told = of_389(
         index("nsIndexType: eq", "nsIndexType: sub", attribute="member"),
         index("nsIndexType: eq", "nsSystemIndex: true", attribute="ancestorid"),
@@ -166,7 +166,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["member; rm -rf /", "member\nnsIndexType: sub", "$(member)", "a" * 3000])
 def test_hostile_names_reach_no_command(name, monkeypatch) -> None:
-    monkeypatch.setattr(harmful_index, "dropped", lambda *about: (drop_indexes(*about),))
+    monkeypatch.setattr(harmful_index, "drop_indexes", lambda *about: (drop_indexes(*about),))
     told = of_family(Family.OPENDJ, name, "substring")
     relying = replace(told.configuration, relied_upon={name.lower(): "MemberOf"})
     (one,) = judge(replace(told, configuration=relying))

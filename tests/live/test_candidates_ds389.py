@@ -26,7 +26,7 @@ from lab.odd_directory import (
 from ldapdiag.evidence.filter_tree import Kind, assertions, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Cause, Database, Outlook, Untold
+from ldapdiag.servers.candidates import Amount, Cause, Database, Outlook, UnknownFrequencies
 from ldapdiag.servers.ds389.candidates import MANY, forecast
 from reading import facts_of
 
@@ -132,7 +132,10 @@ def database_of(server):
     (backend,) = [one for one in configuration.backends if one.name.lower() == "userroot"]
     built = tuple(replace(one, built=False) if one.attribute == UNBUILT else one for one in backend.definitions)
     return Database(
-        configuration=configuration, backend=replace(backend, definitions=built), schema=schema, frequencies=Untold()
+        configuration=configuration,
+        backend=replace(backend, definitions=built),
+        schema=schema,
+        frequencies=UnknownFrequencies(),
     )
 
 

@@ -18,7 +18,7 @@ from lab.odd_slapd import FEW, GAPS, LONG_KEYS, NO_OBJECT_CLASS, PEOPLE, SCHEMA,
 from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
-from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, Leaf, Outlook, Untold
+from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, Leaf, Outlook, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 from ldapdiag.servers.openldap.index_remedies import (
     UNTIL_BUILT,
@@ -79,7 +79,9 @@ class Questioned:
         facts = {fact.kind: fact for fact in facts_of(said)}
         configuration = facts["index-configuration"]
         (backend,) = [one for one in configuration.backends if SUFFIX in one.suffixes]
-        return Database(configuration=configuration, backend=backend, schema=facts["schema"], frequencies=Untold())
+        return Database(
+            configuration=configuration, backend=backend, schema=facts["schema"], frequencies=UnknownFrequencies()
+        )
 
     def ask(
         self, filters: Sequence[str], base: str = SUFFIX, scope: str = "sub", *, root: bool = False

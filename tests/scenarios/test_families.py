@@ -17,7 +17,7 @@ import pytest
 from command import diagnose
 from incidents import FOO, GHOSTS, INCIDENTS, SHIZZLE, XYZ, diagnosed, finding, ghost_ports
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind
+from ldapdiag.remedy import RemedyKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,6 +196,6 @@ def test_of_a_product_whose_commands_are_not_known_the_remedies_are_advice(tmp_p
     assert ghosts.observed["ghost_client_ports"] == ghost_ports(GHOSTS)
     assert idle.observed["current_seconds"] is None
     assert ibm.remedy in idle.remedies[0].text
-    assert (idle.remedies[0].kind, idle.remedies[0].family) == (Kind.ADVICE, None)
+    assert (idle.remedies[0].kind, idle.remedies[0].family) == (RemedyKind.ADVICE, None)
     hosts = [CASE / host for host in ("app1", "app2", "fw")]
     assert f"{ibm.name} · 310 connections" in diagnose(tmp_path / "ldap", *hosts).text

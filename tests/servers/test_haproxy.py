@@ -8,15 +8,15 @@ import subprocess
 import pytest
 
 from lab.laboratory import need
-from ldapdiag.remedy import Kind, Where
-from ldapdiag.servers.haproxy import limit_rest, probe_clients
+from ldapdiag.remedy import RemedyKind, Where
+from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 
 LISTEN = "defaults\n  mode tcp\n  timeout connect 3s\nlisten ldap\n  bind 127.0.0.1:13389\n  server a 127.0.0.1:389\n"
 
 
-@pytest.mark.parametrize("remedy", [probe_clients("proxy"), limit_rest("proxy", 300)])
+@pytest.mark.parametrize("remedy", [probe_clients("proxy"), limit_idle_time("proxy", 300)])
 def test_a_remedy_is_a_configuration_that_haproxy_takes(remedy, tmp_path) -> None:
-    assert (remedy.target, remedy.where, remedy.kind) == ("proxy", Where.BOX, Kind.CONFIG)
+    assert (remedy.target, remedy.where, remedy.kind) == ("proxy", Where.BOX, RemedyKind.CONFIG)
     need("haproxy")
     configuration = tmp_path / "haproxy.cfg"
     lines = "\n".join(f"  {line}" for line in remedy.text.splitlines())
@@ -28,5 +28,5 @@ def test_a_remedy_is_a_configuration_that_haproxy_takes(remedy, tmp_path) -> Non
 
 
 def test_what_it_promises_is_what_it_sets() -> None:
-    assert "timeout client 300s" in limit_rest("proxy", 300).text
+    assert "timeout client 300s" in limit_idle_time("proxy", 300).text
     assert "after 90 s" in probe_clients("proxy").changes

@@ -21,7 +21,7 @@ from ldapdiag.evidence.indexes.explanations import Explanation, IndexExplanation
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.ldif import comparable, entries
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Change, Database, Outlook, Untold
+from ldapdiag.servers.candidates import Amount, Change, Database, Outlook, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates, index_remedies
 from reading import facts_of
 
@@ -231,7 +231,7 @@ def test_the_indexes_that_are_offered_are_those_that_help_and_go_again(opendj):
     for text in OFFERS:
         tree = parse(text)
         assert tree is not None
-        (leaf,) = candidates.forecast(tree, SUFFIX, "sub", replace(database, frequencies=Untold())).leaves
+        (leaf,) = candidates.forecast(tree, SUFFIX, "sub", replace(database, frequencies=UnknownFrequencies())).leaves
         offered[text] = leaf.change
         assert is_unindexed(opendj, text)
     assert offered == OFFERS

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Where
+from ldapdiag.remedy import Needs, RemedyKind, Where
 from ldapdiag.servers.host_remedies import (
     close_ghosts,
-    lengthen_box_timeout,
+    raise_box_timeout,
     raise_conntrack,
     set_client_keepalive,
 )
-from ldapdiag.servers.paste import bare_host, host_name
 from ldapdiag.servers.products import product_of
+from ldapdiag.servers.shell_text import bare_host, host_name
 
 DS389 = product_of(Family.DS389).remedies
 OPENLDAP = product_of(Family.OPENLDAP).remedies
@@ -59,7 +59,7 @@ def every_remedy(name="ldap"):
     yield set_client_keepalive(name, 120)
     yield close_ghosts(name, 389, "10.77.2.2", (40001, 40002))
     yield raise_conntrack(name, 60_000, 65_536)
-    yield lengthen_box_timeout(name, 3600, linux=True)
+    yield raise_box_timeout(name, 3600, linux=True)
 
 
 def shell_accepts(text):
@@ -74,7 +74,7 @@ class TestEveryRemedy:
         assert all((remedy.title, remedy.text, remedy.changes, remedy.risk, remedy.undo, remedy.verify))
 
     def test_is_shell_from_end_to_end(self, remedy):
-        assert remedy.kind is Kind.SHELL
+        assert remedy.kind is RemedyKind.SHELL
         undo = "" if remedy.undo.startswith("None needed") else remedy.undo
         assert all(shell_accepts(text) for text in (remedy.text, undo, remedy.verify))
 
@@ -253,8 +253,8 @@ class TestDescriptors:
 
 class TestBoxes:
     def test_an_unknown_box_gets_advice_and_no_command(self):
-        remedy = lengthen_box_timeout("fw", 3600)
-        assert remedy.kind is Kind.ADVICE
+        remedy = raise_box_timeout("fw", 3600)
+        assert remedy.kind is RemedyKind.ADVICE
         assert "sysctl" not in remedy.text
 
     def test_a_full_table_is_doubled(self):

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from ldapdiag.evidence.family import Family, identify
-from ldapdiag.servers.host_remedies import close_ghosts, lengthen_box_timeout, set_client_keepalive
+from ldapdiag.servers.host_remedies import close_ghosts, raise_box_timeout, set_client_keepalive
 from ldapdiag.servers.ldap_tools import as_manager, modify
 from ldapdiag.servers.products import product_of
 
@@ -235,7 +235,7 @@ class TestOnTheHost:
                 "net.ipv4.tcp_keepalive_time = 7200",
             ),
             (
-                lengthen_box_timeout("fw", 7200, linux=True),
+                raise_box_timeout("fw", 7200, linux=True),
                 "net.netfilter.nf_conntrack_tcp_timeout_established = 7200",
                 "net.netfilter.nf_conntrack_tcp_timeout_established = 432000",
             ),

@@ -12,13 +12,13 @@ from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.remedy import Kind, Remedy, Where
-from ldapdiag.servers.haproxy import limit_rest, probe_clients
+from ldapdiag.remedy import Remedy, RemedyKind, Where
+from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 from ldapdiag.servers.host_remedies import (
     advise_idle_timeout,
     close_ghosts,
     kernel_keepalive,
-    lengthen_box_timeout,
+    raise_box_timeout,
     set_client_keepalive,
 )
 from ldapdiag.servers.kernel import KEEPALIVE_TIME
@@ -41,7 +41,7 @@ def idle_remedies(
 ) -> Iterator[Remedy]:
     """Yield what to do, each with its price. An `exhausted` server takes no LDIF before some connections are closed."""
     drain = list(_drain(server, lifetime, advice, pairing))
-    yield from sorted(drain, key=lambda remedy: exhausted and remedy.kind is Kind.LDIF)
+    yield from sorted(drain, key=lambda remedy: exhausted and remedy.kind is RemedyKind.LDIF)
     yield from _cure(server, lifetime, advice, pairing, kernels)
     yield from _tidy(server, lifetime, advice, bounds)
     yield from _exempt(server)
@@ -52,7 +52,7 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
     if current and current <= seconds:
         return  # what is set drains already
     if lifetime.proxy:
-        yield _named("drain", limit_rest(server.host, seconds))
+        yield _named("drain", limit_idle_time(server.host, seconds))
         return
     if server.product is None:
         yield _named("drain", advise_idle_timeout(server.host, seconds, str(server.identity or "")))
@@ -108,7 +108,7 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         return  # unknown, or tidy already
     if advice.tidy_unsafe:
         wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_rest or 0)))
-        longer = lengthen_box_timeout(
+        longer = raise_box_timeout(
             tightest.box or "the box", wanted, int(tightest.upper_seconds or 0), linux=tightest.box is not None
         )
         yield _named(

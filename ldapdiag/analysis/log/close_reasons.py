@@ -6,15 +6,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.servers.closes import close_of
-from ldapdiag.servers.nature import Nature
+from ldapdiag.servers.close_codes import close_reason
+from ldapdiag.servers.close_reasons import CloseKind
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.workload import ClientActivity
     from ldapdiag.evidence.family import Family
 
-WRONG = (Nature.CLIENT_GONE, Nature.NETWORK)
-NOT_ASKED = (Nature.IDLE, Nature.RESTART, Nature.SERVER)
+WRONG = (CloseKind.CLIENT_GONE, CloseKind.NETWORK)
+NOT_ASKED = (CloseKind.IDLE, CloseKind.RESTART, CloseKind.SERVER)
 """Ends that the server made: such a connection was no probe."""
 
 
@@ -23,7 +23,7 @@ class CloseReasons:
     """How the connections of one client ended."""
 
     client: str
-    spoken: Counter[Nature] = field(default_factory=Counter)
+    spoken: Counter[CloseKind] = field(default_factory=Counter)
     """Of connections with an operation."""
     probes: int = 0
     """Connections without any, which the client ended."""
@@ -37,16 +37,16 @@ class CloseReasons:
     @property
     def closes(self) -> int:
         """Return how many ended, but by a restart."""
-        return self.spoken.total() - self.spoken[Nature.RESTART]
+        return self.spoken.total() - self.spoken[CloseKind.RESTART]
 
 
 def close_reasons_of(client: ClientActivity, family: Family | None) -> CloseReasons:
     """Return how a client's connections ended, in the words of this product's log."""
     ends = CloseReasons(client=client.address, codes=dict(client.closes))
     for code, count in client.closes.items():
-        nature, silent = close_of(family, code).nature, client.silent.get(code, 0)
-        if nature in NOT_ASKED:
+        kind, silent = close_reason(family, code).kind, client.silent.get(code, 0)
+        if kind in NOT_ASKED:
             silent = 0
         ends.probes += silent
-        ends.spoken[nature] += count - silent
+        ends.spoken[kind] += count - silent
     return ends

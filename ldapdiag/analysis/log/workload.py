@@ -13,8 +13,8 @@ from ldapdiag.evidence.log.kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.rests import Rests
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tables import RESTART, ClientRow
-from ldapdiag.servers.closes import close_of
-from ldapdiag.servers.nature import Close
+from ldapdiag.servers.close_codes import close_reason
+from ldapdiag.servers.close_reasons import CloseReason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +58,7 @@ class CloseCount:
 
     code: str
     """The server's word for it."""
-    meaning: Close
+    meaning: CloseReason
     count: int
     clients: Mapping[str, int]
     """The most frequent first."""
@@ -163,7 +163,7 @@ class Workload:
         return tuple(
             CloseCount(
                 code=code,
-                meaning=close_of(self.family, code),
+                meaning=close_reason(self.family, code),
                 count=count,
                 clients=dict(sorted(of_code.get(code, {}).items(), key=lambda item: (-item[1], item[0]))),
             )

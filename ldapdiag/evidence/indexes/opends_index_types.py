@@ -31,7 +31,7 @@ def is_system(attribute: str) -> bool:
 def type_of_key(index: str) -> str:
     """Return the type of an index by the name OpenDJ gives its keys: `caseIgnoreSubstringsMatch:6` is a substring.
 
-    Rules that order by the keys of their equality rule have no index of their own (servers/opends_rules.py).
+    Rules that order by the keys of their equality rule have no index of their own (servers/opends_matching_rules.py).
     """
     name = index.partition(":")[0].lower()
     if name in TYPES:

@@ -21,7 +21,7 @@ from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
 from ldapdiag.analysis.indexes.usage import IndexUsage
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
-from ldapdiag.remedy import Kind
+from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.findings import commands, told
 from ldapdiag.report.indexes.remedies import of_plans
@@ -29,7 +29,7 @@ from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.names import Names
 from ldapdiag.report.log.quantities import duration, number, percent, span
 from ldapdiag.report.page import Page, packed, page_for
-from ldapdiag.servers.index_advice import sign
+from ldapdiag.servers.index_remedies import expected_in_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -112,7 +112,7 @@ class IndexScreen:
             self.page.blank()
             return
         for remedy in of_plans(self.diagnosis):
-            if remedy.target == plan.host and remedy.kind is not Kind.LDIF:
+            if remedy.target == plan.host and remedy.kind is not RemedyKind.LDIF:
                 self.page.blank()
                 self.page.indented(remedy.changes)
                 self.page.indented(f"risk: {remedy.risk}")
@@ -123,7 +123,7 @@ class IndexScreen:
         found = (one for one in self.found("missing-index") if one.server == plan.host)
         verify = next((one.verify for finding in found for one in finding.remedies), "")
         if verify:
-            self.page.indented(f"verify: {sign(coverage.family)}")
+            self.page.indented(f"verify: {expected_in_log(coverage.family)}")
             self.page.blank()
             self.page.verbatim(verify)
             self.page.blank()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan
-from ldapdiag.remedy import Kind
+from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.neutral import neutral
-from ldapdiag.servers.index_advice import added, without_ldif
+from ldapdiag.servers.index_remedies import add_indexes, without_ldif
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,14 +52,16 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             if row.backend is not None:
                 backends.setdefault(row.backend.name, (row.backend, []))[1].extend(row.changes)
         for backend, changes in backends.values():
-            yield from added(plan.host, backend, changes, indexing.configuration, indexing.schema, None)
+            yield from add_indexes(plan.host, backend, changes, indexing.configuration, indexing.schema, None)
 
 
 def as_script(diagnosis: Diagnosis) -> str:
     """Return a shell script; with nothing to do, one that says so. What is no command is told in a comment."""
     told = list(of_plans(diagnosis))
-    advice = [f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in told if one.kind is Kind.ADVICE]
-    steps = [_step(one) for one in told if one.kind is Kind.SHELL]
+    advice = [
+        f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in told if one.kind is RemedyKind.ADVICE
+    ]
+    steps = [_step(one) for one in told if one.kind is RemedyKind.SHELL]
     return "\n".join([HEAD, *advice, *steps] if steps else ["#!/bin/sh\nset -e\n", *(advice or [f"# {NOTHING}\n"])])
 
 
@@ -73,10 +75,10 @@ def _step(remedy: Remedy) -> str:
 
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment."""
-    told = [one for one in of_plans(diagnosis) if one.kind is Kind.LDIF]
+    told = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
     if told:
         return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in told)
-    advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is Kind.ADVICE]
+    advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
     planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.rows}
     indexings = [one.indexing for one in diagnosis.facts.every(IndexCoverage) if one.indexing and one.host in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}

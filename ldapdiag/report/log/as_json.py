@@ -115,8 +115,8 @@ def _connections(work: Workload) -> dict[str, Any]:
         "closes": [
             {
                 "code": one.code,
-                "meaning": one.meaning.words,
-                "nature": str(one.meaning.nature),
+                "meaning": one.meaning.text,
+                "nature": str(one.meaning.kind),
                 "count": one.count,
                 "by_client": dict(one.clients),
             }

@@ -11,7 +11,7 @@ from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.quantities import duration, number, percent
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
-from ldapdiag.servers.nature import Nature
+from ldapdiag.servers.close_reasons import CloseKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -76,7 +76,7 @@ def print_closes(page: Page, closes: Sequence[CloseCount]) -> None:
     texts = []
     for one in shown:
         word = f"{one.code}: " if one.code else ""
-        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.words}{_whose(one)}")
+        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.text}{_whose(one)}")
     rest = closes[MOST_CLOSES:]
     if rest:
         texts.append(f"and {number(sum(one.count for one in rest))} more: {_codes(rest)}")
@@ -85,7 +85,7 @@ def print_closes(page: Page, closes: Sequence[CloseCount]) -> None:
 
 def _whose(closes: CloseCount) -> str:
     """Return whose connections ended so, where that tells something."""
-    if closes.meaning.nature is Nature.CLEAN or not closes.clients:
+    if closes.meaning.kind is CloseKind.CLEAN or not closes.clients:
         return ""
     client, count = next(iter(closes.clients.items()))
     if count == closes.count:

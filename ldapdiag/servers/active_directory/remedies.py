@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.active_directory.defaults import MAX_CONNECTIONS, POOL_THREADS, idle_timeout_seconds
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
-from ldapdiag.servers.paste import HOST_NAME, PLACEHOLDER
+from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
     from ldapdiag.servers.active_directory.defaults import Version
@@ -52,7 +52,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnIdleTime", seconds),
         changes=(
             f"Connections that rest {seconds} s are closed; the client gets a notice of disconnection. {FOREST_WIDE} "
@@ -78,7 +78,7 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
         title=f"Probe resting connections after {seconds} s (Windows)",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=f"reg add {entry} /t REG_DWORD /d {seconds * 1000} /f",
         changes=(
             f"Windows asks the peer of each socket that has keepalives on after {seconds} s of rest instead of "
@@ -105,7 +105,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
         title=f"Raise MaxConnections to {wanted}",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnections", wanted),
         changes=(
             f"A domain controller holds {wanted} connections before it drops one for each new one. {FOREST_WIDE} "
@@ -125,7 +125,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text="Neither Active Directory nor Windows has a setting for it: look for what keeps lsass.exe from accepting "
         "(slow searches: event 1644; processors; a full MaxConnections).",
         changes="Nothing by itself.",
@@ -143,7 +143,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         title=f"Run {each} worker threads for each processor",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=setting(server, "MaxPoolThreads", each),
         changes=f"The threads that take requests from the network, for each processor. {FOREST_WIDE}",
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",

@@ -21,7 +21,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Database, Forecast, Outlook
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.ds389.id_lists import FilterWalk, passed
-from ldapdiag.servers.ds389.lookups import Ids
+from ldapdiag.servers.ds389.index_lookup import Ids
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, Kind
 from ldapdiag.servers.candidates import Amount, Cause, Database, Leaf, Outlook
 from ldapdiag.servers.ds389.filter_order import LeafPart, Part, Set
-from ldapdiag.servers.ds389.lookups import ALL, Ids, Lookup, look_up
+from ldapdiag.servers.ds389.index_lookup import ALL, Ids, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import limits_of
 
 if TYPE_CHECKING:

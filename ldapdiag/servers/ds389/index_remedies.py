@@ -16,9 +16,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.ldap_tools import MANAGER, as_manager, modify
-from ldapdiag.servers.ldbm_indexes import (
+from ldapdiag.servers.ldbm_index_changes import (
     Selection,
     Wanted,
     goes_wholly,
@@ -27,8 +27,8 @@ from ldapdiag.servers.ldbm_indexes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
-from ldapdiag.servers.paste import host_name
-from ldapdiag.servers.unready import NO_BACKEND, lacking, ready
+from ldapdiag.servers.missing_names import NO_BACKEND, lacking, ready
+from ldapdiag.servers.shell_text import host_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +69,7 @@ def add_indexes(
         title=f"Index {chosen.listed}" if chosen.wanted else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if chosen.wanted else Kind.ADVICE,
+        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
         text=_added(server, backend, chosen, configuration.identity.version) or chosen.nothing,
         changes=(
             "Searches by these attributes find their candidates in an index once it is built; until then they look at "
@@ -105,7 +105,7 @@ def build_indexes(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=_built(server, backend, names, configuration.identity.version),
         changes="The indexes are used again. Until the build ends, no search uses any index of these attributes.",
         risk=f"{NO_RESTART} {EACH_REPLICA}",
@@ -127,7 +127,7 @@ def drop_indexes(
         title=f"Drop the index of {chosen.listed}" if chosen.wanted else "Drop no index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if chosen.wanted else Kind.ADVICE,
+        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
         text=_dropped(server, backend, chosen, version) or chosen.nothing,
         changes=(f"Writing these attributes costs less. {TAKEN_AWAY + ' ' if types else ''}{chosen.sentence}").strip(),
         risk=(

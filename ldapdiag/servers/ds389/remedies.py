@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.ds389.defaults import (
     EXEMPT_IDENTITIES,
     descriptor_cap,
@@ -16,15 +17,14 @@ from ldapdiag.servers.ds389.defaults import (
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.ldap_tools import modify, shown
-from ldapdiag.servers.paste import replacing, unit_drop_in, unit_drop_in_undone
-from ldapdiag.servers.personal_limits import PersonalLimit, limited
+from ldapdiag.servers.shell_text import ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
-PERSONAL_LIMIT = PersonalLimit(family=Family.DS389, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
+ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DS389, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
@@ -47,14 +47,14 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text=modify(server, *replacing("nsslapd-idletimeout", seconds)),
+        kind=RemedyKind.SHELL,
+        text=modify(server, *ldif_replace("nsslapd-idletimeout", seconds)),
         changes=changes,
         risk=(
             "A pool that rests longer gets a closed connection and must open a new one; replication and persistent "
             "searches need nsIdleTimeout: -1 on their entries. Connections of Directory Manager are never closed."
         ),
-        undo=modify(server, *replacing("nsslapd-idletimeout", current)),
+        undo=modify(server, *ldif_replace("nsslapd-idletimeout", current)),
         verify=shown(server, "nsslapd-idletimeout"),
         family=Family.DS389,
         needs=Needs.NONE if reaches else Needs.RECONNECT,
@@ -70,15 +70,15 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
         title=f"Probe resting connections after {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text=modify(server, *replacing("nsslapd-tcp-keepalive-time", seconds)),
+        kind=RemedyKind.SHELL,
+        text=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", seconds)),
         changes=(
             f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
             f"closed {KERNEL_KEEPALIVE_INTERVAL * KERNEL_KEEPALIVE_PROBES} s later by the kernel's defaults. "
             "New connections only." + ("" if in_server else " Needs version 2.0.15, 2.1.1 or later; others refuse it.")
         ),
         risk=f"One small packet each way per resting connection every {seconds} s.",
-        undo=modify(server, *replacing("nsslapd-tcp-keepalive-time", current)),
+        undo=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", current)),
         verify=f"{shown(server, 'nsslapd-tcp-keepalive-time')}\nss -tno state established '( sport = :389 )'",
         family=Family.DS389,
         needs=Needs.RECONNECT,
@@ -87,21 +87,21 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, PERSONAL_LIMIT)
+    return limited(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the descriptors of the process and of the server. The table of connections is sized at the start."""
     cap = descriptor_cap(version)
-    setting = modify(server, *replacing("nsslapd-maxdescriptors", wanted))
-    undo = [unit_drop_in_undone(UNIT), RESTART]
+    setting = modify(server, *ldif_replace("nsslapd-maxdescriptors", wanted))
+    undo = [unit_drop_in_undo(UNIT), RESTART]
     if current is not None:
-        undo = [modify(server, *replacing("nsslapd-maxdescriptors", current)), *undo]
+        undo = [modify(server, *ldif_replace("nsslapd-maxdescriptors", current)), *undo]
     return Remedy(
         title=f"Raise the descriptor limit to {wanted}",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART, setting, RESTART]),
         changes=(
             f"Every instance on the host may open {wanted} descriptors. The first restart gives the process its limit, "
@@ -125,12 +125,12 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text="\n".join([ceiling.text, modify(server, *replacing("nsslapd-listen-backlog-size", wanted)), RESTART]),
+        kind=RemedyKind.SHELL,
+        text="\n".join([ceiling.text, modify(server, *ldif_replace("nsslapd-listen-backlog-size", wanted)), RESTART]),
         changes=f"The listening sockets queue {wanted} connections instead of turning them away.",
         risk="A restart of every instance on the host. A longer queue hides a server that accepts too slowly.",
         undo="\n".join(
-            [modify(server, *replacing("nsslapd-listen-backlog-size", current)), ceiling.undo, RESTART],
+            [modify(server, *ldif_replace("nsslapd-listen-backlog-size", current)), ceiling.undo, RESTART],
         ),
         verify="ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog",
         family=Family.DS389,
@@ -144,11 +144,11 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         title=f"Run {wanted} worker threads" if wanted > 0 else "Let the server choose its worker threads",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text="\n".join([modify(server, *replacing("nsslapd-threadnumber", wanted)), RESTART]),
+        kind=RemedyKind.SHELL,
+        text="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", wanted)), RESTART]),
         changes="The number of operations worked on at once, from the next start on.",
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
-        undo="\n".join([modify(server, *replacing("nsslapd-threadnumber", current)), RESTART]),
+        undo="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", current)), RESTART]),
         verify=shown(server, "nsslapd-threadnumber"),
         family=Family.DS389,
         needs=Needs.RESTART,

@@ -13,10 +13,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name
 from ldapdiag.servers.dsee.remedies import FIRST_WITH_DSCONF, PORT
 from ldapdiag.servers.ldap_tools import as_manager, modify
-from ldapdiag.servers.ldbm_indexes import (
+from ldapdiag.servers.ldbm_index_changes import (
     Selection,
     Wanted,
     goes_wholly,
@@ -25,8 +25,8 @@ from ldapdiag.servers.ldbm_indexes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
-from ldapdiag.servers.paste import bare_host
-from ldapdiag.servers.unready import NO_BACKEND, NO_SUFFIX, lacking, ready
+from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, lacking, ready
+from ldapdiag.servers.shell_text import bare_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def add_indexes(
         title=f"Index {chosen.listed}" if chosen.wanted else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if chosen.wanted else Kind.ADVICE,
+        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
         text="\n".join(commands) if chosen.wanted else chosen.nothing,
         changes=f"Searches by these attributes find their candidates in an index. {chosen.sentence}".strip(),
         risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
@@ -106,7 +106,7 @@ def build_indexes(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join(_built(server, backend, names, version)),
         changes="The indexes are used again.",
         risk=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
@@ -130,7 +130,7 @@ def drop_indexes(
         title=f"Drop the index of {chosen.listed}" if chosen.wanted else "Drop no index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if chosen.wanted else Kind.ADVICE,
+        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
         text="\n".join([*_dropped(server, backend, chosen, version), *built]) or chosen.nothing,
         changes=f"Writing these attributes costs less. {chosen.sentence}".strip(),
         risk=(

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.dsee.defaults import (
     EXEMPT_IDENTITIES,
     idle_timeout_seconds,
@@ -18,8 +19,7 @@ from ldapdiag.servers.dsee.defaults import (
 )
 from ldapdiag.servers.host_remedies import kernel_keepalive
 from ldapdiag.servers.ldap_tools import modify, shown
-from ldapdiag.servers.paste import bare_host, replacing
-from ldapdiag.servers.personal_limits import PersonalLimit, limited
+from ldapdiag.servers.shell_text import bare_host, ldif_replace
 
 if TYPE_CHECKING:
     from ldapdiag.servers.dsee.defaults import Version
@@ -34,13 +34,13 @@ ATTRIBUTES = {
 """dsconf's properties, and the attributes of cn=config they stand for."""
 RESTART = "dsadm restart INSTANCE_PATH"
 WHERE_IT_IS = "INSTANCE_PATH is the instance's folder: 'dsconf info' shows it."
-PERSONAL_LIMIT = PersonalLimit(family=Family.DSEE, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
+ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DSEE, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
 
 
 def setting(server: str, name: str, value: int, version: Version = ()) -> str:
     """Return the command that sets one property; `none` is dsconf's word for no idle timeout."""
     if () < version < FIRST_WITH_DSCONF:
-        return modify(server, *replacing(ATTRIBUTES[name], value))
+        return modify(server, *ldif_replace(ATTRIBUTES[name], value))
     spelt = "none" if name == "idle-timeout" and not value else str(value)
     return f"dsconf set-server-prop -h {bare_host(server)} -p {PORT} {name}:{spelt}"
 
@@ -59,7 +59,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=setting(server, "idle-timeout", seconds, version),
         changes=(
             f"Connections that rest {seconds} s are closed; their clients see a clean end. Connections open now may "
@@ -91,7 +91,7 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, PERSONAL_LIMIT)
+    return limited(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
@@ -119,14 +119,14 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text="\n".join([modify(server, *replacing(attribute, wanted)), RESTART]),
+        kind=RemedyKind.SHELL,
+        text="\n".join([modify(server, *ldif_replace(attribute, wanted)), RESTART]),
         changes=(
             f"The listening sockets queue {wanted} connections, if the kernel allows as many (Linux: "
             f"net.core.somaxconn; Solaris: tcp_conn_req_max_q). {WHERE_IT_IS}"
         ),
         risk="A restart. A longer queue hides a server that accepts too slowly.",
-        undo="\n".join([modify(server, *replacing(attribute, former)), RESTART]),
+        undo="\n".join([modify(server, *ldif_replace(attribute, former)), RESTART]),
         verify=shown(server, attribute),
         family=Family.DSEE,
         needs=Needs.RESTART,
@@ -155,7 +155,7 @@ def _at_next_start(
         title=title,
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([setting(server, name, wanted, version), RESTART]),
         changes=f"{changes} {WHERE_IT_IS}",
         risk=risk,

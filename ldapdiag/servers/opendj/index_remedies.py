@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
-from ldapdiag.remedy import Kind, is_distinguished_name, ldif_line
+from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
 from ldapdiag.servers.dsconfig_index_remedies import IndexWork
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, suffixes_of, to_add, to_build
 from ldapdiag.servers.ldap_tools import as_manager
@@ -89,7 +89,7 @@ def build_indexes(
     work = _work(server, backend, configuration, schema)
     return work.build(
         to_build(attributes, backend, schema),
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         title="Build every index that is not valid",
         text="\n".join(work.tool.build_invalid()),
     )

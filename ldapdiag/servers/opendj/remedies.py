@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
@@ -14,8 +15,7 @@ from ldapdiag.servers.opendj.defaults import (
     idle_timeout_reaches_open_connections,
     ignores_idle_timeout,
 )
-from ldapdiag.servers.paste import bare_host, unit_drop_in, unit_drop_in_undone
-from ldapdiag.servers.personal_limits import PersonalLimit, limited
+from ldapdiag.servers.shell_text import bare_host, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.servers.opendj.defaults import Version
@@ -25,7 +25,7 @@ UNIT = "opendj.service"
 RESTART = "systemctl restart opendj"
 HANDLER = '--handler-name "LDAP Connection Handler"'
 VIRTUAL = '--name "Idle time limit"'
-PERSONAL_LIMIT = PersonalLimit(
+ACCOUNT_LIMIT = AccountIdleLimit(
     family=Family.OPENDJ, attribute="ds-rlim-idle-time-limit", never=0, spared=EXEMPT_IDENTITIES
 )
 
@@ -54,7 +54,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
         changes=(
             f"Connections that rest {seconds} s are closed; their clients are told so. A connection takes its limit "
@@ -81,7 +81,7 @@ def _limit_every_account(server: str, seconds: int, why: str, version: Version) 
         title=f"Give every account an idle limit of {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=tool.run(
             "create-virtual-attribute", "--type user-defined", VIRTUAL, *(f'--set "{one}"' for one in settings)
         ),
@@ -110,7 +110,7 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, PERSONAL_LIMIT)
+    return limited(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
@@ -121,14 +121,14 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
         title=f"Raise the descriptor limit to {wanted}",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
         changes=(
             f"The server may open {wanted} descriptors{former}. Where systemd does not start it: 'ulimit -n {wanted}' "
             "before start-ds, or /etc/security/limits.conf. max-allowed-client-connections, where it is set, stays."
         ),
         risk="A restart. It buys time, and dead connections fill it again.",
-        undo="\n".join([unit_drop_in_undone(UNIT), RESTART]),
+        undo="\n".join([unit_drop_in_undo(UNIT), RESTART]),
         verify="grep 'open files' /proc/$(pgrep -of org.opends.server.core.DirectoryServer)/limits",
         family=Family.OPENDJ,
         needs=Needs.RESTART,
@@ -150,7 +150,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([ceiling.text, wider, *again]),
         changes=f"The listening socket queues {wanted} connections instead of turning them away. {PASSWORD_HINT}",
         risk=(
@@ -171,7 +171,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         title=f"Run {wanted} worker threads",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=tool.set("work-queue", f"num-worker-threads:{wanted}"),
         changes=f"The number of operations worked on at once. {PASSWORD_HINT}",
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
 from ldapdiag.servers.candidates import Cause, Database, Forecast, Leaf, Outlook
-from ldapdiag.servers.openldap.lookups import look_up
+from ldapdiag.servers.openldap.index_lookup import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

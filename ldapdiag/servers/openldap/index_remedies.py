@@ -4,7 +4,7 @@ while a new index is built           searches scan as before, and find all of it
 a type added to an indexed attribute its other types stay in use
 slapd stopped before the build ends  it takes the half for the whole afterwards: 47 of 600 entries were found
 cn=config changed while it is built  nobody gets an answer until the build has ended
-an index line new in slapd.conf      nothing is found by it until slapindex has run (edited_file)
+an index line new in slapd.conf      nothing is found by it until slapindex has run (slapd_conf.py)
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
-from ldapdiag.servers.openldap.edited_file import alone, building, checked, shown
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
+from ldapdiag.servers.missing_names import NO_SUFFIX, ready
 from ldapdiag.servers.openldap.index_changes import LineChanges, again, with_types, without_types
 from ldapdiag.servers.openldap.remedies import modify
-from ldapdiag.servers.unready import NO_SUFFIX, ready
+from ldapdiag.servers.openldap.slapd_conf import alone, building, checked, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def add_indexes(
         title=f"Index {wanted.listed}" if text else "Index what cannot be named in a command",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if text else Kind.ADVICE,
+        kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
         text=text or _in_words(wanted),
         changes=(
             "Searches by these attributes find their candidates in an index once it is built. "
@@ -128,7 +128,7 @@ def build_indexes(
         title=f"Build the indexes of {lines.listed}" if lines.listed else "Build every index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=text,
         changes=(
             f"The indexes are whole again. {IN_BACKGROUND if online else ''}"
@@ -154,7 +154,7 @@ def drop_indexes(
         title=f"Drop the index of {wanted.listed}" if text else "Drop no index",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL if text else Kind.ADVICE,
+        kind=RemedyKind.SHELL if text else RemedyKind.ADVICE,
         text=text or _in_words(wanted),
         changes=f"Writing these attributes costs less. {wanted.sentence}".strip(),
         risk=(

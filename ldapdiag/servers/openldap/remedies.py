@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.openldap.defaults import listen_backlog
-from ldapdiag.servers.paste import here_document, replacing, unit_drop_in, unit_drop_in_undone
+from ldapdiag.servers.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
@@ -38,8 +38,8 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text=modify(*replacing("olcIdleTimeout", seconds)),
+        kind=RemedyKind.SHELL,
+        text=modify(*ldif_replace("olcIdleTimeout", seconds)),
         changes=(
             f"Connections that rest {seconds} s are closed, those open now too; their clients see a clean end. "
             f"A server without cn=config takes the line 'idletimeout {seconds}' in slapd.conf and a restart."
@@ -48,7 +48,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
             "A pool that rests longer gets a closed connection and must open a new one; no account can be exempted. "
             "Connections with an operation under way are spared."
         ),
-        undo=modify(*replacing("olcIdleTimeout", IDLE_TIMEOUT_DEFAULT if current is None else current)),
+        undo=modify(*ldif_replace("olcIdleTimeout", IDLE_TIMEOUT_DEFAULT if current is None else current)),
         verify=shown("olcIdleTimeout"),
         family=Family.OPENLDAP,
     )
@@ -73,14 +73,14 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
         title=f"Raise the descriptor limit to {wanted}",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
         changes=(
             f"slapd may open {wanted} descriptors{former}. Where systemd does not start it: "
             f"'ulimit -n {wanted}' in the script that does."
         ),
         risk="A restart. It buys time, and dead connections fill it again. slapd sizes its tables by the limit.",
-        undo="\n".join([unit_drop_in_undone(UNIT), RESTART]),
+        undo="\n".join([unit_drop_in_undo(UNIT), RESTART]),
         verify="grep 'open files' /proc/$(pidof -s slapd)/limits",
         family=Family.OPENLDAP,
         needs=Needs.RESTART,
@@ -96,7 +96,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title="Let more connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{RESTART}",
         changes=(
             f"The listening sockets queue up to {wanted}{former}, but never more than SLAPD_LISTEN_BACKLOG, which is "
@@ -116,14 +116,14 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         title=f"Run {wanted} worker threads",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
-        text=modify(*replacing("olcThreads", wanted)),
+        kind=RemedyKind.SHELL,
+        text=modify(*ldif_replace("olcThreads", wanted)),
         changes=(
             "The number of operations worked on at once. "
             f"A server without cn=config takes the line 'threads {wanted}' in slapd.conf and a restart."
         ),
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
-        undo=modify(*replacing("olcThreads", THREADS_DEFAULT if current is None else current)),
+        undo=modify(*ldif_replace("olcThreads", THREADS_DEFAULT if current is None else current)),
         verify=shown("olcThreads"),
         family=Family.OPENLDAP,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind
+from ldapdiag.remedy import RemedyKind
 from ldapdiag.servers.dsconfig_index_remedies import IndexWork
 from ldapdiag.servers.dsconfig_indexes import IndexTool, to_build
 from ldapdiag.servers.ldap_tools import as_manager
@@ -83,7 +83,7 @@ def build_indexes(
     del configuration  # the same in each
     return _work(server, backend, schema).build(
         to_build(attributes, backend, schema),
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         title="Build what cannot be named in a command",
         text="Rebuild the index with rebuild-index, by its attribute's name.",
     )

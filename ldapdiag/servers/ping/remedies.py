@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs, Remedy, Where
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
-from ldapdiag.servers.paste import bare_host, here_document
-from ldapdiag.servers.personal_limits import PersonalLimit, limited
 from ldapdiag.servers.ping.defaults import EXEMPT_IDENTITIES
+from ldapdiag.servers.shell_text import bare_host, here_document
 
 if TYPE_CHECKING:
     from ldapdiag.servers.ping.defaults import Version
@@ -21,7 +21,7 @@ RESTART = "stop-server --restart"
 WHERE_IT_IS = "To be run in the server's folder, as the user it runs as."
 HANDLER = '--handler-name "LDAP Connection Handler"'
 DESCRIPTORS = "config/num-file-descriptors"
-PERSONAL_LIMIT = PersonalLimit(
+ACCOUNT_LIMIT = AccountIdleLimit(
     family=Family.PING, attribute="ds-rlim-idle-time-limit", never=0, spared=EXEMPT_IDENTITIES
 )
 
@@ -42,7 +42,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         title=f"Set the idle timeout to {seconds} s",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
         changes=(
             f"Connections that rest {seconds} s are closed; those open now may keep the old limit. For some clients "
@@ -69,7 +69,7 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted."""
-    return limited(server, dns, seconds, PERSONAL_LIMIT)
+    return limited(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
@@ -80,7 +80,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
         title=f"Raise the descriptor limit to {wanted}",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([here_document(f"cat > {DESCRIPTORS}", f"NUM_FILE_DESCRIPTORS={wanted}", mark="CONF"), RESTART]),
         changes=(
             f"The server may open {wanted} descriptors{former}, if its user may: /etc/security/limits.conf, or "
@@ -109,7 +109,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{wider}\n{RESTART}",
         changes=f"The listening socket queues {wanted} connections. {WHERE_IT_IS} {PASSWORD_HINT}",
         risk="A restart. A longer queue hides a server that accepts too slowly.",
@@ -127,7 +127,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         title=f"Run {wanted} worker threads",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text="\n".join([tool.set("work-queue", f"num-worker-threads:{wanted}"), RESTART]),
         changes=f"The number of operations worked on at once, from the next start on. {WHERE_IT_IS} {PASSWORD_HINT}",
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",

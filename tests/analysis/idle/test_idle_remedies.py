@@ -13,7 +13,7 @@ from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.remedy import Kind, Remedy, Where
+from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 HOST = Host(host="ldap")
 GHOSTS = facts.direction(server_count=5, ghosts=3, matched=2, rests=(8.0, 8.0), boxes=("fw",), box_lacks=3)
@@ -77,7 +77,7 @@ class TestDrain:
 
     def test_a_product_nobody_knows_gets_advice_and_no_command(self) -> None:
         (drain, *_), _ = treated(identity=None)
-        assert drain.kind is Kind.ADVICE
+        assert drain.kind is RemedyKind.ADVICE
         assert "300 s" in drain.text
 
     def test_ghosts_that_are_certain_are_closed_by_port(self) -> None:

@@ -11,7 +11,7 @@ from ldapdiag.analysis.log.searches import below, is_unindexed
 from ldapdiag.analysis.log.spellings import SpellingCounts, caseless, folded_dn
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.nature import Nature
+from ldapdiag.servers.close_reasons import CloseKind
 
 
 def worked(talk):
@@ -152,11 +152,11 @@ class TestCloses:
             talk.close(number, b"B1")
         (closes,) = worked(talk).closes
         assert (closes.code, closes.count, closes.clients) == ("B1", 3, {"b": 2, "a": 1})
-        assert closes.meaning.nature is Nature.CLIENT_GONE
+        assert closes.meaning.kind is CloseKind.CLIENT_GONE
 
     def test_of_several_products_have_the_meaning_that_all_of_them_give(self):
-        natures = {one.code: one.meaning.nature for one in Workload(founding_story().segment()).closes}
-        assert natures == {"U1": Nature.CLEAN, "B1": Nature.CLIENT_GONE}
+        kinds = {one.code: one.meaning.kind for one in Workload(founding_story().segment()).closes}
+        assert kinds == {"U1": CloseKind.CLEAN, "B1": CloseKind.CLIENT_GONE}
 
 
 @given(st.lists(st.integers(0, 1 << 40), min_size=1, max_size=99), st.sampled_from([50, 95, 100]))

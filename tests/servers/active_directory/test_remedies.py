@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.remedy import Kind, Needs
+from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.products import product_of
 
 AD = product_of(Family.AD)
@@ -46,7 +46,7 @@ class TestEveryRemedy:
         assert remedy.family is Family.AD
 
     def test_is_one_command_that_cmd_and_powershell_read_alike(self, remedy):
-        for text in (remedy.text, remedy.undo) if remedy.kind is Kind.SHELL else ():
+        for text in (remedy.text, remedy.undo) if remedy.kind is RemedyKind.SHELL else ():
             assert "\n" not in text
             assert text.startswith(("ntdsutil ", "reg "))
             assert text.count('"') % 2 == 0

@@ -13,7 +13,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Not, Or, assertions, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, Untold
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, UnknownFrequencies
 from ldapdiag.servers.ds389.candidates import MANY, forecast
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.dsee.candidates import forecast as forecast_of_dsee
@@ -38,7 +38,7 @@ def configuration(*definitions, limit=LIMIT, version=(2, 3, 1), family=Family.DS
 def database(*definitions, frequencies=None, **settings):
     told = configuration(*definitions, **settings)
     return Database(
-        configuration=told, backend=told.backends[0], schema=standard(), frequencies=frequencies or Untold()
+        configuration=told, backend=told.backends[0], schema=standard(), frequencies=frequencies or UnknownFrequencies()
     )
 
 

@@ -16,7 +16,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.schema.descriptions import attribute_type
 from ldapdiag.evidence.schema.merging import schema_of
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import Kind, Needs
+from ldapdiag.remedy import Needs, RemedyKind
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.ds389 import index_remedies as ds389
 from ldapdiag.servers.dsee import index_remedies as dsee
@@ -87,16 +87,16 @@ class TestEveryRemedy:
     def test_is_complete_and_shell(self, product, told, changes):
         for remedy in every_remedy(product, told, changes):
             assert all((remedy.title, remedy.text, remedy.changes, remedy.risk))
-            assert remedy.verify or remedy.kind is Kind.ADVICE
+            assert remedy.verify or remedy.kind is RemedyKind.ADVICE
             undo = "" if remedy.undo.startswith("None needed") else remedy.undo
-            texts = (undo, remedy.verify, *((remedy.text,) if remedy.kind is Kind.SHELL else ()))
+            texts = (undo, remedy.verify, *((remedy.text,) if remedy.kind is RemedyKind.SHELL else ()))
             assert all(shell_accepts(text) for text in texts)
             assert all(text.count("<<") == text.count("<<'") for text in texts)
 
     def test_names_the_server(self, product, told, changes):
         for remedy in every_remedy(product, told, changes):
             assert remedy.target == "ds1"
-            assert "ds1" in remedy.text or remedy.kind is Kind.ADVICE
+            assert "ds1" in remedy.text or remedy.kind is RemedyKind.ADVICE
 
 
 @EACH
@@ -108,7 +108,7 @@ class TestHostileNames:
         remedy = product.add_indexes("ds1", BACKEND, changes, told, SCHEMA)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
         assert "Left out: 1" in remedy.changes
-        assert product.add_indexes("ds1", BACKEND, changes[:1], told, SCHEMA).kind is Kind.ADVICE
+        assert product.add_indexes("ds1", BACKEND, changes[:1], told, SCHEMA).kind is RemedyKind.ADVICE
         assert product.build_indexes("ds1", BACKEND, [name], told, SCHEMA) == product.build_indexes(
             "ds1", BACKEND, [], told, SCHEMA
         )
@@ -116,7 +116,10 @@ class TestHostileNames:
     @given(name=st.text(max_size=20))
     def test_of_types_are_left_out(self, product, told, name):
         if name not in {"eq", "pres", "sub", "approx"}:
-            assert product.add_indexes("ds1", BACKEND, (Change("displayName", name),), told, SCHEMA).kind is Kind.ADVICE
+            assert (
+                product.add_indexes("ds1", BACKEND, (Change("displayName", name),), told, SCHEMA).kind
+                is RemedyKind.ADVICE
+            )
 
     @pytest.mark.parametrize("name", [one for one in HOSTILE if one != "a_b"])
     def test_of_backends_entries_and_servers_never_get_into_a_command(self, product, told, name):
@@ -125,7 +128,7 @@ class TestHostileNames:
             assert not any(
                 word in text for word in ("reboot", "b: c") for text in (remedy.text, remedy.undo, remedy.verify)
             )
-            assert remedy.kind is Kind.ADVICE or shell_accepts(remedy.text)
+            assert remedy.kind is RemedyKind.ADVICE or shell_accepts(remedy.text)
 
     def test_of_rules_are_left_out(self, product, told):
         text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), told, SCHEMA).text
@@ -143,7 +146,7 @@ class TestWhatIsNeverTouched:
             Change("nsRole", "eq"),
         )
         for change in (product.add_indexes, product.drop_indexes):
-            assert change("ds1", BACKEND, changes, told, SCHEMA).kind is Kind.ADVICE
+            assert change("ds1", BACKEND, changes, told, SCHEMA).kind is RemedyKind.ADVICE
         assert product.add_indexes_ldif("ds1", BACKEND, changes, told, SCHEMA) is None
 
     def test_is_what_goes_by_another_name_of_theirs(self, product, told):
@@ -151,8 +154,8 @@ class TestWhatIsNeverTouched:
         definitions = tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names)
         backend = replace(BACKEND, definitions=definitions)
         for name in names:
-            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, SCHEMA).kind is Kind.ADVICE
-        assert product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), told, SCHEMA).kind is Kind.ADVICE
+            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), told, SCHEMA).kind is RemedyKind.ADVICE
 
     @given(
         changes=st.lists(
@@ -193,7 +196,7 @@ class TestWhatIsNotTold:
             product.build_indexes(server, backend, ["uid"], told, SCHEMA),
             product.drop_indexes(server, backend, (Change("cn", "eq"),), told, SCHEMA),
         ):
-            assert remedy.kind is Kind.ADVICE
+            assert remedy.kind is RemedyKind.ADVICE
             assert "\n" not in remedy.text
             assert "the evidence does not tell" in remedy.text
             assert (remedy.undo, remedy.verify) == ("", "")
@@ -217,7 +220,9 @@ class TestOwnSchema:
                 for one in (change, (Change("badge", "sub"),))
             )
             assert named == plain
-            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, self.SCHEMA).kind is Kind.SHELL
+            assert (
+                product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, self.SCHEMA).kind is RemedyKind.SHELL
+            )
             assert product.build_indexes("ds1", backend, [name], told, self.SCHEMA) == product.build_indexes(
                 "ds1", backend, ["badge"], told, self.SCHEMA
             )
@@ -295,7 +300,7 @@ class TestOnDsee:
     def test_before_dsconf_entries_are_written(self):
         told = configuration((5, 2, 0), Family.DSEE)
         remedy = dsee.add_indexes("ds1", BACKEND, NEW, told, SCHEMA)
-        assert remedy.kind is Kind.ADVICE, "who builds them must be in a folder that nothing tells"
+        assert remedy.kind is RemedyKind.ADVICE, "who builds them must be in a folder that nothing tells"
         assert "db2index.pl" in remedy.text
         text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, told, SCHEMA)
         assert text.startswith("# Not built by this. Then: db2index.pl")

@@ -14,7 +14,7 @@ from ldapdiag.evidence.indexes.explanations import IndexExplanations, Outcome
 from ldapdiag.evidence.indexes.index_status import IndexState, IndexStatus
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Forecast, Leaf, Outlook, Untold
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Forecast, Leaf, Outlook, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates as opendj
 from ldapdiag.servers.ping import candidates as ping
 from reading import facts_of
@@ -59,7 +59,7 @@ NO_SCHEMA = schema_of()
 
 
 def database_of(
-    frequencies: Known | Untold | None = None,
+    frequencies: Known | UnknownFrequencies | None = None,
     schema: Schema = NO_SCHEMA,
     version: tuple[int, ...] = (4, 10, 1),
     kind: str = "je",
@@ -97,7 +97,7 @@ class TestTheServersOwnWord:
         (count, *_) = facts_of((folder / "cn-monitor-userRoot.ldif").read_bytes())
         backend = replace(configuration.backends[0], suffixes=(count.suffix,))
 
-        class OfTheMonitor(Untold):
+        class OfTheMonitor(UnknownFrequencies):
             def below(self, base: str, scope: str) -> Amount:
                 return Amount(count.entries, count.entries) if (base, scope) == (SUFFIX, "sub") else Amount()
 
@@ -265,7 +265,7 @@ class TestLimits:
         assert leaf("(sn=*mit*)", database_of(often, sn=ping_s)).cause is Cause.LIMIT
 
     def test_unknown_frequencies_leave_it_open(self) -> None:
-        told = forecast("(sn=smith)", database_of(Untold(), sn="equality"))
+        told = forecast("(sn=smith)", database_of(UnknownFrequencies(), sn="equality"))
         assert (told.outlook, told.leaves[0].cause) == (Outlook.DEPENDS, Cause.LIMIT_PERHAPS)
 
     def test_an_index_that_would_list_nothing_is_not_offered(self) -> None:
@@ -298,7 +298,7 @@ class TestScope:
         assert forecast("(displayName=*x*)", database, PEOPLE, "one").outlook is Outlook.UNINDEXED
 
     def test_of_an_unknown_branch_it_depends_and_of_the_whole_it_does_not(self) -> None:
-        database = database_of(Untold())
+        database = database_of(UnknownFrequencies())
         assert forecast("(displayName=*x*)", database, PEOPLE).outlook is Outlook.DEPENDS
         assert forecast("(displayName=*x*)", database).outlook is Outlook.UNINDEXED
 

@@ -15,7 +15,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefiniti
 from ldapdiag.evidence.ldif import entries
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import Kind, Needs, is_distinguished_name
+from ldapdiag.remedy import Needs, RemedyKind, is_distinguished_name
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME
 from ldapdiag.servers.opendj import index_remedies as opendj
@@ -60,7 +60,7 @@ def test_a_new_attribute_is_created_and_a_known_one_is_added_to() -> None:
     assert add[-4:] == ["--index-name", "uid", "--add", "index-type:substring"]
     assert build[0] == "rebuild-index"
     assert build[-6:] == ["--baseDN", "dc=example,dc=com", "--index", "employeeNumber", "--index", "uid"]
-    assert (remedy.kind, remedy.needs, remedy.family) == (Kind.SHELL, Needs.REINDEX, Family.OPENDJ)
+    assert (remedy.kind, remedy.needs, remedy.family) == (RemedyKind.SHELL, Needs.REINDEX, Family.OPENDJ)
     assert "offline" in remedy.risk
     assert "each replica" in remedy.risk
     delete, remove = commands(remedy.undo)
@@ -99,7 +99,7 @@ def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType)
         assert built[0] == built[1]
     assert (
         product_s.drop_indexes("ds1", BACKEND, [Change("2.5.4.0", "presence")], CONFIGURATION, SCHEMA).kind
-        is Kind.ADVICE
+        is RemedyKind.ADVICE
     )
 
 
@@ -143,7 +143,7 @@ def test_dropping_takes_a_type_or_the_whole_and_comes_back(product_s: ModuleType
 def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attribute: str) -> None:
     for act in (product_s.add_indexes, product_s.drop_indexes):
         remedy = act("ds1", BACKEND, [Change(attribute, "presence")], CONFIGURATION, SCHEMA)
-        assert remedy.kind is Kind.ADVICE
+        assert remedy.kind is RemedyKind.ADVICE
         assert attribute.lower() not in remedy.text.lower()
 
 
@@ -152,7 +152,7 @@ def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attri
 def test_hostile_names_are_told_of_and_never_pasted(product_s: ModuleType, name: str) -> None:
     changes = [Change(name, "equality"), Change("l", "equality")]
     alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION, SCHEMA)
-    assert (alone.kind, "dsconfig" in alone.text) == (Kind.ADVICE, False)
+    assert (alone.kind, "dsconfig" in alone.text) == (RemedyKind.ADVICE, False)
     remedy = product_s.add_indexes("ds1", BACKEND, changes, CONFIGURATION, SCHEMA)
     assert remedy.text == product_s.add_indexes("ds1", BACKEND, changes[1:], CONFIGURATION, SCHEMA).text
     assert "Left out: 1" in remedy.changes
@@ -174,7 +174,7 @@ def test_a_shell_takes_every_command_apart_as_it_was_meant(
     changes = [Change(attribute, type_), Change(attribute, "equality"), Change("l", "equality")]
     remedy = product_s.add_indexes("ds1", backend, changes, configuration_of(backend), SCHEMA)
     if not (BACKEND_NAME.fullmatch(name) and is_distinguished_name(suffix)):
-        assert (remedy.kind, remedy.undo, remedy.verify) == (Kind.ADVICE, "", "")
+        assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the evidence does not tell" in remedy.text
         return
     words = commands(remedy.text)

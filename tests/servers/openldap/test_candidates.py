@@ -12,13 +12,13 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, Untold
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 
 BASE = "dc=example,dc=com"
 
 
-class Counted(Untold):
+class Counted(UnknownFrequencies):
     """Frequencies of some attributes."""
 
     def __init__(self, **amounts: Amount) -> None:
@@ -28,7 +28,7 @@ class Counted(Untold):
         return self.amounts.get(assertion.attribute, Amount())
 
 
-def database(*lines: str, frequencies: Untold | None = None, whole: bool = True, **keys: int) -> Database:
+def database(*lines: str, frequencies: UnknownFrequencies | None = None, whole: bool = True, **keys: int) -> Database:
     """Return a database with these index lines."""
     read = IndexLines()
     for line in lines:
@@ -39,7 +39,7 @@ def database(*lines: str, frequencies: Untold | None = None, whole: bool = True,
         whole=whole, substring_keys=SubstringKeys(**keys),
     )  # fmt: skip
     return Database(
-        configuration=configuration, backend=backend, schema=standard(), frequencies=frequencies or Untold()
+        configuration=configuration, backend=backend, schema=standard(), frequencies=frequencies or UnknownFrequencies()
     )
 
 

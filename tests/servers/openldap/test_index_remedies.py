@@ -16,7 +16,7 @@ from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.descriptions import attribute_type
 from ldapdiag.evidence.schema.merging import merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import Kind, Needs, is_attribute_description
+from ldapdiag.remedy import Needs, RemedyKind, is_attribute_description
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.openldap.index_changes import TYPES, again, with_types, without_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
@@ -109,7 +109,7 @@ def test_where_nothing_can_be_commanded_it_is_said() -> None:
         add_indexes("ldap1", place, [Change("x$(id)", "sub")], configuration(place), SCHEMA),
         drop_indexes("ldap1", place, [Change("objectClass", "eq")], configuration(place), SCHEMA),
     ):
-        assert remedy.kind is Kind.ADVICE
+        assert remedy.kind is RemedyKind.ADVICE
         assert remedy.text
         assert "$(" not in remedy.text
 
@@ -153,7 +153,7 @@ def test_nothing_of_what_is_evidence_is_run(tmp_path, hostile, file) -> None:
         drop_indexes("ldap1", place, [Change("cn", "eq"), *changes], said, SCHEMA),
     ):
         for text in (remedy.text, remedy.undo, remedy.verify):
-            if remedy.kind is Kind.SHELL:
+            if remedy.kind is RemedyKind.SHELL:
                 subprocess.run(
                     ["/bin/sh", "-c", text], cwd=folder, env={"PATH": str(tools)}, check=False, timeout=20,
                     capture_output=True,
@@ -199,7 +199,7 @@ def test_own_attribute_types_take_over_what_their_supertypes_line_answers() -> N
     assert "add: olcDbIndex\nolcDbIndex: badge eq,sub\n" in ldif
     objects = backend("2.5.4.0 eq")
     kept = drop_indexes("ldap1", objects, [Change("2.5.4.0", "eq")], configuration(objects), schema)
-    assert kept.kind is Kind.ADVICE
+    assert kept.kind is RemedyKind.ADVICE
 
 
 def test_without_a_suffix_a_file_has_no_commands() -> None:
@@ -209,5 +209,5 @@ def test_without_a_suffix_a_file_has_no_commands() -> None:
         build_indexes("ldap1", place, ["cn"], configuration(place, "slapd.conf"), SCHEMA),
         drop_indexes("ldap1", place, [Change("cn", "eq")], configuration(place, "slapd.conf"), SCHEMA),
     ):
-        assert (remedy.kind, remedy.undo, remedy.verify) == (Kind.ADVICE, "", "")
+        assert (remedy.kind, remedy.undo, remedy.verify) == (RemedyKind.ADVICE, "", "")
         assert "the suffix of the database, which the evidence does not tell" in remedy.text

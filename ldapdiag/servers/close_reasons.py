@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Nature(StrEnum):
+class CloseKind(StrEnum):
     """What kinds of end there are, whatever a product calls them."""
 
     CLEAN = "clean"
@@ -28,9 +28,9 @@ class Nature(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class CloseReason:
     """A reason for a close."""
 
-    words: str
+    text: str
     """For a person; a part of a sentence."""
-    nature: Nature
+    kind: CloseKind

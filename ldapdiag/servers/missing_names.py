@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Remedy
-from ldapdiag.servers.paste import HOST_NAME
+from ldapdiag.remedy import Remedy, RemedyKind
+from ldapdiag.servers.shell_text import HOST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,11 +32,11 @@ def ready(remedy: Remedy, lacks: Collection[str]) -> Remedy:
     """Return a remedy as it is, or in words where something lacks."""
     if not lacks:
         return remedy
-    if remedy.kind is Kind.ADVICE:
+    if remedy.kind is RemedyKind.ADVICE:
         return replace(remedy, undo="", verify="")
     return replace(
         remedy,
-        kind=Kind.ADVICE,
+        kind=RemedyKind.ADVICE,
         text=f"{remedy.title}. The commands need {' and '.join(lacks)}, which the evidence does not tell; the server's "
         "whole configuration may (ldapdiag indexes --help).",
         undo="",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Remedy
+from ldapdiag.remedy import Remedy, RemedyKind
+from ldapdiag.servers.missing_names import is_host
 from ldapdiag.servers.products import product_of
-from ldapdiag.servers.unready import is_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ldapdiag.servers.products import IndexRemedies
 
 
-def added(
+def add_indexes(
     server: str,
     backend: Backend,
     changes: Sequence[Change],
@@ -36,10 +36,10 @@ def added(
     ldif = room.add_indexes_ldif(server, backend, changes, configuration, schema)
     if ldif is None:
         return (remedy,)
-    return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=Kind.LDIF, text=ldif)
+    return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=RemedyKind.LDIF, text=ldif)
 
 
-def built(
+def build_indexes(
     server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> tuple[Remedy, ...]:
     """Return how to build indexes that are configured."""
@@ -47,7 +47,7 @@ def built(
     return (room.build_indexes(server, backend, attributes, configuration, schema),) if room else ()
 
 
-def dropped(
+def drop_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> tuple[Remedy, ...]:
     """Return how to take indexes away."""
@@ -55,13 +55,13 @@ def dropped(
     return (room.drop_indexes(server, backend, changes, configuration, schema),) if room else ()
 
 
-def asking(server: str, configuration: IndexConfiguration) -> str:
+def ldapsearch_command(server: str, configuration: IndexConfiguration) -> str:
     """Return ldapsearch with what it takes to ask a server for anything; empty where there is no way to tell."""
     room = _room(configuration.identity.family)
     return room.asking(server, configuration.identity.version) if room and is_host(server) else ""
 
 
-def sign(family: Family | None) -> str:
+def expected_in_log(family: Family | None) -> str:
     """Return a sentence: what the log says of a search that an index answers."""
     room = _room(family) if family else None
     return room.SIGN if room else "It must be answered within milliseconds."

@@ -14,14 +14,13 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.filter_tree import Kind, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.remedy import Kind as RemedyKind
-from ldapdiag.remedy import is_attribute_description, is_attribute_type
+from ldapdiag.remedy import RemedyKind, is_attribute_description, is_attribute_type
 from ldapdiag.servers.candidates import Change
-from ldapdiag.servers.index_advice import asking, dropped, sign
+from ldapdiag.servers.example_search import search_command
+from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldapsearch_command
 from ldapdiag.servers.index_types import index_type
 from ldapdiag.servers.products import PRODUCTS
 from ldapdiag.servers.search_advice import rewrite_filter
-from ldapdiag.servers.trial_search import search_command
 
 INDEXED = [one for one in PRODUCTS.values() if one.index_remedies]
 EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])
@@ -43,25 +42,28 @@ def configuration(family, version=(), definitions=()):
 
 @EACH
 def test_the_trial_asks_as_the_family_is_asked_and_says_what_to_look_for(product):
-    tool = asking("ds1", configuration(product.family))
+    tool = ldapsearch_command("ds1", configuration(product.family))
     command = search_command(tool, "ou=?,dc=x", "sub", parse("(cn=joe)"))
     words = shlex.split(command)
     assert words[0] == "ldapsearch"
     assert words[-6:] == ["-b", "dc=x", "-s", "sub", "(cn=123456789)", "1.1"]
     assert ("-H ldapi:///" in command) == (product.family is Family.OPENLDAP)
     assert ("cn=Directory Manager" in words) == (product.family is not Family.OPENLDAP)
-    assert TOLD[product.family] in sign(product.family)
+    assert TOLD[product.family] in expected_in_log(product.family)
 
 
 def test_the_manager_is_the_one_of_the_version():
-    assert "-D uid=admin " in asking("ds1", configuration(Family.OPENDJ, (7, 1)))
-    assert "Directory Manager" in asking("ds1", configuration(Family.OPENDJ, (4, 10)))
+    assert "-D uid=admin " in ldapsearch_command("ds1", configuration(Family.OPENDJ, (7, 1)))
+    assert "Directory Manager" in ldapsearch_command("ds1", configuration(Family.OPENDJ, (4, 10)))
 
 
 @EACH
 @pytest.mark.parametrize("server", ["a b", "$(id)", "", "x;y"])
 def test_a_server_whose_name_fits_no_command_is_not_asked(product, server):
-    assert search_command(asking(server, configuration(product.family)), "dc=x", "sub", parse("(cn=joe)")) is None
+    assert (
+        search_command(ldapsearch_command(server, configuration(product.family)), "dc=x", "sub", parse("(cn=joe)"))
+        is None
+    )
 
 
 @EACH
@@ -74,13 +76,13 @@ def test_what_is_never_dropped_is_not(product):
         definition = IndexDefinition(attribute=name.upper(), types=frozenset({word}))
         told = configuration(product.family, definitions=(definition,))
         for asked in (name, name.upper()):
-            (remedy,) = dropped("ds1", told.backends[0], [Change(asked, word)], told, schema)
+            (remedy,) = drop_indexes("ds1", told.backends[0], [Change(asked, word)], told, schema)
             assert remedy.kind is RemedyKind.ADVICE, name
     plain = IndexDefinition(attribute="title", types=frozenset({word}))
     told = configuration(product.family, definitions=(plain,))
     told_of_slapd = Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(plain,))
     place = told_of_slapd if product.family is Family.OPENLDAP else told.backends[0]
-    (remedy,) = dropped("ds1", place, [Change("title", word)], told, schema)
+    (remedy,) = drop_indexes("ds1", place, [Change("title", word)], told, schema)
     assert remedy.kind is RemedyKind.SHELL, "others are"
 
 

@@ -19,7 +19,7 @@ OPERATORS = {Kind.EQUALITY: "=", Kind.APPROXIMATE: "~=", Kind.GREATER: ">=", Kin
 def search_command(tool: str, base: str, scope: str, filter_: Node | None) -> str | None:
     """Return the search that asks like those of a shape did; None where a name in it fits no grammar.
 
-    `tool` is ldapsearch as it reaches the server (`index_advice.asking`); empty: there is no way.
+    `tool` is ldapsearch as it reaches the server (`index_remedies.ldapsearch_command`); empty: there is no way.
     """
     asked = _filter(filter_) if filter_ is not None else None
     below = known_part(base)

@@ -28,7 +28,7 @@ def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:
     return "\n".join([f"{command} <<'{mark}'", *lines, mark])
 
 
-def replacing(attribute: str, value: int | None, entry: str = "cn=config") -> list[str]:
+def ldif_replace(attribute: str, value: int | None, entry: str = "cn=config") -> list[str]:
     """Return the LDIF that sets one attribute of one entry, or takes it away when the value is None."""
     head = [f"dn: {entry}", "changetype: modify"]
     if value is None:
@@ -43,7 +43,7 @@ def sysctl_file(name: str, settings: dict[str, int]) -> str:
     return here_document(f"cat > {path}", *lines, mark="CONF") + f"\nsysctl -p {path}"
 
 
-def sysctl_undone(name: str, settings: dict[str, int]) -> str:
+def sysctl_undo(name: str, settings: dict[str, int]) -> str:
     """Return the commands that take the file away again and set the former values."""
     former = " ".join(f"{key}={value}" for key, value in settings.items())
     return f"rm /etc/sysctl.d/90-ldapdiag-{name}.conf\nsysctl -w {former}"
@@ -56,6 +56,6 @@ def unit_drop_in(unit: str, descriptors: int) -> str:
     return f"mkdir -p {folder}\n{file}\nsystemctl daemon-reload"
 
 
-def unit_drop_in_undone(unit: str) -> str:
+def unit_drop_in_undo(unit: str) -> str:
     """Return the commands that take the drop-in away again."""
     return f"rm /etc/systemd/system/{unit}.d/90-ldapdiag.conf\nsystemctl daemon-reload"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.remedy import Kind, Needs, Remedy, Where, is_distinguished_name, ldif_line
+from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
 from ldapdiag.servers.ldap_tools import MANAGER, modify, shown
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalLimit:
+class AccountIdleLimit:
     """How a product names that limit."""
 
     family: Family
@@ -25,7 +25,7 @@ class PersonalLimit:
 
 
 def limited(
-    server: str, dns: tuple[str, ...], seconds: int, limit: PersonalLimit, *, manager: str = MANAGER
+    server: str, dns: tuple[str, ...], seconds: int, limit: AccountIdleLimit, *, manager: str = MANAGER
 ) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
     spared = {dn.casefold() for dn in limit.spared}
@@ -40,7 +40,7 @@ def limited(
         title=f"Give {len(entries)} account{'s' * (len(entries) > 1)} an idle limit of their own",
         target=server,
         where=Where.SERVER,
-        kind=Kind.SHELL,
+        kind=RemedyKind.SHELL,
         text=modify(server, *_each(entries, setting), manager=manager),
         changes=(
             ("Their connections are never closed for resting" if seconds < 0 else f"Their limit is {seconds} s")

@@ -3,7 +3,7 @@
     (cn=joe)       equality
     (cn=jo*)       equality, in whose keys the values that begin so lie together; else substring
     (cn=*jo*)      substring; a piece shorter than its keys is found at their beginning, so none is too short
-    (cn>=joe)      ordering, or an equality index that is in order (opends_rules.py)
+    (cn>=joe)      ordering, or an equality index that is in order (opends_matching_rules.py)
     (cn=*)         presence
 
 An attribute's presence index answers what none of its other indexes does. A value that breaks its syntax matches
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, Kind
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
-from ldapdiag.servers.opends_rules import Rules, canonical, rules_of
+from ldapdiag.servers.opends_matching_rules import Rules, canonical, rules_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition

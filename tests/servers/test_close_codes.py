@@ -1,0 +1,57 @@
+"""What a close means: the codes of each product, told in words and by kind."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldapdiag.evidence.family import Family
+from ldapdiag.servers.close_codes import CLOSE_REASONS, close_reason
+from ldapdiag.servers.close_reasons import CloseKind
+
+
+@pytest.mark.parametrize(
+    ("family", "code", "kind"),
+    [
+        (Family.DS389, "U1", CloseKind.CLEAN),
+        (Family.DS389, "T1", CloseKind.IDLE),
+        (Family.DS389, "A1", CloseKind.SERVER),
+        (Family.DSEE, "A1", CloseKind.CLIENT_GONE),
+        (Family.DS389, "reset", CloseKind.CLIENT_GONE),
+        (Family.OPENLDAP, "", CloseKind.CLEAN),
+        (Family.DS389, "", CloseKind.UNKNOWN),
+        (Family.OPENLDAP, "connection lost", CloseKind.CLIENT_GONE),
+        (Family.OPENDJ, "Client Disconnect", CloseKind.UNKNOWN),
+        (Family.PING, "Client Disconnect", CloseKind.CLIENT_GONE),
+        (Family.AD, "", CloseKind.UNKNOWN),
+        (None, "U1", CloseKind.CLEAN),
+        (None, "A1", CloseKind.UNKNOWN),
+        (None, "Client Disconnect", CloseKind.UNKNOWN),
+        (None, "", CloseKind.UNKNOWN),
+    ],
+)
+def test_one_word_may_mean_different_things_in_different_products(
+    family: Family | None, code: str, kind: CloseKind
+) -> None:
+    assert close_reason(family, code).kind is kind
+
+
+@pytest.mark.parametrize("family", [*Family, None])
+def test_a_restart_is_told_whatever_the_product(family: Family | None) -> None:
+    assert close_reason(family, "restart").kind is CloseKind.RESTART
+
+
+@given(st.sampled_from([*Family, None]), st.text())
+def test_a_log_may_say_anything(family: Family | None, code: str) -> None:
+    assert close_reason(family, code).text
+
+
+@pytest.mark.parametrize("family", CLOSE_REASONS)
+def test_each_product_has_a_word_for_a_clean_end_and_one_for_an_idle_one(family: Family) -> None:
+    assert {CloseKind.CLEAN, CloseKind.IDLE} <= {close.kind for close in CLOSE_REASONS[family].values()}
+
+
+def test_words_are_a_part_of_a_sentence() -> None:
+    every = [close.text for closes in CLOSE_REASONS.values() for close in closes.values()]
+    assert [words for words in every if words.endswith(".") or len(words) > 90] == []
