@@ -33,7 +33,7 @@ def _page(check: AnyCheck) -> Iterator[str]:
     title, _, manual = inspect.cleandoc(check.manual).partition("\n")
     yield f"\n## {check.id}\n\n{title}"
     yield manual.replace("\n## ", "\n### ")
-    yield f"\n### Facts it reads\n{', '.join(_needs(check))}"
+    yield f"\n### Evidence\n{', '.join(_needs(check))}"
     yield f"\n[`{check.id.replace('-', '_')}.py`](ldapdiag_checks/{check.id.replace('-', '_')}.py)"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import shutil
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,11 +19,12 @@ def checks(
 ) -> None:
     """List the checks, or explain one."""
     from ldapdiag.catalogue import chosen, installed_checks  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.report.manual_page import manual_page  # noqa: PLC0415  import late
 
     try:
         known = chosen(installed_checks(), [one] if one else [])
         with standard_output() as stream:
-            stream.write(_manual(known[0]) if one else _catalogue(known))
+            stream.write(manual_page(known[0], shutil.get_terminal_size().columns) if one else _catalogue(known))
     except LdapdiagError as error:
         complain(error)
         raise typer.Exit(2) from None
@@ -32,8 +33,3 @@ def checks(
 def _catalogue(known: tuple[AnyCheck, ...]) -> str:
     width = max(len(check.id) for check in known)
     return "".join(f"{check.id:{width}}  {check.title}\n" for check in known)
-
-
-def _manual(check: AnyCheck) -> str:
-    needs = ", ".join(f"{need.fact.__name__}{' (if present)' if need.optional else ''}" for need in check.needs)
-    return f"{check.id}\n\n{inspect.cleandoc(check.manual)}\n\n## Facts it reads\n{needs}\n"

@@ -1,0 +1,75 @@
+"""The manual page of a check, laid out as man(1) does: headings at the left edge, paragraphs behind a margin.
+
+The docstring of a check is a subset of Markdown: a title, `## ` headings, paragraphs, `- ` lists, back-quoted words.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.check import Check, Need
+
+MARGIN = " " * 4
+WIDEST = 80
+BULLET = "- "
+QUOTED = re.compile(r"`([^`]+)`")
+
+
+def manual_page(check: Check[...], width: int) -> str:
+    """Return the manual page of a check, wrapped to a number of columns, at most 80."""
+    title, *sections = re.split(r"^## (.+)$", inspect.cleandoc(check.manual), flags=re.MULTILINE)
+    lines = [check.id, *_paragraph(title.strip(), min(width, WIDEST))]
+    for heading, text in zip(sections[::2], sections[1::2], strict=True):
+        lines += ["", heading.upper(), *_text(text, min(width, WIDEST))]
+    lines += ["", "EVIDENCE", *_evidence(check.needs, min(width, WIDEST))]
+    return "\n".join(lines) + "\n"
+
+
+def fact_name(need: Need) -> str:
+    """Return the name of the evidence that a check needs, and whether it judges without it."""
+    kind: str = need.fact.kind
+    return kind.replace("-", " ") + (" (optional)" if need.optional and not need.every else "")
+
+
+def _text(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a section, with an empty line between its paragraphs."""
+    for number, block in enumerate(block for block in text.split("\n\n") if block.strip()):
+        if number:
+            yield ""
+        for item in re.split(rf"^(?={BULLET})", block.strip(), flags=re.MULTILINE):
+            if item:
+                yield from _paragraph(item, width)
+
+
+def _paragraph(text: str, width: int) -> list[str]:
+    """Return a paragraph or the item of a list, wrapped; words and options are never broken."""
+    hanging = MARGIN + " " * len(BULLET) if text.startswith(BULLET) else MARGIN
+    return textwrap.wrap(
+        QUOTED.sub(r"\1", " ".join(text.split())),
+        width,
+        initial_indent=MARGIN,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _evidence(needs: tuple[Need, ...], width: int) -> Iterator[str]:
+    """Yield each kind of evidence that a check reads, and how to collect it."""
+    for need in needs:
+        yield MARGIN + fact_name(need)
+        for part in need.fact.how.split("; "):
+            yield from textwrap.wrap(
+                part,
+                width,
+                initial_indent=MARGIN * 2,
+                subsequent_indent=MARGIN * 3,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
