@@ -48,7 +48,7 @@ def table(host: str, local: Iterable[tuple[str, int]], remote: Iterable[tuple[st
     remote_address, remote_port = map(list, zip(*remote, strict=True))
     return SocketTable(
         origin=Origin(path=f"{host}/ss.txt", folder=host, host=host),
-        telling="ss",
+        tool="ss",
         local_address=local_address,
         local_port=local_port,
         remote_address=remote_address,

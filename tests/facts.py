@@ -106,7 +106,7 @@ def table(
     shown = {*columns, *(name for one in rows for name in one.columns)}
     return SocketTable(
         origin=origin(host, "ss.txt", taken=taken),
-        telling=traits.pop("telling", "ss"),
+        tool=traits.pop("tool", "ss"),
         local_address=[one.key[0] for one in rows],
         local_port=[one.key[1] for one in rows],
         remote_address=[one.key[2] for one in rows],
@@ -186,7 +186,7 @@ def sessions(rows: Iterable[Row], clients: Iterable[Row], host: str = "proxy", *
         server=keys,
         state=["ESTABLISHED"] * len(keys),
         seconds_left=[3600] * len(keys),
-        telling="haproxy",
+        tool="haproxy",
         relay=Relay.PROXY,
         **traits,
     )

@@ -9,13 +9,13 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
-from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 
 OVERFLOWS = "TcpExtListenOverflows"
 LEAST_BACKLOG = 1024
-HOW = f"on the server: {TAKE_TABLE}; nstat -az > nstat.txt"
+HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 
 
 @check

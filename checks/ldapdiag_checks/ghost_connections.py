@@ -12,7 +12,7 @@ from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import check
-from ldapdiag.evidence.sockets import TAKE_TABLE
+from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 NEARLY_FULL = 0.8
@@ -69,7 +69,7 @@ def judge(
                 subject=direction.subject,
                 reason=f"{direction.unread} of {direction.server_count} have no living counterpart, none of them is "
                 f"proven dead: {reason_list(direction.unproven)}",
-                how=f"look at the client, the server and the client again: {TAKE_TABLE}",
+                how=f"look at the client, the server and the client again: {SS_COMMAND}",
             )
         else:
             yield Clear(subject=direction.subject, reason=_living(direction, pairing.host))

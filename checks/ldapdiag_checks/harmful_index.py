@@ -122,8 +122,8 @@ def _computed(definition: IndexDefinition, name: str, indexing: ServerIndexes) -
 def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes) -> Harm | None:
     """Return what is wrong with an index for substrings of the members of groups."""
     types = tuple(sorted(definition.types & SUBSTRING_KINDS))
-    relied_upon, schema = indexing.configuration.relied_upon, indexing.schema
-    grouping = {schema.primary(one).lower() for one, by in relied_upon.items() if by == GROUPING}
+    internal_searches, schema = indexing.configuration.internal_searches, indexing.schema
+    grouping = {schema.primary(one).lower() for one, by in internal_searches.items() if by == GROUPING}
     if not types or not (is_membership(name, schema) or name in grouping):
         return None
     if name in GROUPS:

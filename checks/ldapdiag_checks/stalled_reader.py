@@ -12,11 +12,11 @@ from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, Timer
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 MANY, SOME = 10, 3
-HOW = f"on the server: {TAKE_TABLE}"
+HOW = f"on the server: {SS_COMMAND}"
 
 Direction = tuple[str, str, int]
 """Client address, and the server's address and port."""

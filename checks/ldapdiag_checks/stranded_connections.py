@@ -9,7 +9,7 @@ from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
-from ldapdiag.evidence.sockets import TAKE_TABLE
+from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 
 MANY, SOME = 100, 10
@@ -51,7 +51,7 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
                 subject=direction.subject,
                 reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
                 f"{reason_list(direction.unproven_stranded)}",
-                how=f"look at the server, the client and the server again: {TAKE_TABLE}",
+                how=f"look at the server, the client and the server again: {SS_COMMAND}",
             )
         else:
             known = "its connections" if direction.client_count is None else f"its {direction.client_count}"

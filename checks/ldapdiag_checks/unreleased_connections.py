@@ -10,7 +10,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
-from ldapdiag.evidence.sockets import TAKE_TABLE
+from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import release_unused
 
@@ -54,7 +54,7 @@ def judge(
                 subject=direction.subject,
                 reason=f"both ends agree on {direction.matched} connections, but no table tells how long they rest",
                 missing=("ages",),
-                how=f"at either end: {TAKE_TABLE}",
+                how=f"at either end: {SS_COMMAND}",
             )
         elif direction.resting < IDLE_SHARE * direction.matched:
             busy = direction.matched - direction.resting

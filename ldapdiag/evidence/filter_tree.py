@@ -40,7 +40,7 @@ SHORT_PIECE = 9
 """Octets: pieces of this length or more are all alike (no server wants longer ones for its keys by default)."""
 
 
-class Kind(StrEnum):
+class AssertionKind(StrEnum):
     """What an assertion asks of an attribute."""
 
     EQUALITY = "equality"
@@ -56,7 +56,7 @@ class Kind(StrEnum):
 class Assertion:
     """A leaf of a filter."""
 
-    kind: Kind
+    kind: AssertionKind
     attribute: str
     """Lower case, without options; empty in an extensible match that names none."""
     text: str
@@ -147,7 +147,7 @@ def _measured(node: Node, lengths: Iterator[int]) -> Node:
             return Or(tuple(_measured(member, lengths) for member in members))
         case Not(member):
             return Not(_measured(member, lengths))
-        case Assertion(kind=Kind.SUBSTRING):
+        case Assertion(kind=AssertionKind.SUBSTRING):
             initial = next(lengths) if node.initial != 0 else 0
             middle = tuple(next(lengths) for _ in node.middle)
             return replace(node, initial=initial, middle=middle, final=next(lengths) if node.final != 0 else 0)
@@ -198,7 +198,7 @@ class _Parser:
         if written in {"(?=true)", "(?=false)"}:
             return And(()) if "true" in written else Or(())
         if written == "(?=undefined)":
-            return Assertion(Kind.EQUALITY, "", written, undefined=True)
+            return Assertion(AssertionKind.EQUALITY, "", written, undefined=True)
         return self._leaf(written)
 
     def _leaf(self, written: str) -> Assertion | None:
@@ -216,7 +216,7 @@ class _Parser:
             dn=bool(found["dn"]),
             undefined=bool(found["undefined"]),
         )
-        if leaf.kind is not Kind.SUBSTRING:
+        if leaf.kind is not AssertionKind.SUBSTRING:
             return replace(
                 leaf, value=None if self.shape and value == HIDDEN else _octets(value).decode(errors="replace")
             )
@@ -227,14 +227,14 @@ class _Parser:
         return None if self.shape and piece == HIDDEN else len(_octets(piece))
 
 
-def _kind(operator: str, value: str, *, extended: bool) -> Kind:
+def _kind(operator: str, value: str, *, extended: bool) -> AssertionKind:
     if extended:
-        return Kind.EXTENSIBLE
+        return AssertionKind.EXTENSIBLE
     if operator:
-        return {"~": Kind.APPROXIMATE, ">": Kind.GREATER, "<": Kind.LESS}[operator]
+        return {"~": AssertionKind.APPROXIMATE, ">": AssertionKind.GREATER, "<": AssertionKind.LESS}[operator]
     if value == "*":
-        return Kind.PRESENCE
-    return Kind.SUBSTRING if "*" in value else Kind.EQUALITY
+        return AssertionKind.PRESENCE
+    return AssertionKind.SUBSTRING if "*" in value else AssertionKind.EQUALITY
 
 
 def _set_of(operator: str, members: list[Node]) -> Node | None:

@@ -53,7 +53,7 @@ class FlowTable:
     """Until the box forgets the flow, if nothing passes."""
     idle_seconds: Sequence[float | None] | None = None
     """Since anything passed, where the box tells."""
-    telling: str = "conntrack"
+    tool: str = "conntrack"
     """Which box told it: conntrack, haproxy, f5."""
     relay: Relay = Relay.NAT
     whole: bool = True
@@ -63,7 +63,7 @@ class FlowTable:
         return len(self.state)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} flows told by {self.telling}, from {self.origin.path}>"
+        return f"<{len(self)} flows told by {self.tool}, from {self.origin.path}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ SECRETS = frozenset(
 """Attributes whose values are dropped as they are read."""
 
 ASKED_BY = "# asked by "
-"""Begins the comment in which our collector says which connection is its own."""
+"""Begins the comment in which our reader says which connection is its own."""
 
 BETWEEN = frozenset({"control", "include", "matcheddn", "pagedresults", "ref", "search", "text", "time", "version"})
 """What may stand outside an entry: LDIF's own header, ldapsearch's trailer, 389-ds' audit log, Debian's include."""
@@ -101,11 +101,11 @@ class Entry:
         return whole_number(self.first(attribute))
 
 
-class Collector(Protocol):
+class EntryReader(Protocol):
     """What makes facts of entries: one for each family and kind of fact."""
 
     def take(self, entry: Entry) -> None:
-        """Keep what this entry says, if it is one of those this collector knows."""
+        """Keep what this entry says, if it is one of those this reader knows."""
 
     def facts(self) -> Iterable[Fact]:
         """Return the facts, after the last entry."""

@@ -26,7 +26,7 @@ from ldapdiag.evidence.indexes import (
 )
 from ldapdiag.evidence.indexes import ds389 as ds389_indexes
 from ldapdiag.evidence.indexes import openldap as openldap_indexes
-from ldapdiag.evidence.ldif import Collector, entries
+from ldapdiag.evidence.ldif import EntryReader, entries
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.monitor import ds389 as ds389_monitor
 from ldapdiag.evidence.monitor import dsee as dsee_monitor
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import ServerIdentity
     from ldapdiag.evidence.origin import Fact
 
-COLLECTORS: tuple[Callable[[Document], Collector], ...] = (
+ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     ds389_monitor.Ds389Monitor,
     openldap_monitor.OpenldapMonitor,
     dsee_monitor.DseeMonitor,
@@ -78,15 +78,15 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[Fact]:
-    """Read every entry once and yield what the collectors made of them."""
-    collectors = [collector(document) for collector in COLLECTORS]
+    """Read every entry once and yield what the readers made of them."""
+    readers = [reader(document) for reader in ENTRY_READERS]
     for entry in entries(document):
         if entry.changetype not in {"", "add"}:
             document.note("Records that change something are passed over: they do not say what holds now.")
             continue
-        for collector in collectors:
-            collector.take(entry)
-    facts = [fact for collector in collectors for fact in collector.facts()]
+        for reader in readers:
+            reader.take(entry)
+    facts = [fact for reader in readers for fact in reader.facts()]
     if not facts:
         document.note("No entry here is cn=monitor or cn=config of a directory server we read.")
     monitors = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor)}

@@ -10,7 +10,7 @@ from ldapdiag.evidence.origin import Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
+class ExhaustionMessage:
     """Lines of one meaning: how often, and the first and the last as they stand in the log."""
 
     meaning: str
@@ -29,7 +29,7 @@ class ServerLog:
 
     origin: Origin
     identity: ServerIdentity
-    witnesses: tuple[Witness, ...] = ()
+    exhaustion_messages: tuple[ExhaustionMessage, ...] = ()
     listeners: tuple[tuple[str, int], ...] = ()
     """Local address and port, where lines name them (slapd: ACCEPT from IP=… (IP=127.0.0.1:389))."""
     starts: int = 0

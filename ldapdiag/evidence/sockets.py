@@ -68,7 +68,7 @@ BLANK: Mapping[str, Any] = {
 }
 """What a row has in an optional column that its telling shows for other rows only; None in the others."""
 
-TAKE_TABLE = "ss -tanoiep > sockets.txt"
+SS_COMMAND = "ss -tanoiep > sockets.txt"
 """The one command to ask for a table with: every column that any check reads. `-e` and `-p` tell more to root."""
 
 COMPLETE = frozenset({"inet_diag"})
@@ -87,10 +87,10 @@ class SocketTable:
     """
 
     kind: ClassVar[str] = "socket-table"
-    how: ClassVar[str] = f"on that host: {TAKE_TABLE} (or netstat -an)"
+    how: ClassVar[str] = f"on that host: {SS_COMMAND} (or netstat -an)"
 
     origin: Origin
-    telling: str
+    tool: str
     """Which tool told it: ss, netstat, proc, lsof."""
     local_address: Sequence[str]
     local_port: Sequence[int]
@@ -123,7 +123,7 @@ class SocketTable:
     """Whether TIME-WAIT rows would be here if there were any; None: the text does not tell."""
     shows_all_programs: bool = True
     """False for a telling of one program's sockets, or one that a user without rights took (lsof)."""
-    cuts_ports: bool = False
+    ports_truncated: bool = False
     """Some ports lost their last digits (BSD's netstat -A): UNKNOWN_PORT here, and any port in truth."""
     families: frozenset[int] = frozenset({4, 6})
     """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, with the mapped IPv4 of dual-stack listeners."""
@@ -134,12 +134,12 @@ class SocketTable:
         return len(self.state)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} sockets told by {self.telling}, from {self.origin.path}>"
+        return f"<{len(self)} sockets told by {self.tool}, from {self.origin.path}>"
 
     @property
     def shows_connections(self) -> bool:
         """Tell whether a connection would be here: a text of listeners alone may have been asked for no others."""
-        return not self.state or set(self.state) != {TcpState.LISTEN} or self.telling in COMPLETE
+        return not self.state or set(self.state) != {TcpState.LISTEN} or self.tool in COMPLETE
 
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""

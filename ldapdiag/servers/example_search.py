@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import shlex
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
 from ldapdiag.remedy import is_attribute_description, is_attribute_type, is_distinguished_name
 
 DIGITS = "123456789"
 TIME = "20260101000000Z"
-OPERATORS = {Kind.EQUALITY: "=", Kind.APPROXIMATE: "~=", Kind.GREATER: ">=", Kind.LESS: "<="}
+OPERATORS = {
+    AssertionKind.EQUALITY: "=",
+    AssertionKind.APPROXIMATE: "~=",
+    AssertionKind.GREATER: ">=",
+    AssertionKind.LESS: "<=",
+}
 
 
 def search_command(tool: str, base: str, scope: str, filter_: Node | None) -> str | None:
@@ -58,11 +63,11 @@ def _assertion(asked: Assertion) -> str | None:
     name = ";".join((asked.attribute, *asked.options))
     if not is_attribute_description(name) or (asked.rule and not is_attribute_type(asked.rule)):
         return None
-    if asked.kind is Kind.PRESENCE:
+    if asked.kind is AssertionKind.PRESENCE:
         return f"({name}=*)"
-    if asked.kind is Kind.SUBSTRING:
+    if asked.kind is AssertionKind.SUBSTRING:
         return f"({name}={_pieces(asked)})"
-    if asked.kind is Kind.EXTENSIBLE:
+    if asked.kind is AssertionKind.EXTENSIBLE:
         return f"({name}{':dn' if asked.dn else ''}{f':{asked.rule}' if asked.rule else ''}:={DIGITS})"
     value = TIME if name.endswith("timestamp") else DIGITS
     if name == "objectclass" and asked.value is not None:

@@ -7,29 +7,29 @@ ordering on OpenDJ and PingDirectory. No index answers an extensible match witho
 from __future__ import annotations
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Kind
+from ldapdiag.evidence.filter_tree import AssertionKind
 
 SHORT = {
-    Kind.EQUALITY: "eq",
-    Kind.GREATER: "eq",
-    Kind.LESS: "eq",
-    Kind.PRESENCE: "pres",
-    Kind.SUBSTRING: "sub",
-    Kind.APPROXIMATE: "approx",
+    AssertionKind.EQUALITY: "eq",
+    AssertionKind.GREATER: "eq",
+    AssertionKind.LESS: "eq",
+    AssertionKind.PRESENCE: "pres",
+    AssertionKind.SUBSTRING: "sub",
+    AssertionKind.APPROXIMATE: "approx",
 }
 LONG = {
-    Kind.EQUALITY: "equality",
-    Kind.GREATER: "ordering",
-    Kind.LESS: "ordering",
-    Kind.PRESENCE: "presence",
-    Kind.SUBSTRING: "substring",
-    Kind.APPROXIMATE: "approximate",
+    AssertionKind.EQUALITY: "equality",
+    AssertionKind.GREATER: "ordering",
+    AssertionKind.LESS: "ordering",
+    AssertionKind.PRESENCE: "presence",
+    AssertionKind.SUBSTRING: "substring",
+    AssertionKind.APPROXIMATE: "approximate",
 }
 
 SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring"})
 """Every word for an index of substrings, or of some of them."""
 
 
-def index_type(family: Family | None, kind: Kind) -> str | None:
+def index_type(family: Family | None, kind: AssertionKind) -> str | None:
     """Return the type of index that answers assertions of a kind; None where none does."""
     return (LONG if family in {Family.OPENDJ, Family.PING} else SHORT).get(kind)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Forecast, Leaf, Outlook
 from ldapdiag.servers.opends_index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, passed
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ENOUGH = 10
 """Candidates; with so few an AND looks up nothing more (FILTER_CANDIDATE_THRESHOLD)."""
-FAST = frozenset({Kind.EQUALITY, Kind.PRESENCE, Kind.APPROXIMATE})
+FAST = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE, AssertionKind.APPROXIMATE})
 
 BASE_ALONE = "the entry of the base alone is looked at"
 REFUSED = "refused (50), unless the account has the privilege unindexed-search"
@@ -141,7 +141,7 @@ def _is_searched_by(attribute: str, node: Node) -> bool:
             return any(_is_searched_by(attribute, member) for member in members)
         case Or(members):
             return bool(members) and all(_is_searched_by(attribute, member) for member in members)
-        case Assertion(kind=Kind.EQUALITY):
+        case Assertion(kind=AssertionKind.EQUALITY):
             return node.attribute == attribute
         case _:
             return False

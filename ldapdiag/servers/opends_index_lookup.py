@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
 from ldapdiag.servers.opends_matching_rules import Rules, canonical, rules_of
@@ -38,7 +38,7 @@ ALWAYS_COMPUTED = frozenset(
 )
 """Virtual attributes of the configuration that setup writes."""
 
-RANGES = frozenset({Kind.GREATER, Kind.LESS})
+RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 NEGATED = "a negation"
 
 
@@ -72,9 +72,13 @@ def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
     usable = [one for one in answers.types if one in definition.types]
     if _is_by_other_rule(assertion, definition, schema_rules=rules_of(name, schema)):
         usable = ["extensible"]
-    elif not usable and "presence" in definition.types and (answers.types or assertion.kind is not Kind.EXTENSIBLE):
+    elif (
+        not usable
+        and "presence" in definition.types
+        and (answers.types or assertion.kind is not AssertionKind.EXTENSIBLE)
+    ):
         return _by_presence(assertion, definition, database)
-    elif not usable and "composite" in definition.types and assertion.kind is not Kind.APPROXIMATE:
+    elif not usable and "composite" in definition.types and assertion.kind is not AssertionKind.APPROXIMATE:
         return _perhaps(assertion, "a composite index may answer it")
     if not usable:
         return _without_index(assertion, answers, name, database, definition)
@@ -90,25 +94,25 @@ def answers_to(assertion: Assertion, rules: Rules, *, shared: bool, length: int 
     ordered = ("equality",) if shared and rules.equality_orders else ()
     also_equal = ("ordering",) if ordered else ()
     match assertion.kind:
-        case Kind.PRESENCE if assertion.attribute == "objectclass":
+        case AssertionKind.PRESENCE if assertion.attribute == "objectclass":
             return Answers(("presence",), why="every entry has it")
-        case Kind.PRESENCE:
+        case AssertionKind.PRESENCE:
             return Answers(("presence",), "presence")
-        case Kind.APPROXIMATE:
+        case AssertionKind.APPROXIMATE:
             return Answers(("approximate",), "approximate" if rules.approximate else "", why="no approximate rule")
-        case Kind.GREATER | Kind.LESS:
+        case AssertionKind.GREATER | AssertionKind.LESS:
             types = ("ordering", *ordered) if rules.ordering else ()
             add = "ordering" if rules.ordering else ""
             return Answers(types, add, scanned=frozenset(types), why="no ordering rule")
-        case Kind.SUBSTRING:
+        case AssertionKind.SUBSTRING:
             return _of_substring(assertion, rules, also_equal, shared=shared, length=length)
-        case Kind.EXTENSIBLE if assertion.dn or not assertion.attribute:
+        case AssertionKind.EXTENSIBLE if assertion.dn or not assertion.attribute:
             return Answers(
                 why="an extensible match of every attribute" if not assertion.attribute else "a match of DNs"
             )
-        case Kind.EXTENSIBLE if assertion.rule and canonical(assertion.rule) != rules.equality:
+        case AssertionKind.EXTENSIBLE if assertion.rule and canonical(assertion.rule) != rules.equality:
             return Answers(why=f"an extensible match by {assertion.rule[:40]}")
-        case Kind.EQUALITY | Kind.EXTENSIBLE:
+        case AssertionKind.EQUALITY | AssertionKind.EXTENSIBLE:
             return Answers(("equality", *also_equal), "equality")
 
 
@@ -173,9 +177,9 @@ def _key_exceeds(assertion: Assertion, amount: Amount, longest: int, state: Inde
         return told
     if state.over_limit == 0:
         return False
-    if assertion.kind is Kind.PRESENCE:
+    if assertion.kind is AssertionKind.PRESENCE:
         return True
-    if assertion.kind is Kind.EQUALITY and assertion.value is not None:
+    if assertion.kind is AssertionKind.EQUALITY and assertion.value is not None:
         if " ".join(assertion.value.lower().split()) in state.over:
             return True
         return False if len(state.over) == state.over_limit else None
@@ -209,7 +213,7 @@ def _state(definition: IndexDefinition, type_: str, database: Database) -> Index
 def _by_presence(assertion: Assertion, definition: IndexDefinition, database: Database) -> Leaf:
     """Return what becomes of an assertion that only the presence index answers: all entries with the attribute."""
     text = f"({definition.attribute}=*)"
-    presence = Assertion(kind=Kind.PRESENCE, attribute=assertion.attribute, text=text, value="*")
+    presence = Assertion(kind=AssertionKind.PRESENCE, attribute=assertion.attribute, text=text, value="*")
     return replace(_listed(presence, "presence", definition, database, Answers()), assertion=assertion)
 
 
@@ -239,7 +243,7 @@ def _without_index(
 
 def _is_by_other_rule(assertion: Assertion, definition: IndexDefinition, *, schema_rules: Rules) -> bool:
     """Tell whether an extensible match has an index by its own rule."""
-    if assertion.kind is not Kind.EXTENSIBLE or assertion.dn or not assertion.rule:
+    if assertion.kind is not AssertionKind.EXTENSIBLE or assertion.dn or not assertion.rule:
         return False
     rule = canonical(assertion.rule)
     indexed = rule in map(canonical, definition.rules) and "extensible" in definition.types

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 
@@ -15,7 +15,7 @@ def rewrite_filter(client: str, part: str, *, negated: bool) -> Remedy:
             "only. Or keep what it means in an attribute of its own, (accountStatus=active), and index that for "
             "equality; or leave the part out and drop in the application what is not wanted."
         )
-    elif isinstance(asked, Assertion) and asked.kind is Kind.PRESENCE:
+    elif isinstance(asked, Assertion) and asked.kind is AssertionKind.PRESENCE:
         text = (
             "Search below the branch that is meant, or with scope base where one entry is; to read all entries, read "
             "them paged, at a quiet hour, or follow changes by synchronisation (RFC 4533) instead."

@@ -168,7 +168,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
 def test_hostile_names_reach_no_command(name, monkeypatch) -> None:
     monkeypatch.setattr(harmful_index, "drop_indexes", lambda *about: (drop_indexes(*about),))
     told = of_family(Family.OPENDJ, name, "substring")
-    relying = replace(told.configuration, relied_upon={name.lower(): "MemberOf"})
+    relying = replace(told.configuration, internal_searches={name.lower(): "MemberOf"})
     (one,) = judge(replace(told, configuration=relying))
     assert isinstance(one, Finding)
     (remedy,) = one.remedies

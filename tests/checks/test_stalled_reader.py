@@ -72,7 +72,7 @@ def test_a_queue_without_a_timer_is_not_enough() -> None:
 
 
 def test_a_telling_without_queues_is_not_judged() -> None:
-    (verdict,) = judged(*facts.at_server(5), columns=(), telling="lsof")
+    (verdict,) = judged(*facts.at_server(5), columns=(), tool="lsof")
     assert isinstance(verdict, NotJudged)
     assert "Send-Q" in verdict.reason
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions, parse, parse_shape
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
 
 
@@ -18,20 +18,20 @@ def only(text: str) -> Assertion:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("(uid=joe)", Kind.EQUALITY),
-        ("uid=joe", Kind.EQUALITY),
-        ("(cn=*)", Kind.PRESENCE),
-        ("(cn=a*b)", Kind.SUBSTRING),
-        ("(cn~=joe)", Kind.APPROXIMATE),
-        ("(n>=1)", Kind.GREATER),
-        ("(n<=1)", Kind.LESS),
-        ("(cn:caseExactMatch:=x)", Kind.EXTENSIBLE),
-        ("(cn:=x)", Kind.EXTENSIBLE),
-        ("(:dn:2.5.13.5:=x)", Kind.EXTENSIBLE),
-        ("(2.5.4.3=x)", Kind.EQUALITY),
+        ("(uid=joe)", AssertionKind.EQUALITY),
+        ("uid=joe", AssertionKind.EQUALITY),
+        ("(cn=*)", AssertionKind.PRESENCE),
+        ("(cn=a*b)", AssertionKind.SUBSTRING),
+        ("(cn~=joe)", AssertionKind.APPROXIMATE),
+        ("(n>=1)", AssertionKind.GREATER),
+        ("(n<=1)", AssertionKind.LESS),
+        ("(cn:caseExactMatch:=x)", AssertionKind.EXTENSIBLE),
+        ("(cn:=x)", AssertionKind.EXTENSIBLE),
+        ("(:dn:2.5.13.5:=x)", AssertionKind.EXTENSIBLE),
+        ("(2.5.4.3=x)", AssertionKind.EQUALITY),
     ],
 )
-def test_kinds_of_assertions(text: str, kind: Kind) -> None:
+def test_kinds_of_assertions(text: str, kind: AssertionKind) -> None:
     assert only(text).kind is kind
 
 

@@ -23,7 +23,7 @@ from lab.odd_directory import (
     limit_scans,
     load,
 )
-from ldapdiag.evidence.filter_tree import Kind, assertions, parse
+from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.candidates import Amount, Cause, Database, Outlook, UnknownFrequencies
@@ -37,7 +37,7 @@ UNLIMITED = 2147483646
 INDEXED, LACKING = {Cause.NONE}, {Cause.NO_INDEX, Cause.TYPE_MISSING, Cause.NOT_BUILT}
 OWN_WAYS = {"entrydn", "hassubordinates"}
 """Attributes of which the statistics say nothing, or under another name."""
-STAT_TYPES = {Kind.EQUALITY: "eq", Kind.SUBSTRING: "sub", Kind.APPROXIMATE: "approx"}
+STAT_TYPES = {AssertionKind.EQUALITY: "eq", AssertionKind.SUBSTRING: "sub", AssertionKind.APPROXIMATE: "approx"}
 
 
 @dataclass

@@ -16,7 +16,7 @@ from lab.filter_trace import Part, Traced, traced
 from lab.host import Host, wait_for
 from lab.odd_slapd import FEW, GAPS, LONG_KEYS, NO_OBJECT_CLASS, PEOPLE, SCHEMA, TAGGED, Drawing, entries
 from lab.terminal import paste
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions, parse, parse_shape
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
 from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, Leaf, Outlook, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
@@ -212,7 +212,7 @@ def test_an_index_is_built_anew_while_searches_find_everything(slapd) -> None:
 
 def is_soundless(leaf: Leaf) -> bool:
     """Tell whether a value is the reason that an approximate match scans."""
-    return leaf.assertion.kind is Kind.APPROXIMATE and leaf.cause is Cause.UNINDEXABLE
+    return leaf.assertion.kind is AssertionKind.APPROXIMATE and leaf.cause is Cause.UNINDEXABLE
 
 
 def leaves_of(foreseen: Forecast) -> tuple[Leaf, ...]:
@@ -280,6 +280,6 @@ def causes(part: Part, assertion: Assertion) -> set[Cause]:
         return {Cause.NONE}
     if part.not_indexed:
         computed = {Cause.UNINDEXABLE} if assertion.attribute in {"entrydn", "hassubordinates"} else set()
-        short = {Cause.TOO_SHORT} if assertion.kind is Kind.SUBSTRING else set()
+        short = {Cause.TOO_SHORT} if assertion.kind is AssertionKind.SUBSTRING else set()
         return {Cause.NO_INDEX, Cause.TYPE_MISSING} | computed | short
-    return {Cause.TOO_SHORT, Cause.TYPE_MISSING} if assertion.kind is Kind.SUBSTRING else {Cause.UNINDEXABLE}
+    return {Cause.TOO_SHORT, Cause.TYPE_MISSING} if assertion.kind is AssertionKind.SUBSTRING else {Cause.UNINDEXABLE}

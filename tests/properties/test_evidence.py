@@ -334,7 +334,7 @@ def any_tables(draw: st.DrawFn) -> list[Any]:
                 f"t{number}.txt",
                 taken=draw(st.sampled_from([None, 0, 2, 100])),
             ),
-            telling=draw(st.sampled_from(["ss", "netstat", "proc", "lsof", "pfiles"])),
+            tool=draw(st.sampled_from(["ss", "netstat", "proc", "lsof", "pfiles"])),
             local_address=[key[0] for key in keys],
             local_port=[key[1] for key in keys],
             remote_address=[key[2] for key in keys],

@@ -135,7 +135,7 @@ class TestOn389:
         found, expected = the(IndexConfiguration, answers), of_file(IndexConfiguration, ds.run(f"cat {DSE}"))
         assert (found.identity, found.whole) == (expected.identity, True)
         assert found.identity.version
-        for name in ("scan_limit", "lookthrough_limit", "range_lookthrough_limit", "relied_upon"):
+        for name in ("scan_limit", "lookthrough_limit", "range_lookthrough_limit", "internal_searches"):
             assert getattr(found, name) == getattr(expected, name) is not None, name
         assert defined(found.templates) == defined(expected.templates)
         ((one,), (other,)) = found.backends, expected.backends
@@ -150,7 +150,7 @@ class TestOn389:
         (limit,) = added.scan_limits
         assert (added.types, added.initial, added.system) == ({"eq", "sub"}, 2, False)
         assert (limit.limit, limit.types, limit.flags, limit.values) == (0, {"eq"}, {"AND"}, ("nobody",))
-        assert "attribute uniqueness" in found.relied_upon["uid"]
+        assert "attribute uniqueness" in found.internal_searches["uid"]
         assert found.virtual_attributes == {"nsrole": "roles", "postalcode": "class of service"}
 
     def test_the_schema_is_read(self, ds):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from facts import origin
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.filter_tree import Kind, parse
+from ldapdiag.evidence.filter_tree import AssertionKind, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import RemedyKind, is_attribute_description, is_attribute_type
@@ -68,7 +68,7 @@ def test_a_server_whose_name_fits_no_command_is_not_asked(product, server):
 
 @EACH
 def test_what_is_never_dropped_is_not(product):
-    word = index_type(product.family, Kind.EQUALITY)
+    word = index_type(product.family, AssertionKind.EQUALITY)
     schema = standard()
     assert product.never_dropped >= {"objectclass", "entryuuid"}
     for name in (*product.never_dropped, "2.5.4.0"):

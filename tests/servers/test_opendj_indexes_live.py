@@ -15,7 +15,7 @@ import pytest
 
 from lab import opendj as lab
 from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.filter_tree import Kind, parse
+from ldapdiag.evidence.filter_tree import AssertionKind, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.indexes.explanations import Explanation, IndexExplanations, Outcome
 from ldapdiag.evidence.indexes.index_status import IndexStatus
@@ -78,9 +78,9 @@ class Counted:
 
     def of(self, assertion: Assertion) -> Amount:
         name = self.schema.primary(assertion.attribute).lower()
-        if assertion.kind is Kind.PRESENCE:
+        if assertion.kind is AssertionKind.PRESENCE:
             return Amount(self.present[name], self.present[name])
-        if assertion.kind is Kind.EQUALITY and assertion.value is not None:
+        if assertion.kind is AssertionKind.EQUALITY and assertion.value is not None:
             count = self.values[name, assertion.value.lower()]
             return Amount(count, count)
         return Amount(0, len(self.entries))

@@ -163,7 +163,7 @@ class TestConfiguration:
         )
         assert named(text, openldap.schema) == named(slapcat, openldap.schema) == named(live, openldap.schema)
         assert [len(backend.definitions) for backend in text.backends] == [8, 1]
-        assert text.relied_upon == slapcat.relied_upon == live.relied_upon
+        assert text.internal_searches == slapcat.internal_searches == live.internal_searches
         assert text.virtual_attributes == slapcat.virtual_attributes == live.virtual_attributes
         assert slapcat.substring_keys == live.substring_keys
         assert slapcat.substring_keys == SubstringKeys(if_minlen=3, if_maxlen=4, any_len=5, any_step=2)
@@ -174,7 +174,7 @@ class TestConfiguration:
 
     def test_every_overlay_is_understood(self, openldap):
         found = the(IndexConfiguration, openldap.live)
-        assert set(found.relied_upon) == {
+        assert set(found.internal_searches) == {
             "member", "manager", "mail", "uid", "homephone", "seealso", "owner", "entrycsn", "entryuuid",
             "entryexpiretimestamp", "employeenumber",
         }  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LDAP_PORTS, endpoint, is_loopback
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, TcpState
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -89,4 +89,4 @@ def hidden(look: Snapshot, host: str) -> Missing | None:
         reason = f"the table of {host} shows one program's sockets"
     else:
         return None
-    return Missing(host=host, reason=reason, lacks=(SocketTable.kind,), how=f"on {host}: {TAKE_TABLE}")
+    return Missing(host=host, reason=reason, lacks=(SocketTable.kind,), how=f"on {host}: {SS_COMMAND}")

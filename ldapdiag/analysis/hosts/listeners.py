@@ -55,6 +55,6 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
             "shows no states, or some in words that are not known here (ss was asked for one state only, BSD's netstat "
             "for -T, -x or -R, lsof -F without T)"
         )
-    if table.cuts_ports and (UNKNOWN_PORT, TcpState.ESTABLISHED) in ends:
+    if table.ports_truncated and (UNKNOWN_PORT, TcpState.ESTABLISHED) in ends:
         return "cuts the ports of its own end (netstat -A), so that any connection may be LDAP's"
     return None

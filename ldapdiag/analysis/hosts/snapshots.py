@@ -59,7 +59,7 @@ def snapshots_of(tables: Sequence[SocketTable]) -> tuple[Snapshot, ...]:
 def look(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
     """Make one table of several tellings of it."""
     tellings = sorted(
-        _summed(_uncut(tables)), key=lambda table: (RANK.get(table.telling, 9), -richness(table), table.origin.path)
+        _summed(_uncut(tables)), key=lambda table: (RANK.get(table.tool, 9), -richness(table), table.origin.path)
     )
     tellings, exact = _without_doubles(tellings)
     origins = tuple(sorted(table.origin.path for table in tables))
@@ -67,7 +67,7 @@ def look(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
         taken=taken,
         sockets=tellings[0] if len(tellings) == 1 else united(tellings),
         wavering=wavering(exact),
-        tellings=tuple(sorted({table.telling for table in tables})),
+        tellings=tuple(sorted({table.tool for table in tables})),
         origins=origins,
         selected=not any(table.has_header for table in tables),
         unreadable=_unreadable(tables),
@@ -76,7 +76,7 @@ def look(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
 
 def _uncut(tables: Sequence[SocketTable]) -> Sequence[SocketTable]:
     """Leave out tellings that cut ports where another shows them whole: their rows would count twice."""
-    exact = [table for table in tables if not table.cuts_ports]
+    exact = [table for table in tables if not table.ports_truncated]
     return exact if any(is_whole(table) for table in exact) else tables
 
 
@@ -188,14 +188,14 @@ def united(tellings: Sequence[SocketTable]) -> SocketTable:
     shown = [table.shows_time_wait for table in tellings]
     return SocketTable(
         origin=first.origin,
-        telling="+".join(sorted({table.telling for table in tellings})),
+        tool="+".join(sorted({table.tool for table in tellings})),
         local_address=[key[0] for key in keys],
         local_port=[key[1] for key in keys],
         remote_address=[key[2] for key in keys],
         remote_port=[key[3] for key in keys],
         shows_time_wait=True if True in shown else None if None in shown else False,
         shows_all_programs=any(table.shows_all_programs for table in tellings),
-        cuts_ports=any(table.cuts_ports for table in tellings),
+        ports_truncated=any(table.ports_truncated for table in tellings),
         families=frozenset[int]().union(*(table.families for table in tellings)),
         has_header=any(table.has_header for table in tellings),
         **columns,

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind, parse, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes.explanations import Outcome
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.evidence.indexes import Backend
 
-EXACT_KINDS = frozenset({Kind.EQUALITY, Kind.PRESENCE})
+EXACT_KINDS = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE})
 """Where the entries returned are those of the key: not of a substring, whose keys are shorter."""
-STAT_TYPES = {Kind.EQUALITY: "eq", Kind.SUBSTRING: "sub", Kind.APPROXIMATE: "approx"}
+STAT_TYPES = {AssertionKind.EQUALITY: "eq", AssertionKind.SUBSTRING: "sub", AssertionKind.APPROXIMATE: "approx"}
 
-Key = tuple[str, Kind, str | None]
+Key = tuple[str, AssertionKind, str | None]
 """Attribute by its primary name in lower case, kind of assertion, value; None: any that was asked for."""
 
 
@@ -64,13 +64,17 @@ class LoggedFrequencies:
     def of(self, assertion: Assertion) -> Amount:
         """Return how many entries the key of an assertion has."""
         name = self._primary(assertion.attribute)
-        value = assertion.value.lower() if assertion.value is not None and assertion.kind is Kind.EQUALITY else None
+        value = (
+            assertion.value.lower()
+            if assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
+            else None
+        )
         if value is not None and (name, value) in self.over:
             return Amount(least=self.total or 1 << 62)
         seen = self.seen.get((name, assertion.kind, value))
         least, most = 0, self.total
         if seen is not None:
-            least = seen.entries if value is not None or assertion.kind is Kind.PRESENCE else 0
+            least = seen.entries if value is not None or assertion.kind is AssertionKind.PRESENCE else 0
             if not seen.limited and seen.entries and assertion.kind in EXACT_KINDS and name != "objectclass":
                 most = seen.entries
         looked_up = self.looked_up.get((name, STAT_TYPES.get(assertion.kind, "")))
@@ -103,11 +107,11 @@ def count_frequencies(
         tree = parse_shape(search.shape)
         if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
             continue
-        if tree.kind is Kind.PRESENCE and tree.attribute == "objectclass":
+        if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
             _take(places.setdefault((comparable(search.base), search.scope), ResultCounts()), search)
             continue
         name = indexing.schema.primary(tree.attribute).lower() if indexing else tree.attribute
-        value = tree.value.lower() if tree.value is not None and tree.kind is Kind.EQUALITY else None
+        value = tree.value.lower() if tree.value is not None and tree.kind is AssertionKind.EQUALITY else None
         told = seen.setdefault((name, tree.kind, value), ResultCounts())
         _take(told, search)
         told.limited |= comparable(search.base) not in suffixes or search.scope != "sub"
@@ -160,6 +164,6 @@ def _over(indexing: ServerIndexes | None) -> frozenset[tuple[str, str]]:
         parts = [(part.text, part.answer) for each in one.explanations for part in each.parts]
         for text, answer in (*parts, *((use.filter, use.answer) for use in one.uses)):
             asked = parse(text) if answer.outcome is Outcome.LIMIT_EXCEEDED else None
-            if isinstance(asked, Assertion) and asked.kind is Kind.EQUALITY:
+            if isinstance(asked, Assertion) and asked.kind is AssertionKind.EQUALITY:
                 told.append((asked.attribute, asked.value or ""))
     return frozenset((indexing.schema.primary(attribute).lower(), value.lower()) for attribute, value in told)

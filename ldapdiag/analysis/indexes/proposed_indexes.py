@@ -10,7 +10,7 @@ from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
 from ldapdiag.analysis.indexes.obstacles import OVER_LIMIT, Obstacle, find_obstacle
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
-from ldapdiag.evidence.filter_tree import And, Kind, assertions
+from ldapdiag.evidence.filter_tree import And, AssertionKind, assertions
 from ldapdiag.evidence.ldif import SECRETS
 from ldapdiag.servers.candidates import Cause, Change, Outlook
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
@@ -55,7 +55,7 @@ def has_short_list(forecast: Forecast | None, simulation: SimulatedDatabase) -> 
         return False
     return any(
         leaf.cause is Cause.NONE
-        and leaf.assertion.kind is Kind.EQUALITY
+        and leaf.assertion.kind is AssertionKind.EQUALITY
         and (most := simulation.database.frequencies.of(leaf.assertion).most) is not None
         and most <= FEW
         for leaf in forecast.leaves

@@ -114,7 +114,7 @@ def merged_indexes(told: Sequence[IndexConfiguration]) -> IndexConfiguration:
             backends=_joined(first.backends, other.backends),
             templates=first.templates or other.templates,
             virtual_attributes={**other.virtual_attributes, **first.virtual_attributes},
-            relied_upon={**other.relied_upon, **first.relied_upon},
+            internal_searches={**other.internal_searches, **first.internal_searches},
             **{
                 name.name: getattr(other, name.name)
                 for name in fields(IndexConfiguration)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Cause, Change, Forecast, Leaf, Outlook
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE_TREE = "sub"
 NONE = frozenset[str]()
-ALWAYS = frozenset({("objectclass", Kind.EQUALITY)})
+ALWAYS = frozenset({("objectclass", AssertionKind.EQUALITY)})
 """What every product has an index for unless somebody took it away."""
 
 
@@ -85,7 +85,7 @@ class UnconfiguredDatabase:
     """What a log alone tells of a server whose index configuration is not at hand."""
 
     family: Family | None
-    answered: frozenset[tuple[str, Kind]] = frozenset()
+    answered: frozenset[tuple[str, AssertionKind]] = frozenset()
     """Attribute and kind of assertions that the server answered from an index when they stood alone."""
     schema: Schema = field(default_factory=standard)
 
@@ -96,8 +96,8 @@ class UnconfiguredDatabase:
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that it has an index, or that nobody knows."""
         word = index_type(self.family, assertion.kind)
-        if word is None or (assertion.kind is Kind.PRESENCE and assertion.attribute == "objectclass"):
-            why = "every entry has it" if assertion.kind is Kind.PRESENCE else "an extensible match"
+        if word is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
+            why = "every entry has it" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
             return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         asked = (assertion.attribute, assertion.kind)
         if asked in self.answered or asked in ALWAYS:

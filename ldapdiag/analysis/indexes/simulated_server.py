@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.frequencies import count_frequencies
 from ldapdiag.analysis.indexes.server_indexes import SERVER_SUFFIXES
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import Assertion, Kind, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Database
 from ldapdiag.servers.products import product_of
@@ -60,7 +60,7 @@ class SimulatedServer:
         )
         return ConfiguredDatabase(product.candidates, database)
 
-    def _answered(self) -> set[tuple[str, Kind]]:
+    def _answered(self) -> set[tuple[str, AssertionKind]]:
         """Return the assertions that stood alone and were answered without any note, at a server that notes."""
         if self.family not in NOTING_FAMILIES:
             return set()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
 from ldapdiag.servers.candidates import Cause, Change, Outlook
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 MOST_SETS = 64
 """Alternatives of one search; an AND of ORs has as many as its members multiplied."""
 
-SELECTIVE = frozenset({Kind.EQUALITY, Kind.SUBSTRING, Kind.APPROXIMATE, Kind.EXTENSIBLE})
+SELECTIVE = frozenset(
+    {AssertionKind.EQUALITY, AssertionKind.SUBSTRING, AssertionKind.APPROXIMATE, AssertionKind.EXTENSIBLE}
+)
 """What usually matches few entries. Ranges and presence match many, and object classes most of all."""
 NOTHING = frozenset[Change]()
 

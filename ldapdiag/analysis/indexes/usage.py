@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.log.traffic import Traffic
-from ldapdiag.evidence.filter_tree import Assertion, Kind, assertions, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions, parse_shape
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
     from ldapdiag.evidence.indexes import IndexDefinition
 
-FALLBACKS = {Kind.APPROXIMATE: ("eq", "equality"), Kind.GREATER: ("pres",), Kind.LESS: ("pres",)}
+FALLBACKS = {
+    AssertionKind.APPROXIMATE: ("eq", "equality"),
+    AssertionKind.GREATER: ("pres",),
+    AssertionKind.LESS: ("pres",),
+}
 """What slapd and others take where the proper kind is lacking."""
 
 
@@ -83,11 +87,11 @@ def _unused(
     used: set[tuple[str, str]] = set()
     for leaf in asked:
         words = {index_type(family, leaf.kind), *FALLBACKS.get(leaf.kind, ())} - {None}
-        if leaf.kind is Kind.SUBSTRING:
+        if leaf.kind is AssertionKind.SUBSTRING:
             words |= SUBSTRING_KINDS
         lineage = [one.name.lower() for one in indexing.schema.lineage(leaf.attribute)] or [leaf.attribute]
         used |= {(name, str(word)) for name in lineage for word in words}
-        if leaf.kind is Kind.EXTENSIBLE:
+        if leaf.kind is AssertionKind.EXTENSIBLE:
             used |= {(name, word) for name in lineage for word in ("eq", "equality", "extensible")}
     for definition in backend.definitions:
         name = indexing.schema.primary(definition.attribute).lower()
@@ -100,6 +104,6 @@ def _unused(
 
 def _is_needed(name: str, definition: IndexDefinition, indexing: ServerIndexes) -> bool:
     """Tell whether the server needs an index, whatever clients ask for."""
-    relied_upon = {indexing.schema.primary(one).lower() for one in indexing.configuration.relied_upon}
+    internal_searches = {indexing.schema.primary(one).lower() for one in indexing.configuration.internal_searches}
     product = product_of(indexing.configuration.identity.family)
-    return definition.system or name in relied_upon or (product is not None and name in product.never_dropped)
+    return definition.system or name in internal_searches or (product is not None and name in product.never_dropped)

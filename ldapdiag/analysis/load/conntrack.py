@@ -37,7 +37,7 @@ def conntrack_usage(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable
     (measured), and a table may list some protocols only.
     """
     settings = [kernel for kernel in kernels if any(name in kernel.values for name in (CONNTRACK_COUNT, *LIMITS))]
-    tables = [table for table in flows if table.telling == "conntrack"]
+    tables = [table for table in flows if table.tool == "conntrack"]
     hosts = sorted({origin.host for origin in _origins(settings, tables)})
     return tuple(
         _tracking(

@@ -187,7 +187,7 @@ def _witnesses(server: Instance) -> tuple[str, ...]:
     """Return the testimony of logs and counters; two tellings of one log are one witness, the one that saw most."""
     told: dict[str, int] = {}
     for log in server.logs:
-        for witness in log.witnesses:
+        for witness in log.exhaustion_messages:
             told[witness.meaning] = max(told.get(witness.meaning, 0), witness.count)
     return tuple(f"{meaning} ({count} times)" for meaning, count in told.items())
 
@@ -206,7 +206,7 @@ def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None)
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
     """Tell whether the last word of each log that testifies is that there is room again."""
-    last = [log.recovered for log in server.logs if log.witnesses or log.recovered]
+    last = [log.recovered for log in server.logs if log.exhaustion_messages or log.recovered]
     if traffic is not None and _logged_peak(traffic, served, limit):
         last.append(traffic.segment.open_at_end < (served or limit or 0))
     return all(last) and bool(last or server.logs)

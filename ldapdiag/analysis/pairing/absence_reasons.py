@@ -111,7 +111,7 @@ def spare_unreadable(rows: Classified, near: ClientIndex) -> None:
 
 def spare_cut(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
     """Spare absent rows when the client's table cuts ports of connections to this server: they may be there."""
-    if not near.table.cuts_ports or not rows.absent:
+    if not near.table.ports_truncated or not rows.absent:
         return
     address, _, client = ends.way
     elsewhere = (address, UNKNOWN_PORT, client)

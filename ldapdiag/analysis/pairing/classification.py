@@ -151,7 +151,7 @@ def _sort_unnamed(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) 
     """Match ports that are names at both ends by their number; of others nobody can say which they are."""
     if not rows.unnamed:
         return
-    named = not (near.table.cuts_ports or ends.look.sockets.cuts_ports)
+    named = not (near.table.ports_truncated or ends.look.sockets.ports_truncated)
     if named and len(rows.unnamed) <= near.unnamed.get(ends.way, 0):
         rows.matched.extend((row, None) for row in rows.unnamed)
     else:

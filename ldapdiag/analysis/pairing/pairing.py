@@ -20,7 +20,7 @@ from ldapdiag.analysis.pairing.via_translation import join_through
 from ldapdiag.evidence.addresses import is_exact, is_loopback
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
-from ldapdiag.evidence.sockets import TAKE_TABLE, SocketTable, TcpState
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ def _forwards(ends: UnjoinedDirection, owner: ClientSnapshots, clients: Clients)
     Other hosts have connections of which the server shows none, and it has none of its own, or lacks no more than they
     have.
     """
-    if owner.latest.table.cuts_ports or ends.look.sockets.cuts_ports:
+    if owner.latest.table.ports_truncated or ends.look.sockets.ports_truncated:
         return False  # what seems unseen may stand there with its port cut
     if not (unseen := clients.unseen(ends)):
         return False
@@ -209,10 +209,10 @@ def _unread(
     aside = f" ({'; '.join(carried)})" if carried else ""
     if owner is not None and _shows_one_program(ends, owner):
         reason = f"the only table of {owner.host.host} shows one program's sockets, not those of its clients there"
-        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"there: {TAKE_TABLE}")
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"there: {SS_COMMAND}")
     if not (is_exact(ends.client) and is_exact(ends.server_address)):
         reason = f"the table cut this address, or shows a name instead{aside}: only ports could be joined"
-        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"take it again: {TAKE_TABLE} (or netstat -anW)")
+        return Missing(reason=reason, lacks=(SocketTable.kind,), how=f"take it again: {SS_COMMAND} (or netstat -anW)")
     if owner is not None:
         reason = f"{ends.client} seems to stand in for other hosts (address translation){aside}"
         return Missing(reason=reason, lacks=(FlowTable.kind,), how=f"on {ends.client}, as root: conntrack -L")
@@ -223,5 +223,5 @@ def _unread(
     return Missing(
         reason=reason,
         lacks=(SocketTable.kind,),
-        how=f"on {ends.client}: {TAKE_TABLE} (if it is a box that translates addresses: conntrack -L)",
+        how=f"on {ends.client}: {SS_COMMAND} (if it is a box that translates addresses: conntrack -L)",
     )

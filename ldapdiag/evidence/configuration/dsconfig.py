@@ -26,7 +26,7 @@ from ldapdiag.evidence.configuration.opends_settings import (
     THREADS,
     VIRTUAL,
     WANTED,
-    Settings,
+    OpendsSettings,
 )
 from ldapdiag.evidence.format import Format, Head
 
@@ -54,7 +54,7 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[Configuration]:
     """Read every table and yield what they say together."""
-    settings = Settings()
+    settings = OpendsSettings()
     for told in _tables(document):
         if IDLE in told or MOST_CONNECTIONS.keys() & told.keys():
             settings.take_global(told)
@@ -70,7 +70,7 @@ def read(document: Document) -> Iterator[Configuration]:
         document.note("No table here tells of idle limits, connections, handlers of LDAP or worker threads.")
 
 
-def _take_handler(told: dict[str, str], settings: Settings) -> None:
+def _take_handler(told: dict[str, str], settings: OpendsSettings) -> None:
     """Keep a handler of LDAP; one of HTTP or JMX says so by its Java class."""
     java = told.get("java-class", "").lower()
     if not java or "ldapconnectionhandler" in java:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.configuration.duration import seconds
-from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT, POLICY_IDLE, VIRTUAL, WANTED, Settings
+from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT, POLICY_IDLE, VIRTUAL, WANTED, OpendsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ class OpendjConfiguration:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.settings = Settings()
+        self.settings = OpendsSettings()
         self.exemptions: dict[str, int] = {}
 
     def take(self, entry: Entry) -> None:

@@ -36,7 +36,7 @@ MOST_PORTS = 1000
 
 
 @dataclass(slots=True)
-class Settings:
+class OpendsSettings:
     """What is known so far of one server."""
 
     family: Family = Family.OPENDJ

@@ -46,7 +46,7 @@ MOST_SECTIONS = 10_000
 
 
 @dataclass(slots=True)
-class Section:
+class ProxySection:
     """A proxy section while it is read."""
 
     kind: str
@@ -75,15 +75,15 @@ def read(document: Document) -> Iterator[BoxTimeouts]:
     yield BoxTimeouts(origin=document.origin(), services=tuple(services), relay=Relay.PROXY)
 
 
-def _sections(document: Document) -> list[Section]:
+def _sections(document: Document) -> list[ProxySection]:
     defaults: dict[str, float] = {}
-    sections: list[Section] = []
-    current: Section | None = None
+    sections: list[ProxySection] = []
+    current: ProxySection | None = None
     for line in document.lines:
         if found := SECTION.fullmatch(line):
             kind = found[1]
             timeouts = {} if kind == "defaults" else dict(defaults)
-            current = Section(kind, found[2] or "", timeouts)
+            current = ProxySection(kind, found[2] or "", timeouts)
             if kind == "defaults":
                 defaults = timeouts
             elif len(sections) < MOST_SECTIONS:
@@ -95,7 +95,7 @@ def _sections(document: Document) -> list[Section]:
     return sections
 
 
-def _directive(line: str, section: Section) -> None:
+def _directive(line: str, section: ProxySection) -> None:
     if found := TIMEOUT.fullmatch(line):
         section.timeouts[found[1] or OLD[found[2]]] = int(found[3]) * UNITS[found[4] or "ms"]
     elif found := USE.fullmatch(line):
@@ -105,7 +105,7 @@ def _directive(line: str, section: Section) -> None:
         section.servers.append((normalise_address(address), port_number(port)))
 
 
-def _services(front: Section, backends: dict[str, Section]) -> Iterator[ServiceTimeout]:
+def _services(front: ProxySection, backends: dict[str, ProxySection]) -> Iterator[ServiceTimeout]:
     """Yield the timeout of each way from a frontend to a backend, and the servers at its end."""
     behind = [front] if front.servers else []
     behind += [backends[name] for name in dict.fromkeys(front.uses) if name in backends]

@@ -112,5 +112,5 @@ class IndexConfiguration:
     """389-ds' default indexes: what a new backend gets."""
     virtual_attributes: Mapping[str, str] = field(default_factory=dict)
     """Attributes, in lower case, whose values are computed (nsRole, class of service), and by what."""
-    relied_upon: Mapping[str, str] = field(default_factory=dict)
+    internal_searches: Mapping[str, str] = field(default_factory=dict)
     """Attributes, in lower case, that the server's own plug-ins search for, and which plug-in: no log may show it."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import VERSION, Family, ServerIdentity, Version
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition
 from ldapdiag.evidence.indexes.ds389_definition import ALL_IDS, INDEX_ATTRIBUTES, definition_of, rounded, threshold_of
-from ldapdiag.evidence.indexes.ds389_internal_searches import Ds389Searchers
+from ldapdiag.evidence.indexes.ds389_internal_searches import Ds389InternalSearches
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Ds389Indexes:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.searchers = Ds389Searchers(document)
+        self.searchers = Ds389InternalSearches(document)
         self.backends: dict[str, _Backend] = {}
         """By their RDN, comparable."""
         self.templates: dict[str, IndexDefinition] = {}
@@ -144,7 +144,7 @@ class Ds389Indexes:
             paged_lookthrough_limit=self._limit("nsslapd-pagedlookthroughlimit"),
             templates=tuple(self.templates.values()),
             virtual_attributes=dict(self.searchers.virtual_attributes),
-            relied_upon=self.searchers.relied_upon(),
+            internal_searches=self.searchers.internal_searches(),
         )
 
     def _learn_version(self, entry: Entry) -> None:

@@ -102,7 +102,7 @@ PLUGIN_FILTER = (
 MOST_FOUND = 1000
 
 
-class Ds389Searchers:
+class Ds389InternalSearches:
     """Gathers the attributes that the server searches for, or computes, by itself."""
 
     def __init__(self, document: Document) -> None:
@@ -132,7 +132,7 @@ class Ds389Searchers:
                 return
             self.found[entry.key, attribute.lower(), by] = None
 
-    def relied_upon(self) -> Mapping[str, str]:
+    def internal_searches(self) -> Mapping[str, str]:
         """Return the attributes, in lower case, and by what they are searched for."""
         told: dict[str, dict[str, None]] = {}
         for dn, attribute, by in self.found:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEBUG, USE = "debugsearchindex", "filter-use"
 MARK = r"\[(?:INDEX:[^\]\[]{0,300}|COUNT:\d{1,18}|NOT-INDEXED|LIMIT-EXCEEDED(?::\d{1,18})?)\]"
 MARKS = re.compile(rf"(?:{MARK})+")
-TOLD = re.compile(
+EXPLANATION = re.compile(
     rf"filter=(?P<filter>\(.*\)(?:{MARK})+?)(?: scope=(?P<scope>\w+)(?P<of_scope>(?:{MARK})+))?"
     rf" final=(?P<final>(?:{MARK})+)",
     re.DOTALL,
@@ -66,7 +66,7 @@ first, and the others of those asked in its stead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class IndexAnswer:
     """What the indexes gave for a filter, a part of it, or a scope."""
 
     outcome: Outcome
@@ -77,11 +77,11 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class AssertionAnswer:
     """One assertion, and what its index gave."""
 
     text: str
-    answer: Answer
+    answer: IndexAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +90,13 @@ class Explanation:
 
     filter: str
     """As far as it was looked up, in the server's own order."""
-    parts: tuple[Part, ...]
-    verdict: Answer
+    parts: tuple[AssertionAnswer, ...]
+    of_filter: IndexAnswer
     """Of the filter."""
     scope: str = ""
     """sub, one, …; empty where the filter left so few candidates that the scope was not looked up."""
-    of_scope: Answer | None = None
-    final: Answer
+    of_scope: IndexAnswer | None = None
+    final: IndexAnswer
     """NOT_INDEXED: every entry in scope is looked at, or the search refused."""
 
 
@@ -106,7 +106,7 @@ class FilterUse:
 
     filter: str
     hits: int
-    answer: Answer
+    answer: IndexAnswer
     """Its entries are the most it ever matched."""
     message: str
     """The server's reason, where no index answered."""
@@ -136,11 +136,11 @@ class OpendjExplanations:
     def take(self, entry: Entry) -> None:
         """Read an answer to debugsearchindex, or the filters a backend counted."""
         for value in entry.values(DEBUG):
-            told = explanation(value)
-            if told is None:
+            found = explanation(value)
+            if found is None:
                 self.document.note("An answer to debugsearchindex is not in the words of OpenDJ, and was not read.")
             elif len(self.explanations) < MOST:
-                self.explanations.append(told)
+                self.explanations.append(found)
         for value in entry.values(USE):
             used = filter_use(value)
             if used is not None and len(self.uses) < MOST:
@@ -158,16 +158,16 @@ class OpendjExplanations:
 
 def explanation(value: str) -> Explanation | None:
     """Return what one value of debugsearchindex tells; None when it is none."""
-    found = TOLD.fullmatch(value) if len(value) <= LONGEST else None
+    found = EXPLANATION.fullmatch(value) if len(value) <= LONGEST else None
     if found is None:
         return None
     marked = found["filter"]
-    parts = tuple(Part(text=part["text"], answer=_answer(part["marks"])) for part in PART.finditer(marked))
+    parts = tuple(AssertionAnswer(text=part["text"], answer=_answer(part["marks"])) for part in PART.finditer(marked))
     # The marks of a filter that is one assertion are its part's; those of a set stand behind its last parenthesis.
     return Explanation(
         filter=_unmarked(marked),
         parts=parts,
-        verdict=_answer(marked[marked.rindex(")") + 1 :]),
+        of_filter=_answer(marked[marked.rindex(")") + 1 :]),
         scope=found["scope"] or "",
         of_scope=_answer(found["of_scope"]) if found["scope"] else None,
         final=_answer(found["final"]),
@@ -181,9 +181,9 @@ def filter_use(value: str) -> FilterUse | None:
     if found is None or most is None:
         return None
     message = found["message"]
-    told = [(message.index(part), outcome) for part, outcome in REASONS if part in message]
-    reason = min(told, key=lambda one: one[0])[1] if told else Outcome.NOT_INDEXED
-    answer = Answer(outcome=Outcome.CANDIDATES, entries=most) if most >= 0 else Answer(outcome=reason)
+    reasons = [(message.index(part), outcome) for part, outcome in REASONS if part in message]
+    reason = min(reasons, key=lambda one: one[0])[1] if reasons else Outcome.NOT_INDEXED
+    answer = IndexAnswer(outcome=Outcome.CANDIDATES, entries=most) if most >= 0 else IndexAnswer(outcome=reason)
     return FilterUse(filter=found["filter"], hits=int(found["hits"]), answer=answer, message=message)
 
 
@@ -192,12 +192,12 @@ def _unmarked(marked: str) -> str:
     return re.sub(rf"(?<=\)){MARKS.pattern}", "", marked)
 
 
-def _answer(marks: str) -> Answer:
+def _answer(marks: str) -> IndexAnswer:
     """Return what marks say: the last one is the outcome, the last INDEX the index that gave it."""
-    told = re.findall(MARK, marks)
-    index = next((mark[7:-1] for mark in reversed(told) if mark.startswith("[INDEX:")), "")
-    last = told[-1][1:-1]
+    all_marks = re.findall(MARK, marks)
+    index = next((mark[7:-1] for mark in reversed(all_marks) if mark.startswith("[INDEX:")), "")
+    last = all_marks[-1][1:-1]
     if last.startswith("COUNT:"):
-        return Answer(outcome=Outcome.CANDIDATES, entries=int(last.removeprefix("COUNT:")), index=index)
+        return IndexAnswer(outcome=Outcome.CANDIDATES, entries=int(last.removeprefix("COUNT:")), index=index)
     exceeded = last.startswith("LIMIT-EXCEEDED")
-    return Answer(outcome=Outcome.LIMIT_EXCEEDED if exceeded else Outcome.NOT_INDEXED, index=index)
+    return IndexAnswer(outcome=Outcome.LIMIT_EXCEEDED if exceeded else Outcome.NOT_INDEXED, index=index)

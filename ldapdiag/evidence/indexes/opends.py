@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB, OF_PING, is_system, types_of
-from ldapdiag.evidence.indexes.opends_internal_searches import OpendsSearchers
+from ldapdiag.evidence.indexes.opends_internal_searches import OpendsInternalSearches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ class OpendsIndexes:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.searchers = OpendsSearchers()
+        self.searchers = OpendsInternalSearches()
         self.backends: dict[str, _Backend] = {}
         """By their DN, comparable."""
         self.of_ping = False
@@ -120,7 +120,7 @@ class OpendsIndexes:
             backends=tuple(one.finished() for one in kept),
             whole=self.closed and all(one.listed or one.entry for one in kept),
             virtual_attributes=self.searchers.virtual_attributes,
-            relied_upon=self.searchers.relied_upon,
+            internal_searches=self.searchers.internal_searches,
         )
 
     def _take_backend(self, entry: Entry, classes: set[str]) -> None:

@@ -31,20 +31,20 @@ VIRTUAL, VIRTUAL_TYPE = "virtual-attribute", "ds-cfg-attribute-type"
 MOST = 1000
 
 
-class OpendsSearchers:
+class OpendsInternalSearches:
     """Keeps what the entries of cn=config say of it."""
 
     def __init__(self) -> None:
-        self.relied_upon: dict[str, str] = dict(GROUPS)
+        self.internal_searches: dict[str, str] = dict(GROUPS)
         self.virtual_attributes: dict[str, str] = {}
 
     def take(self, entry: Entry) -> None:
         """Read a plug-in, a mapper or a virtual attribute that is enabled."""
-        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.relied_upon) >= MOST:
+        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.internal_searches) >= MOST:
             return
         for name in map(str.lower, entry.values("objectClass")):
             if name in SEARCHERS:
                 setting, what_for = SEARCHERS[name]
-                self.relied_upon |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
+                self.internal_searches |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
             elif name.endswith(VIRTUAL) and VIRTUAL_TYPE in entry and len(self.virtual_attributes) < MOST:
                 self.virtual_attributes[entry.first(VIRTUAL_TYPE).lower()] = "a virtual attribute"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.configuration import CONFIG
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
-from ldapdiag.evidence.indexes.slapd_internal_searches import OwnSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class OpenldapIndexes:
         self.document = document
         self.backends: dict[str, Backend] = {}
         self.substring_keys = SubstringKeys()
-        self.own = OwnSearches()
+        self.own = SlapdInternalSearches()
         self.partial: set[str] = set()
         """Databases of which not all lines were shown."""
 
@@ -84,7 +84,7 @@ class OpenldapIndexes:
                 whole=not self.partial,
                 substring_keys=self.substring_keys,
                 virtual_attributes=self.own.computed,
-                relied_upon=self.own.relied_upon,
+                internal_searches=self.own.internal_searches,
             )
 
     def _globals(self, entry: Entry) -> None:

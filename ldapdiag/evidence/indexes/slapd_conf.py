@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.openldap import MOST_DATABASES, REFUSED
-from ldapdiag.evidence.indexes.slapd_internal_searches import OwnSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
 from ldapdiag.evidence.indexes.slapd_lines import DATABASES, IndexLines
 from ldapdiag.evidence.ldif import whole_number
 
@@ -62,7 +62,7 @@ class IndexDirectives:
         self.databases: list[_Database] = []
         self.current: _Database | None = None
         self.substring_keys = SubstringKeys()
-        self.own = OwnSearches()
+        self.own = SlapdInternalSearches()
 
     def take(self, word: str, rest: str) -> None:
         """Read a directive, if it is one of these."""
@@ -97,7 +97,7 @@ class IndexDirectives:
             file="slapd.conf",
             substring_keys=self.substring_keys,
             virtual_attributes=self.own.computed,
-            relied_upon=self.own.relied_upon,
+            internal_searches=self.own.internal_searches,
         )
 
     def _database(self, kind: str) -> None:

@@ -39,11 +39,11 @@ MOST = 1000
 """Attributes kept."""
 
 
-class OwnSearches:
+class SlapdInternalSearches:
     """Gathers the attributes that slapd searches for and those that it computes, in lower case, and by what."""
 
     def __init__(self) -> None:
-        self.relied_upon: dict[str, str] = {}
+        self.internal_searches: dict[str, str] = {}
         self.computed: dict[str, str] = dict(COMPUTED)
 
     def overlay(self, name: str) -> None:
@@ -113,29 +113,29 @@ class OwnSearches:
     def _rely(self, what: str, attributes: Iterator[str] | list[str] | tuple[str, ...]) -> None:
         for attribute in attributes:
             name = attribute.strip('"').lower()
-            if ATTRIBUTE.fullmatch(name) and len(self.relied_upon) < MOST:
-                self.relied_upon.setdefault(name, what)
+            if ATTRIBUTE.fullmatch(name) and len(self.internal_searches) < MOST:
+                self.internal_searches.setdefault(name, what)
 
 
-SETTINGS: Mapping[str, Callable[[OwnSearches, str], None]] = {
-    "refint_attributes": OwnSearches.refint,
-    "olcrefintattribute": OwnSearches.refint,
-    "unique_attributes": OwnSearches.unique,
-    "olcuniqueattribute": OwnSearches.unique,
-    "unique_uri": OwnSearches.unique_uri,
-    "olcuniqueuri": OwnSearches.unique_uri,
-    "constraint_attribute": OwnSearches.constraint,
-    "olcconstraintattribute": OwnSearches.constraint,
-    "authz-regexp": OwnSearches.authz_regexp,
-    "olcauthzregexp": OwnSearches.authz_regexp,
-    "logpurge": OwnSearches.access_log_purge,
-    "olcaccesslogpurge": OwnSearches.access_log_purge,
-    "syncrepl": OwnSearches.syncrepl,
-    "olcsyncrepl": OwnSearches.syncrepl,
-    "dynlist-attrset": OwnSearches.dynamic_list,
-    "olcdynlistattrset": OwnSearches.dynamic_list,
-    "olcdlattrset": OwnSearches.dynamic_list,
-    "collectinfo": OwnSearches.collected,
-    "olccollectinfo": OwnSearches.collected,
+SETTINGS: Mapping[str, Callable[[SlapdInternalSearches, str], None]] = {
+    "refint_attributes": SlapdInternalSearches.refint,
+    "olcrefintattribute": SlapdInternalSearches.refint,
+    "unique_attributes": SlapdInternalSearches.unique,
+    "olcuniqueattribute": SlapdInternalSearches.unique,
+    "unique_uri": SlapdInternalSearches.unique_uri,
+    "olcuniqueuri": SlapdInternalSearches.unique_uri,
+    "constraint_attribute": SlapdInternalSearches.constraint,
+    "olcconstraintattribute": SlapdInternalSearches.constraint,
+    "authz-regexp": SlapdInternalSearches.authz_regexp,
+    "olcauthzregexp": SlapdInternalSearches.authz_regexp,
+    "logpurge": SlapdInternalSearches.access_log_purge,
+    "olcaccesslogpurge": SlapdInternalSearches.access_log_purge,
+    "syncrepl": SlapdInternalSearches.syncrepl,
+    "olcsyncrepl": SlapdInternalSearches.syncrepl,
+    "dynlist-attrset": SlapdInternalSearches.dynamic_list,
+    "olcdynlistattrset": SlapdInternalSearches.dynamic_list,
+    "olcdlattrset": SlapdInternalSearches.dynamic_list,
+    "collectinfo": SlapdInternalSearches.collected,
+    "olccollectinfo": SlapdInternalSearches.collected,
 }
 """By directive, and by attribute, in lower case."""

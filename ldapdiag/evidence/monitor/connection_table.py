@@ -20,7 +20,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
 from ldapdiag.evidence.monitor.client_address import client_address
 from ldapdiag.evidence.monitor.ibm import is_ibm
-from ldapdiag.evidence.monitor.own_connection import left_out
+from ldapdiag.evidence.monitor.own_connection import without_own_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def look(entry: Entry, identity: ServerIdentity, document: Document, *, queue: s
     if current and not values:
         document.note("cn=monitor lists its connections to Directory Manager only: bind as that to see them.")
     listed = tuple(_connections(values, document)) if values or current == 0 else None
-    connections, current = left_out(listed, current, document.asked_by)
+    connections, current = without_own_connection(listed, current, document.asked_by)
     return Monitor(
         origin=document.origin(),
         identity=identity,

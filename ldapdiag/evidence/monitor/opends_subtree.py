@@ -14,7 +14,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, generalized_time
 from ldapdiag.evidence.monitor.client_address import java_endpoint
 from ldapdiag.evidence.monitor.connection_summary import parse_summary
-from ldapdiag.evidence.monitor.own_connection import left_out
+from ldapdiag.evidence.monitor.own_connection import without_own_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ class _Look:
         """Return the fact."""
         current = self.numbers.get("current")
         listed = tuple(self.connections.values()) if self.listed or current == 0 else None
-        connections, current = left_out(listed, current, self.asked_by)
+        connections, current = without_own_connection(listed, current, self.asked_by)
         return Monitor(
             origin=document.origin(),
             identity=self.identity,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address, port_number
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection, generalized_time
-from ldapdiag.evidence.monitor.own_connection import left_out
+from ldapdiag.evidence.monitor.own_connection import without_own_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ class _Look:
         identity = identify(self.banner) or ServerIdentity(family=Family.OPENLDAP)
         current = self.numbers.get("cn=current,cn=connections")
         listed = tuple(self.connections) if self.connections or current == 0 else None
-        connections, current = left_out(listed, current, self.asked_by)
+        connections, current = without_own_connection(listed, current, self.asked_by)
         activities = (connection.active for connection in self.connections if connection.active)
         return Monitor(
             origin=document.origin(),

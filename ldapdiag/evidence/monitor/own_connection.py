@@ -27,7 +27,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class OwnConnection:
     """Our end of the connection, and who we are on it."""
 
     client: str
@@ -36,44 +36,44 @@ class Asker:
     account: str
 
 
-def asker_of(told: str) -> Asker | None:
+def parse_own_connection(told: str) -> OwnConnection | None:
     """Return whom the comment names; None when it names nobody."""
     found = ASKER.fullmatch(told)
     if found is None:
         return None
-    return Asker(
+    return OwnConnection(
         client=found["local"] or normalise_address(found["address"]),
         port=None if found["local"] else port_number(found["port"]),
         account=found["account"] or "",
     )
 
 
-def left_out(
+def without_own_connection(
     connections: tuple[MonitoredConnection, ...] | None, current: int | None, told: str
 ) -> tuple[tuple[MonitoredConnection, ...] | None, int | None]:
     """Return the connections and their counter without the one that asked; as they are when it is not found.
 
     Where the list is hidden, the counter alone is lowered: it counts whoever reads it.
     """
-    asker = asker_of(told)
-    if asker is None:
+    own = parse_own_connection(told)
+    if own is None:
         return connections, current
-    ours = None if connections is None else _ours(connections, asker)
+    ours = None if connections is None else _ours(connections, own)
     if connections is not None and ours is None:
         return connections, current
     others = None if connections is None else tuple(one for one in connections if one is not ours)
     return others, current - 1 if current else current
 
 
-def _ours(connections: Iterable[MonitoredConnection], asker: Asker) -> MonitoredConnection | None:
+def _ours(connections: Iterable[MonitoredConnection], own: OwnConnection) -> MonitoredConnection | None:
     exact, alike = [], []
     for one in connections:
         if one.client_port is not None:
-            if (one.client, one.client_port) == (asker.client, asker.port):
+            if (one.client, one.client_port) == (own.client, own.port):
                 exact.append(one)
-        elif one.client in {asker.client, ""} and _is_waiting(one):
+        elif one.client in {own.client, ""} and _is_waiting(one):
             alike.append(one)
-    account = comparable(asker.account)
+    account = comparable(own.account)
     ours = exact or [one for one in alike if comparable(one.account) == account]
     return max(ours, key=lambda one: one.opened or LONG_AGO, default=None)
 

@@ -19,7 +19,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
 from ldapdiag.evidence.server_log_formats.access import is_access
-from ldapdiag.evidence.server_log_formats.log_summary import Testimony
+from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,27 +66,27 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[ServerLog]:
     """Read what the log says about descriptors, starts and listeners."""
-    heard = Testimony()
+    summary = LogSummary()
     for line in document.lines:
         stamp = STAMP.match(line)
         if not stamp:
             if banner := BANNER.match(line):
-                heard.banner = heard.banner or banner[1]
+                summary.banner = summary.banner or banner[1]
             elif line.strip() and not line.startswith(("\t", " ")):
                 document.misread(line)
         elif any(hint in line for hint in HINTS):
-            _hear(heard, line, stamp.end())
-    identity = identify(heard.banner) if heard.banner else ServerIdentity(family=Family.DS389)
+            _hear(summary, line, stamp.end())
+    identity = identify(summary.banner) if summary.banner else ServerIdentity(family=Family.DS389)
     if identity is None or identity.family is not Family.DS389:
-        document.note(f"The log of {heard.banner[:80]!r}, a server we do not read yet.")
+        document.note(f"The log of {summary.banner[:80]!r}, a server we do not read yet.")
         return
     yield ServerLog(
         origin=document.origin(),
         identity=identity,
-        witnesses=tuple(heard.witnesses.values()),
-        listeners=tuple(heard.listeners),
-        starts=heard.starts,
-        recovered=heard.recovered,
+        exhaustion_messages=tuple(summary.exhaustion_messages.values()),
+        listeners=tuple(summary.listeners),
+        starts=summary.starts,
+        recovered=summary.recovered,
     )
 
 
@@ -95,27 +95,27 @@ def _is_prose(line: str) -> bool:
     return stamp is not None and any(part.match(line, stamp.end()) for part in (DASH, FUNCTION))
 
 
-def _hear(heard: Testimony, line: str, start: int) -> None:
+def _hear(summary: LogSummary, line: str, start: int) -> None:
     """Judge a line by its message, wherever that begins."""
     for at in _beginnings(line, start):
-        if _testifies(heard, line, at):
+        if _testifies(summary, line, at):
             return
 
 
-def _testifies(heard: Testimony, line: str, at: int) -> bool:
+def _testifies(summary: LogSummary, line: str, at: int) -> bool:
     """Keep what a message says; tell whether it said anything."""
     for message, meaning in EXHAUSTION:
         if message.match(line, at):
-            heard.exhausted(meaning, line)
+            summary.exhausted(meaning, line)
             return True
     if LISTENING_AGAIN.match(line, at):
-        heard.recovered = True
+        summary.recovered = True
     elif starting := STARTING.match(line, at):
-        heard.started()
-        heard.banner = starting[1]
+        summary.started()
+        summary.banner = starting[1]
     elif listening := LISTENING.match(line, at):
         address = "*" if listening[1] == "All Interfaces" else normalise_address(listening[1])
-        heard.listens(address, port_number(listening[2]))
+        summary.listens(address, port_number(listening[2]))
     else:
         return False
     return True

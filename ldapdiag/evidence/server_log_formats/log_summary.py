@@ -1,10 +1,10 @@
-"""Testimony: lines of one meaning, counted, with the first and the last as they stand in the log."""
+"""LogSummary: lines of one meaning, counted, with the first and the last as they stand in the log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ldapdiag.evidence.server_log import Witness
+from ldapdiag.evidence.server_log import ExhaustionMessage
 
 LONGEST_SHOWN = 400
 MOST_LISTENERS = 1000
@@ -17,10 +17,10 @@ TABLE_FULL = "no free place in the connection table"
 
 
 @dataclass(slots=True)
-class Testimony:
+class LogSummary:
     """What one log has testified to so far."""
 
-    witnesses: dict[str, Witness] = field(default_factory=dict)
+    exhaustion_messages: dict[str, ExhaustionMessage] = field(default_factory=dict)
     listeners: dict[tuple[str, int], None] = field(default_factory=dict)
     starts: int = 0
     recovered: bool = False
@@ -29,9 +29,9 @@ class Testimony:
     def exhausted(self, meaning: str, line: str, count: int = 1, *, first: str = "") -> None:
         """Count a line that says that descriptors ran out; several in one call share their first."""
         self.recovered = False
-        known = self.witnesses.get(meaning)
+        known = self.exhaustion_messages.get(meaning)
         shown = line.strip()[:LONGEST_SHOWN]
-        self.witnesses[meaning] = Witness(
+        self.exhaustion_messages[meaning] = ExhaustionMessage(
             meaning=meaning,
             count=count + (known.count if known else 0),
             first=known.first if known else (first or shown),
@@ -45,7 +45,7 @@ class Testimony:
 
     def listens_again(self) -> None:
         """Note that the server accepts connections, for all the log says so far."""
-        self.recovered = bool(self.witnesses) or self.recovered
+        self.recovered = bool(self.exhaustion_messages) or self.recovered
 
     def listens(self, address: str, port: int) -> None:
         """Keep an address the server listens on."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ldapdiag.evidence.server_log_formats import log_summary
-from ldapdiag.evidence.server_log_formats.log_summary import Testimony
+from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
 
 MOST_NUMBERS = 4096
 LOWEST_LIMIT = 64
@@ -34,7 +34,7 @@ class Refused:
 class Refusals:
     """The DENIED lines of one life of the server, judged when it ends."""
 
-    heard: Testimony
+    summary: LogSummary
     proved: bool = False
     """libwrap itself said that it could not open its rules."""
     by_rule: int = 0
@@ -60,7 +60,7 @@ class Refusals:
         """Judge what is waiting, and begin a new life."""
         for descriptor, refused in self.waiting.items():
             if self.proved or (descriptor > self.highest and is_last(descriptor)):
-                self.heard.exhausted(log_summary.DENIED, refused.last, refused.count, first=refused.first)
+                self.summary.exhausted(log_summary.DENIED, refused.last, refused.count, first=refused.first)
             else:
                 self.by_rule += refused.count
         self.waiting.clear()

@@ -19,7 +19,7 @@ from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.monitor.openldap import parse_address
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.server_log_formats import log_summary
-from ldapdiag.evidence.server_log_formats.log_summary import Testimony
+from ldapdiag.evidence.server_log_formats.log_summary import LogSummary
 from ldapdiag.evidence.server_log_formats.refusals import Refusals
 from ldapdiag.evidence.server_log_formats.slapd_prefix import is_syslog, prefix_length
 
@@ -59,16 +59,16 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[ServerLog]:
     """Read what the log says about descriptors, starts and listeners."""
-    heard = Testimony()
-    refusals = Refusals(heard)
+    summary = LogSummary()
+    refusals = Refusals(summary)
     for line in document.lines:
         if "conn=" in line:
             if " ACCEPT from " in line:
-                _accepted(line, heard, refusals)
+                _accepted(line, summary, refusals)
             continue
         start = prefix_length(line)
         if start or BARE.match(line):
-            _hear(line[start:], line, heard, refusals)
+            _hear(line[start:], line, summary, refusals)
         elif line and not line.startswith(TALK) and not is_syslog(line):
             document.misread(line)
     refusals.settle()
@@ -78,11 +78,11 @@ def read(document: Document) -> Iterator[ServerLog]:
         )
     yield ServerLog(
         origin=document.origin(),
-        identity=identify(heard.banner) or ServerIdentity(family=Family.OPENLDAP),
-        witnesses=tuple(heard.witnesses.values()),
-        listeners=tuple(heard.listeners),
-        starts=heard.starts,
-        recovered=heard.recovered,
+        identity=identify(summary.banner) or ServerIdentity(family=Family.OPENLDAP),
+        exhaustion_messages=tuple(summary.exhaustion_messages.values()),
+        listeners=tuple(summary.listeners),
+        starts=summary.starts,
+        recovered=summary.recovered,
     )
 
 
@@ -92,16 +92,16 @@ def _is_slapd(line: str) -> bool:
     return (OWN_OPERATION if line.startswith("conn=") else BARE).match(line) is not None
 
 
-def _accepted(line: str, heard: Testimony, refusals: Refusals) -> None:
+def _accepted(line: str, summary: LogSummary, refusals: Refusals) -> None:
     """Learn a listener, and how high descriptors go, from an ACCEPT."""
     if found := ACCEPT.match(line, prefix_length(line)):
         refusals.accepted(int(found[1]))
         address, port = parse_address(found[2])
         if port is not None:
-            heard.listens(address, port)
+            summary.listens(address, port)
 
 
-def _hear(message: str, line: str, heard: Testimony, refusals: Refusals) -> None:
+def _hear(message: str, line: str, summary: LogSummary, refusals: Refusals) -> None:
     """Judge a message that is no operation."""
     count = 1
     if repeated := REPEATED.match(message):
@@ -112,13 +112,13 @@ def _hear(message: str, line: str, heard: Testimony, refusals: Refusals) -> None
         refusals.proved = True
     elif message.rstrip() == "slapd starting":
         refusals.settle()
-        heard.started()
+        summary.started()
     elif message.startswith("@(#) $OpenLDAP"):
-        heard.banner = message[:200]
+        summary.banner = message[:200]
     else:
         for pattern, meaning in EXHAUSTION:
             if pattern.match(message):
-                heard.exhausted(meaning, line, count)
+                summary.exhausted(meaning, line, count)
 
 
 FORMAT = Format(name="slapd-log", title="a log of OpenLDAP's slapd", recognises=recognises, read=read)

@@ -19,7 +19,7 @@ SHORT = ADDRESS + 1
 """Characters of an end that needs no look without -A: its address is whole."""
 
 
-class Cuts:
+class Truncation:
     """The ends of one table that may have been cut, by family: a long one of the same family clears them."""
 
     def __init__(self) -> None:

@@ -50,7 +50,7 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[FlowTable]:
     """Read the TCP flows; others are passed over."""
-    rows, flow = FlowRows(), Flow()
+    rows, flow = FlowRows(), XmlFlow()
     begun = whole = False
     for line in document.lines:
         rest = TAG.sub("", line)
@@ -58,12 +58,12 @@ def read(document: Document) -> Iterator[FlowTable]:
         for tag, attributes, text in TAG.findall(line):
             if tag in {"conntrack", "flow"}:
                 misread = misread or flow.open
-                begun, whole, flow = True, False, Flow(open=tag == "flow")
+                begun, whole, flow = True, False, XmlFlow(open=tag == "flow")
             elif tag == "/flow":
                 misread = not flow.add_to(rows) or misread
-                flow = Flow()
+                flow = XmlFlow()
             elif tag == "/conntrack":
-                misread, whole, flow = misread or flow.open, True, Flow()
+                misread, whole, flow = misread or flow.open, True, XmlFlow()
             else:
                 flow.hear(tag, attributes, text)
         if misread:
@@ -71,10 +71,10 @@ def read(document: Document) -> Iterator[FlowTable]:
     if begun:
         if not whole:
             document.note(f"{document.path} ends before the list of flows does: what it lacks proves nothing.")
-        yield rows.table(document, telling="conntrack", whole=whole)
+        yield rows.table(document, tool="conntrack", whole=whole)
 
 
-class Flow:
+class XmlFlow:
     """One flow while its tags come by."""
 
     def __init__(self, *, open: bool = False) -> None:  # noqa: A002  the state of a tag

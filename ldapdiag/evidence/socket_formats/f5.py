@@ -67,7 +67,7 @@ def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
             "proves nothing: take it whole (tmsh show sys connection cs-server-port 389)."
         )
     if listing.begun:
-        yield listing.rows.table(document, telling="f5", relay=Relay.NAT, whole=listing.whole)
+        yield listing.rows.table(document, tool="f5", relay=Relay.NAT, whole=listing.whole)
     if listing.timeouts:
         services = [
             ServiceTimeout(name="Idle Timeout of its connections", seconds=seconds, servers=frozenset(servers))

@@ -38,7 +38,7 @@ class FlowRows:
         self.seconds_left.append(left)
         self.idle.append(idle)
 
-    def table(self, document: Document, *, telling: str, **traits: Any) -> FlowTable:  # noqa: ANN401  FlowTable's own
+    def table(self, document: Document, *, tool: str, **traits: Any) -> FlowTable:  # noqa: ANN401  FlowTable's own
         """Return the finished table."""
         return FlowTable(
             origin=document.origin(),
@@ -47,6 +47,6 @@ class FlowRows:
             state=self.state,
             seconds_left=self.seconds_left,
             idle_seconds=self.idle if any(seconds is not None for seconds in self.idle) else None,
-            telling=telling,
+            tool=tool,
             **traits,
         )

@@ -82,7 +82,7 @@ def read(document: Document) -> Iterator[FlowTable]:
         document.note(
             f"{document.path} does not tell HAProxy's ports towards the servers, so it joins nothing: {SHOW_SESS_ALL}"
         )
-    yield rows.table(document, telling="haproxy", relay=Relay.PROXY, whole=whole)
+    yield rows.table(document, tool="haproxy", relay=Relay.PROXY, whole=whole)
 
 
 def seconds_of(text: str) -> float | None:

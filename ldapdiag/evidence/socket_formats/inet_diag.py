@@ -21,7 +21,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_formats.inet_diag_columns import FIXED, TCP_INFO, Columns, Layout
+from ldapdiag.evidence.socket_formats.inet_diag_columns import FIXED, TCP_INFO, InetDiagColumns, MessageLayout
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
@@ -119,8 +119,8 @@ class Dump:
         self.attribute = Struct(f"{order}HH").unpack_from
         self.rest = b""
         self.complete: list[int] = []
-        self.layouts: dict[tuple[int, int], Layout] = {}
-        self.columns = Columns(order)
+        self.layouts: dict[tuple[int, int], MessageLayout] = {}
+        self.columns = InetDiagColumns(order)
         self.programs: dict[int, str] = {}
         self.processes: dict[int, int] = {}
 
@@ -181,7 +181,7 @@ class Dump:
             return
         if (layout := self.layouts.get((length, family))) is None:
             info = self._info_of(data, places[0], length)
-            layout = self.layouts[length, family] = Layout(self.order, FAMILIES[family], info)
+            layout = self.layouts[length, family] = MessageLayout(self.order, FAMILIES[family], info)
         told = layout.columns(data, places)
         if layout.fits(told):
             self._add(told)
@@ -190,7 +190,7 @@ class Dump:
         for place in places:
             others[self._info_of(data, place, length)].append(place)
         for info, some in others.items():
-            self._add(Layout(self.order, FAMILIES[family], info).columns(data, some))
+            self._add(MessageLayout(self.order, FAMILIES[family], info).columns(data, some))
 
     def _add(self, told: dict[str, Any]) -> None:
         self._note_flags(set(told["flags"]))
@@ -227,7 +227,7 @@ class Dump:
             told["pid"] = [self.processes.get(inode) for inode in told["inode"]]
         return SocketTable(
             origin=document.origin(),
-            telling="inet_diag",
+            tool="inet_diag",
             shows_time_wait=True,
             families=frozenset(self.complete),
             has_header=whole,

@@ -50,7 +50,7 @@ WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
 """Nothing ever came in: their tcp_info counts from the start of the machine."""
 
 
-class Layout:
+class MessageLayout:
     """Where messages of one length and family have what is told; those of a host have one of a few."""
 
     def __init__(self, order: str, family: int, info: tuple[int, int]) -> None:
@@ -82,12 +82,12 @@ class Layout:
         return set(lengths) == {self.info_length + 4} and set(attributes) == {TCP_INFO}
 
 
-class Turned(dict[int, int]):
-    """Ports as a little-endian host reads them, each turned into network order once."""
+class SwappedPorts(dict[int, int]):
+    """Ports as a little-endian host reads them, each swapped into network order once."""
 
     def __missing__(self, port: int) -> int:
-        turned = self[port] = (port & 0xFF) << 8 | port >> 8
-        return turned
+        swapped = self[port] = (port & 0xFF) << 8 | port >> 8
+        return swapped
 
 
 class RawAddresses(dict[bytes, str]):
@@ -108,13 +108,13 @@ class RawAddresses(dict[bytes, str]):
         return address
 
 
-class Columns:
+class InetDiagColumns:
     """The columns of a table, growing."""
 
     def __init__(self, order: str) -> None:
         self.little = order == "<"
         self.table: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        self.turned = Turned()
+        self.swapped = SwappedPorts()
         self.addresses = RawAddresses()
         self.has_info = False
 
@@ -125,7 +125,7 @@ class Columns:
         """Add rows, told as columns of numbers, which are put into the units of SocketTable."""
         if self.little:
             for name in ("local_port", "remote_port"):
-                told[name] = list(map(self.turned.__getitem__, told[name]))
+                told[name] = list(map(self.swapped.__getitem__, told[name]))
         else:  # a cookie is two words, the low one first
             told["cookie"] = [cookie >> 32 | (cookie & 0xFFFFFFFF) << 32 for cookie in told["cookie"]]
         for name in AS_TOLD:
@@ -168,7 +168,7 @@ class Columns:
     def finished(self) -> dict[str, list[Any]]:
         """Return the columns, each socket in them once: the kernel walks a table that changes, and may meet one twice.
 
-        Columns that nothing was told for are left out.
+        InetDiagColumns that nothing was told for are left out.
         """
         if not self.has_info:
             for name in INFO_COLUMNS:

@@ -47,23 +47,23 @@ def _name_at(fields: list[str]) -> int:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the header comes again (lsof -r), another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = LsofSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, 14)
         if not fields:
             continue
         name = _name_at(fields)
-        if name and look.take(fields, name):
+        if name and snapshot.take(fields, name):
             continue
         if HEADER.match(line):
-            if look.rows:
-                yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            look.has_header = True
+            if snapshot.rows:
+                yield snapshot.table(document)
+                snapshot = LsofSnapshot(snapshot.addresses, snapshot.ports)
+            snapshot.has_header = True
         elif name or not (line.startswith(NOISE) or _is_other(fields)):
             document.misread(line)
-    if look.rows:
-        yield look.table(document)
+    if snapshot.rows:
+        yield snapshot.table(document)
 
 
 def _is_other(fields: list[str]) -> bool:
@@ -71,8 +71,8 @@ def _is_other(fields: list[str]) -> bool:
     return len(fields) > 5 and fields[1].isdigit()
 
 
-class Look:
-    """One look at the open sockets, while it is being read."""
+class LsofSnapshot:
+    """One snapshot of the open sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -118,7 +118,7 @@ class Look:
         """Return the finished table."""
         return self.rows.table(
             document,
-            telling="lsof",
+            tool="lsof",
             queues=False,
             shows_time_wait=False,
             shows_all_programs=False,

@@ -13,7 +13,7 @@ r"""The open TCP sockets of lsof -F, which writes for programs: each field on a 
 
 Only the fields that were asked for are there, and p; a file ends where another begins. With -F0 a field ends in NUL
 and the line with the process or the file. What lsof knows of sockets is in lsof.py; here too a socket of several
-threads or processes is one. Without P nobody can tell TCP from UDP: names that look like endpoints are kept, with a
+threads or processes is one. Without P nobody can tell TCP from UDP: names that snapshot like endpoints are kept, with a
 note; without T there are no states.
 Source: lsof(8), OUTPUT FOR OTHER PROGRAMS; samples of lsof 4.87.
 """
@@ -42,7 +42,7 @@ NAME = re.compile(rf"{ENDPOINT}(?:->{ENDPOINT})?")
 FAMILIES = frozenset({"IPv4", "IPv6"})
 TCP_INFO = frozenset({"ST", "QR", "QS"})
 MARKER = "m"
-"""Begins each look of lsof -r."""
+"""Begins each snapshot of lsof -r."""
 
 
 def recognises(head: Head) -> bool:
@@ -67,27 +67,27 @@ def _is_field(field: str) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the sockets; at each marker of lsof -r another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = LsofFieldsSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = _fields_of(line)
         if not fields:
             continue
         if fields[0][0] == MARKER:
-            look.end_file()
-            if look.rows:
-                yield look.table(document)
-            look = Look(look.addresses, look.ports)
+            snapshot.end_file()
+            if snapshot.rows:
+                yield snapshot.table(document)
+            snapshot = LsofFieldsSnapshot(snapshot.addresses, snapshot.ports)
         elif all(map(_is_field, fields)):
-            look.take_line(fields)
+            snapshot.take_line(fields)
         elif not line.startswith(NOISE):
             document.misread(line)
-    look.end_file()
-    if look.rows:
-        yield look.table(document)
+    snapshot.end_file()
+    if snapshot.rows:
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at the open sockets, while it is being read."""
+class LsofFieldsSnapshot:
+    """One snapshot of the open sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -175,7 +175,7 @@ class Look:
             document.note(f"{document.path} has no states: lsof -F was asked without T.")
         return self.rows.table(
             document,
-            telling="lsof",
+            tool="lsof",
             queues=self.has_queues,
             shows_time_wait=False,
             shows_all_programs=False,

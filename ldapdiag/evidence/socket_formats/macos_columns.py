@@ -26,7 +26,7 @@ PROCESS = re.compile(r"(.{0,64}?):(\d{1,10})(?=\s|$)")
 MOST_COLUMNS = 16
 
 
-class Extras:
+class MacosColumns:
     """The columns after the state, by the header's words for them."""
 
     def __init__(self, columns: Sequence[str] = ()) -> None:

@@ -83,30 +83,30 @@ def _has_dotted_ports(line: str) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the heading comes again (netstat -c, or a loop), another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = NetstatSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, 6)
         if not fields:
             continue
         kind = fields[0]
         if kind in TCP:
-            if not look.take(fields):
+            if not snapshot.take(fields):
                 document.misread(line)
         elif kind in OTHER:
-            look.others = look.others or kind in OTHER_INTERNET
+            snapshot.others = snapshot.others or kind in OTHER_INTERNET
         elif kind in HEADINGS:
-            if look.rows and look.is_heading(line):
-                yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            look.take_heading(line)
+            if snapshot.rows and snapshot.is_heading(line):
+                yield snapshot.table(document)
+                snapshot = NetstatSnapshot(snapshot.addresses, snapshot.ports)
+            snapshot.take_heading(line)
         elif not line.startswith(NOISE):
             document.misread(line)
-    if look.rows or (look.is_empty() and not document.missed):
-        yield look.table(document)
+    if snapshot.rows or (snapshot.is_empty() and not document.missed):
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class NetstatSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -210,7 +210,7 @@ class Look:
             rows.respell({address: self._whole(address) for address in rows.addresses()})
         return rows.table(
             document,
-            telling="netstat",
+            tool="netstat",
             shows_time_wait=True if TcpState.TIME_WAIT in rows.states() else self.shows_time_wait,
             has_header=self.has_header,
         )

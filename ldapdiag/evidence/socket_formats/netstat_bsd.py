@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.socket_formats.bsd_truncation import SHORT, Cuts
-from ldapdiag.evidence.socket_formats.macos_columns import Extras
+from ldapdiag.evidence.socket_formats.bsd_truncation import SHORT, Truncation
+from ldapdiag.evidence.socket_formats.macos_columns import MacosColumns
 from ldapdiag.evidence.socket_formats.rows import LOCAL, REMOTE, STATES, Rows, count_of
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
@@ -89,29 +89,29 @@ def _protocol_at(fields: list[str]) -> int:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = NetstatBsdSnapshot(Addresses(), Ports())
     for line in document.lines:
-        fields = look.fields_of(line)
+        fields = snapshot.fields_of(line)
         if not fields:
             continue
         if fields[0] in TCP:
-            look, over = look.begun_by(fields[0])
+            snapshot, over = snapshot.begun_by(fields[0])
             if over is not None:
                 yield over.table(document)
-            if not look.take(fields):
+            if not snapshot.take(fields):
                 document.misread(line)
         elif fields[0] in HEADINGS:
-            look = look.headed_by(line.lstrip())  # a table pasted into a report is indented
-        elif not (look.take_other(fields) or line.startswith(NOISE)):
+            snapshot = snapshot.headed_by(line.lstrip())  # a table pasted into a report is indented
+        elif not (snapshot.take_other(fields) or line.startswith(NOISE)):
             document.misread(line)
-    if look.above is not None:
-        yield look.above.table(document)
-    if look.rows or (look.has_header and not look.others and not document.missed):
-        yield look.table(document)
+    if snapshot.above is not None:
+        yield snapshot.above.table(document)
+    if snapshot.rows or (snapshot.has_header and not snapshot.others and not document.missed):
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class NetstatBsdSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -119,8 +119,8 @@ class Look:
         self.ports = ports
         self.pcb = 0
         """Words before the protocol: the PCB (-A), and macOS's Flowhash."""
-        self.cuts = Cuts()
-        self.extras = Extras()
+        self.truncation = Truncation()
+        self.macos_columns = MacosColumns()
         self.has_header = False
         self.has_queues = True
         self.stateless = False
@@ -128,8 +128,8 @@ class Look:
         """In a section of other sockets: UNIX, kernel control."""
         self.others = False
         self.protocols: set[str] = set()
-        self.above: Look | None = None
-        """The look above a heading, until the first row below tells whether it goes on."""
+        self.above: NetstatBsdSnapshot | None = None
+        """The snapshot above a heading, until the first row below tells whether it goes on."""
         self.words: set[str] = set()
         """States nobody here knows."""
 
@@ -147,21 +147,21 @@ class Look:
             fields = line.split(None, 6 + at)
         return fields[at:]
 
-    def begun_by(self, protocol: str) -> tuple[Look, Look | None]:
-        """Return the look that a row belongs to, and the one above if that is over: IPv6 below IPv4 is its rest."""
+    def begun_by(self, protocol: str) -> tuple[NetstatBsdSnapshot, NetstatBsdSnapshot | None]:
+        """Return the snapshot that a row belongs to, and the one above if that is over: IPv6 below IPv4 is its rest."""
         above, self.above = self.above, None
         if above is not None and protocol == "tcp6" and above.protocols == {"tcp"}:
             return above, None
         return self, above
 
-    def headed_by(self, line: str) -> Look:
-        """Return the look that a heading is of: below rows it may begin another, as the next row will tell."""
-        look = self
+    def headed_by(self, line: str) -> NetstatBsdSnapshot:
+        """Return the snapshot that a heading is of: below rows it may begin another, as the next row will tell."""
+        snapshot = self
         if self.rows and (line.startswith("Active Internet connections") or HEADER.match(line[:400])):
-            look = Look(self.addresses, self.ports)
-            look.above = self
-        look.take_heading(line)
-        return look
+            snapshot = NetstatBsdSnapshot(self.addresses, self.ports)
+            snapshot.above = self
+        snapshot.take_heading(line)
+        return snapshot
 
     def take_heading(self, line: str) -> None:
         """Keep which section begins, and its columns."""
@@ -175,7 +175,7 @@ class Look:
             self.elsewhere = False
             self.stateless = STATE_WORDS.isdisjoint(header["columns"].split())
             self.has_queues = "0-win" not in line[:60]
-            self.extras = Extras(header["columns"].split()[1:])
+            self.macos_columns = MacosColumns(header["columns"].split()[1:])
 
     def take_other(self, fields: list[str]) -> bool:
         """Take a row of another protocol, and all that is in a section of other sockets."""
@@ -194,8 +194,8 @@ class Look:
             added = self._add(fields[3], fields[4], state, fields[1], fields[2])
         if added:
             self.protocols.add(fields[0])
-        if added and len(fields) > 6 and self.extras.columns:
-            self.extras.take(fields[6], self.rows)
+        if added and len(fields) > 6 and self.macos_columns.columns:
+            self.macos_columns.take(fields[6], self.rows)
         return added
 
     def _take_without_state(self, fields: list[str]) -> bool:
@@ -228,8 +228,8 @@ class Look:
         remote, remote_number = addresses[remote], ports[remote_port]
         if self.pcb or len(local_end) > SHORT or len(remote_end) > SHORT:
             cell = len(self.rows.cells)
-            self.cuts.watch(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
-            self.cuts.watch(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
+            self.truncation.watch(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
+            self.truncation.watch(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
         self.rows.add((local, local_number, remote, remote_number, state, receive_queue, send_queue))
         return True
 
@@ -239,14 +239,14 @@ class Look:
             document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
         if self.words:
             document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words))}.")
-        cuts_ports = self.cuts.mark(self.rows)
+        ports_truncated = self.truncation.mark(self.rows)
         told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
         return self.rows.table(
             document,
-            telling="netstat",
+            tool="netstat",
             queues=self.has_queues,
             shows_time_wait=True if told else None,
-            cuts_ports=cuts_ports,
+            ports_truncated=ports_truncated,
             has_header=self.has_header,
         )
 

@@ -60,30 +60,30 @@ def _is_row(line: str) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; when the header of the same family comes again (a loop), another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = NetstatSolarisSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, MOST_FIELDS)
-        if look.take(fields):
+        if snapshot.take(fields):
             continue
-        if look.first:
-            document.misread(look.first)
-            look.first = ""
+        if snapshot.first:
+            document.misread(snapshot.first)
+            snapshot.first = ""
         if HEADER.match(line):
-            family = look.family_of(line)
-            if family in look.headed and look.rows:
-                yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            look.take_header(line)
-        elif not (look.take_title(line) or look.take_first(line, fields)):
+            family = snapshot.family_of(line)
+            if family in snapshot.headed and snapshot.rows:
+                yield snapshot.table(document)
+                snapshot = NetstatSolarisSnapshot(snapshot.addresses, snapshot.ports)
+            snapshot.take_header(line)
+        elif not (snapshot.take_title(line) or snapshot.take_first(line, fields)):
             document.misread(line)
-    if look.first:
-        document.misread(look.first)
-    if look.rows or (look.headed and not document.missed):
-        yield look.table(document)
+    if snapshot.first:
+        document.misread(snapshot.first)
+    if snapshot.rows or (snapshot.headed and not document.missed):
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class NetstatSolarisSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -210,7 +210,7 @@ class Look:
         """Return the finished table."""
         return self.rows.table(
             document,
-            telling="netstat",
+            tool="netstat",
             shows_time_wait=None if SHOWN_WITH_ALL.isdisjoint(self.rows.states()) else True,
             has_header=bool(self.headed),
         )

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, Rows, count_of
-from ldapdiag.evidence.socket_formats.windows_states import StateWords, in_ascii
+from ldapdiag.evidence.socket_formats.windows_states import WindowsStates, in_ascii
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
@@ -57,25 +57,25 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the header comes again (an interval, or a loop), another table begins."""
-    look = Look(Addresses(), Ports(), StateWords())
+    snapshot = NetstatWindowsSnapshot(Addresses(), Ports(), WindowsStates())
     for line in document.lines:
         fields = line.split(None, 4)
         if not fields:
             continue
         if fields[0] == "TCP":
-            if not look.take(fields, document):
+            if not snapshot.take(fields, document):
                 document.misread(line)
         elif fields[0] == "UDP":
-            look.above = "udp"
+            snapshot.above = "udp"
         elif _is_heading(line):
-            if look.rows:
-                yield look.table(document)
-                look = Look(look.addresses, look.ports, look.words)
-            look.has_header = True
-        elif not (look.take_below(line) or look.is_title(line) or PROMPT.match(line)):
+            if snapshot.rows:
+                yield snapshot.table(document)
+                snapshot = NetstatWindowsSnapshot(snapshot.addresses, snapshot.ports, snapshot.words)
+            snapshot.has_header = True
+        elif not (snapshot.take_below(line) or snapshot.is_title(line) or PROMPT.match(line)):
             document.misread(line)
-    if look.rows:
-        yield look.table(document)
+    if snapshot.rows:
+        yield snapshot.table(document)
 
 
 def _is_heading(line: str) -> bool:
@@ -89,10 +89,10 @@ def _is_heading(line: str) -> bool:
     return not any(map(str.isdigit, text)) and len(COLUMNS.split(text)) in {4, 5, 6}
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class NetstatWindowsSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
-    def __init__(self, addresses: Addresses, ports: Ports, words: StateWords) -> None:
+    def __init__(self, addresses: Addresses, ports: Ports, words: WindowsStates) -> None:
         self.rows = Rows()
         self.addresses = addresses
         self.ports = ports
@@ -178,7 +178,7 @@ class Look:
         shows_all = self.has_header or TcpState.TIME_WAIT in self.rows.states()
         return self.rows.table(
             document,
-            telling="netstat",
+            tool="netstat",
             queues=False,
             shows_time_wait=True if shows_all else None,
             has_header=self.has_header,

@@ -86,23 +86,23 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the rows below each header; with each header another table begins."""
-    look: Look | None = None
+    snapshot: PowershellSnapshot | None = None
     addresses, ports = Addresses(), Ports()
     for line in document.lines:
         if not line or line.isspace() or line.startswith(TYPE_LINE):
             continue
         if (header := _header(line)) is not None:
-            if look is not None and look.rows:
-                yield look.table(document)
-            look = Look(*header, addresses, ports)
-        elif look is None or not look.take(line):
+            if snapshot is not None and snapshot.rows:
+                yield snapshot.table(document)
+            snapshot = PowershellSnapshot(*header, addresses, ports)
+        elif snapshot is None or not snapshot.take(line):
             document.misread(line)
-    if look is not None and look.rows:
-        yield look.table(document)
+    if snapshot is not None and snapshot.rows:
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class PowershellSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
     def __init__(self, delimiter: str, columns: dict[str, int], addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -155,7 +155,7 @@ class Look:
             document.note(f"{document.path} lacks columns: {', '.join(self.lacking)}.")
         if self.has_unknown:
             document.note(f"{document.path} has states that are not known here; their rows have no state.")
-        return self.rows.table(document, telling="powershell", queues=False, shows_time_wait=self._shows_time_wait())
+        return self.rows.table(document, tool="powershell", queues=False, shows_time_wait=self._shows_time_wait())
 
     def _shows_time_wait(self) -> bool | None:
         """Tell by the rows: without -State every state is there, listeners beside connections too."""

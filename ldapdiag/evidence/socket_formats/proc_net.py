@@ -57,25 +57,25 @@ def _is_tcp_header(line: str) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the rows; when the header of the same family comes again (a loop), another table begins."""
-    look = Look()
+    snapshot = ProcNetSnapshot()
     for line in document.lines:
         fields = line.split()
-        if not fields or look.take(fields):
+        if not fields or snapshot.take(fields):
             continue
         header = HEADER.match(line)
         if header is None:
             document.misread(line)
             continue
         family = FAMILIES[header[1]]
-        if family in look.headed and look.rows and _is_tcp_header(line):
-            yield look.table(document)
-            look = Look()
-        look.take_header(family, tcp=_is_tcp_header(line))
-    if look.rows or (look.headed and not document.missed):
-        yield look.table(document)
+        if family in snapshot.headed and snapshot.rows and _is_tcp_header(line):
+            yield snapshot.table(document)
+            snapshot = ProcNetSnapshot()
+        snapshot.take_header(family, tcp=_is_tcp_header(line))
+    if snapshot.rows or (snapshot.headed and not document.missed):
+        yield snapshot.table(document)
 
 
-class Numbers(dict[str, int]):
+class HexNumbers(dict[str, int]):
     """The hexadecimal numbers of one document, each text read once."""
 
     def __missing__(self, text: str) -> int:
@@ -85,7 +85,7 @@ class Numbers(dict[str, int]):
         return number
 
 
-class Hexadecimal(dict[str, str]):
+class HexAddresses(dict[str, str]):
     """The address texts of one document, as one object each; empty for what is none."""
 
     def __missing__(self, text: str) -> str:
@@ -93,13 +93,13 @@ class Hexadecimal(dict[str, str]):
         return self.setdefault(text, checked) if checked else checked
 
 
-class Look:
-    """One look at a host's sockets, while it is being read: its addresses stay hexadecimal to the last row."""
+class ProcNetSnapshot:
+    """One snapshot of a host's sockets while it is read: its addresses stay hexadecimal to the last row."""
 
     def __init__(self) -> None:
         self.rows = Rows()
-        self.numbers = Numbers()
-        self.addresses = Hexadecimal()
+        self.numbers = HexNumbers()
+        self.addresses = HexAddresses()
         self.headed: set[int] = set()
         self.in_udp = False
 
@@ -164,7 +164,7 @@ class Look:
         families = self.headed | {4 if len(text) == 8 else 6 for text in texts}
         return rows.table(
             document,
-            telling="proc",
+            tool="proc",
             families=frozenset(families),
             shows_time_wait=True if self.headed or TcpState.TIME_WAIT in rows.states() else None,
             has_header=bool(self.headed),

@@ -101,7 +101,7 @@ class Rows:
         self,
         document: Document,
         *,
-        telling: str,
+        tool: str,
         queues: bool = True,
         **traits: Any,  # noqa: ANN401  SocketTable's own optional fields
     ) -> SocketTable:
@@ -115,7 +115,7 @@ class Rows:
         cells = self.cells
         return SocketTable(
             origin=document.origin(),
-            telling=telling,
+            tool=tool,
             local_address=cells[LOCAL::WIDTH],
             local_port=cells[LOCAL + 1 :: WIDTH],
             remote_address=cells[REMOTE::WIDTH],

@@ -87,27 +87,27 @@ def _is_row(line: str) -> bool:
 
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; each time the header comes again (a loop), another table begins."""
-    look = Look(Addresses(), Ports())
+    snapshot = SsSnapshot(Addresses(), Ports())
     for line in document.lines:
         if line[:1] in {" ", "\t", ""}:
-            if not look.take_details_line(line):
+            if not snapshot.take_details_line(line):
                 document.misread(line)
-        elif look.take_line(line):
+        elif snapshot.take_line(line):
             pass
         elif HEADER.match(line):
-            if look.rows:
-                yield look.table(document)
-                look = Look(look.addresses, look.ports)
-            look.take_header(line)
+            if snapshot.rows:
+                yield snapshot.table(document)
+                snapshot = SsSnapshot(snapshot.addresses, snapshot.ports)
+            snapshot.take_header(line)
         elif not line.startswith(NOISE):
-            look.above = ""
+            snapshot.above = ""
             document.misread(line)
-    if look.is_of_tcp() if look.rows else look.is_empty() and not document.missed:
-        yield look.table(document)
+    if snapshot.is_of_tcp() if snapshot.rows else snapshot.is_empty() and not document.missed:
+        yield snapshot.table(document)
 
 
-class Look:
-    """One look at a host's sockets, while it is being read."""
+class SsSnapshot:
+    """One snapshot of a host's sockets while it is read."""
 
     def __init__(self, addresses: Addresses, ports: Ports) -> None:
         self.rows = Rows()
@@ -227,7 +227,7 @@ class Look:
             document.note(f"{document.path} has no column of states: ss was asked for the sockets of one state.")
         return self.rows.table(
             document,
-            telling="ss",
+            tool="ss",
             shows_time_wait=self._shows_time_wait(),
             has_header=self.has_header,
         )

@@ -41,7 +41,7 @@ def in_ascii(text: str) -> str:
     return text if text.isascii() and "\\x" not in text else NOT_ASCII.sub("?", text)
 
 
-class StateWords(dict[str, TcpState | None]):
+class WindowsStates(dict[str, TcpState | None]):
     """The state words of one document, each looked up once; None for a word we do not know."""
 
     def __missing__(self, words: str) -> TcpState | None:

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OBJECT_CLASS = frozenset({"objectclass", "2.5.4.0"})
-FIRST_IN_OR = frozenset({Kind.SUBSTRING, Kind.GREATER, Kind.LESS, Kind.APPROXIMATE})
+FIRST_IN_OR = frozenset({AssertionKind.SUBSTRING, AssertionKind.GREATER, AssertionKind.LESS, AssertionKind.APPROXIMATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +93,4 @@ def _goes_first(part: Set, member: Part) -> bool:
         return False
     if part.operator == "or":
         return member.assertion.kind in FIRST_IN_OR
-    return member.assertion.kind is Kind.EQUALITY and member.assertion.attribute not in OBJECT_CLASS
+    return member.assertion.kind is AssertionKind.EQUALITY and member.assertion.attribute not in OBJECT_CLASS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Amount, Cause, Database, Leaf, Outlook
 from ldapdiag.servers.ds389.filter_order import LeafPart, Part, Set
 from ldapdiag.servers.ds389.index_lookup import ALL, Ids, Lookup, look_up
@@ -193,7 +193,7 @@ def _negated_equality(part: Part) -> LeafPart | None:
     """Return the equality in a NOT, which an AND treats by itself."""
     if isinstance(part, Set) and part.operator == "not":
         (member,) = part.members
-        if isinstance(member, LeafPart) and member.assertion.kind is Kind.EQUALITY:
+        if isinstance(member, LeafPart) and member.assertion.kind is AssertionKind.EQUALITY:
             return member
     return None
 
@@ -203,9 +203,9 @@ def _bounds(members: Sequence[Part]) -> tuple[LeafPart | None, LeafPart | None]:
     low: LeafPart | None = None
     high: LeafPart | None = None
     for part in members:
-        if isinstance(part, LeafPart) and part.assertion.kind is Kind.GREATER:
+        if isinstance(part, LeafPart) and part.assertion.kind is AssertionKind.GREATER:
             low = part if low is None or (high is not None and _type(high) != _type(part)) else low
-        elif isinstance(part, LeafPart) and part.assertion.kind is Kind.LESS:
+        elif isinstance(part, LeafPart) and part.assertion.kind is AssertionKind.LESS:
             high = part if high is None or (low is not None and _type(low) != _type(part)) else high
     return (low, high) if low is not None and high is not None and _type(low) == _type(high) else (None, None)
 

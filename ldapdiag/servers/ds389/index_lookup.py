@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, shortest
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ldapdiag.servers.ds389.scan_limits import Limits, LimitsOf
 
 WORDS = {
-    Kind.EQUALITY: "eq",
-    Kind.GREATER: "eq",
-    Kind.LESS: "eq",
-    Kind.SUBSTRING: "sub",
-    Kind.APPROXIMATE: "approx",
-    Kind.PRESENCE: "pres",
+    AssertionKind.EQUALITY: "eq",
+    AssertionKind.GREATER: "eq",
+    AssertionKind.LESS: "eq",
+    AssertionKind.SUBSTRING: "sub",
+    AssertionKind.APPROXIMATE: "approx",
+    AssertionKind.PRESENCE: "pres",
 }
 
 INTEGER = "1.3.6.1.4.1.1466.115.121.1.27"
@@ -82,11 +82,11 @@ def look_up(
     if _is_unknown(assertion, database):
         return _of_unknown(assertion, checks_names=checks_names)
     definition = database.definition(assertion.attribute)
-    if assertion.kind is Kind.EXTENSIBLE:
+    if assertion.kind is AssertionKind.EXTENSIBLE:
         return _extensible(assertion, definition)
     if hopeless := _unindexable(assertion, definition, database):
         # Without any key nothing is looked up, and of an approximate match the server does not note that.
-        noted = assertion.kind is not Kind.APPROXIMATE or bool(_computed(assertion, database))
+        noted = assertion.kind is not AssertionKind.APPROXIMATE or bool(_computed(assertion, database))
         return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=hopeless), ALL, noted)
     if own := _own_way(assertion):
         return own
@@ -106,9 +106,9 @@ def look_up(
 def _own_way(assertion: Assertion) -> Lookup | None:
     """Return what becomes of an attribute that the server answers in a way of its own."""
     match assertion.attribute, assertion.kind, (assertion.value or "").lower():
-        case "entrydn", Kind.EQUALITY, _:
+        case "entrydn", AssertionKind.EQUALITY, _:
             why, size = "looked up among the DNs", Amount(0, 1)
-        case ("numsubordinates", Kind.GREATER, _) | ("hassubordinates", Kind.EQUALITY, "true"):
+        case ("numsubordinates", AssertionKind.GREATER, _) | ("hassubordinates", AssertionKind.EQUALITY, "true"):
             why, size = "looked up among the entries that have any below them", Amount()
         case _:
             return None
@@ -127,8 +127,8 @@ def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
     syntax, and so it scans (2.3.1).
     """
     why = "the schema does not know the attribute"
-    if assertion.kind is Kind.SUBSTRING or not checks_names:
-        noted = assertion.kind is not Kind.EXTENSIBLE
+    if assertion.kind is AssertionKind.SUBSTRING or not checks_names:
+        noted = assertion.kind is not AssertionKind.EXTENSIBLE
         return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), ALL, noted)
     return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), NOTHING, noted=False)
 
@@ -149,15 +149,15 @@ def _unindexable(assertion: Assertion, definition: IndexDefinition | None, datab
         return f"its values are computed ({computed})"
     syntax = database.schema.syntax(assertion.attribute)
     match assertion.kind:
-        case Kind.PRESENCE:
+        case AssertionKind.PRESENCE:
             name = database.schema.primary(assertion.attribute).lower()
             has_index = definition is not None and "pres" in definition.types
             return "every entry has it" if name in COMPUTED or (name in EVERYBODYS and not has_index) else ""
-        case Kind.GREATER | Kind.LESS if assertion.options:
+        case AssertionKind.GREATER | AssertionKind.LESS if assertion.options:
             return "a range of an attribute with options: the server looks for an index of that name"
-        case Kind.SUBSTRING if syntax in WITHOUT_SUBSTRINGS:
+        case AssertionKind.SUBSTRING if syntax in WITHOUT_SUBSTRINGS:
             return "there are no substring keys of its syntax"
-        case Kind.APPROXIMATE if syntax in BINARY or (
+        case AssertionKind.APPROXIMATE if syntax in BINARY or (
             assertion.value is not None and not any(letter.isalpha() for letter in assertion.value)
         ):
             return "it has no sound"
@@ -225,10 +225,12 @@ def _listed(assertion: Assertion, definition: IndexDefinition | None, database: 
 
 def _common(amount: Amount, assertion: Assertion, definition: IndexDefinition | None) -> Amount:
     """Return how many ids all keys of an assertion have in common, by how many the one with the fewest has."""
-    if assertion.kind is Kind.SUBSTRING:
+    if assertion.kind is AssertionKind.SUBSTRING:
         alone = number_of_keys(assertion, definition) == 1
     else:
-        alone = assertion.kind is not Kind.APPROXIMATE or len((assertion.value or "several words").split()) == 1
+        alone = (
+            assertion.kind is not AssertionKind.APPROXIMATE or len((assertion.value or "several words").split()) == 1
+        )
     return amount if alone else Amount(0, amount.most)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import Assertion, Kind
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ PRACTICALLY_UNLIMITED = 1 << 30
 """The default is 2147483646 now."""
 FORMER_DEFAULT = 4000
 """Of nsslapd-idlistscanlimit, from the beginning to 2.3.1."""
-RANGES = frozenset({Kind.GREATER, Kind.LESS})
+RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 
 Limits = frozenset[int]
 """Entries; where there are several, nobody has told which holds."""
@@ -85,7 +85,7 @@ def _has_value(limit: ScanLimit, assertion: Assertion | None) -> bool | None:
     """Tell whether a limit is for the value of an assertion; None: its value is not told."""
     if not limit.values:
         return True
-    if assertion is None or assertion.kind is Kind.PRESENCE:
+    if assertion is None or assertion.kind is AssertionKind.PRESENCE:
         return False
     if assertion.value is None:
         return None

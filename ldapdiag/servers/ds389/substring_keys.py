@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, Kind
+from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
@@ -24,7 +24,7 @@ KEY_LENGTH = 3
 
 def has_keys(assertion: Assertion, definition: IndexDefinition | None) -> bool | None:
     """Tell whether an assertion has any key; None: the lengths of the pieces of its substring are not known."""
-    if assertion.kind is not Kind.SUBSTRING:
+    if assertion.kind is not AssertionKind.SUBSTRING:
         return True
     begin, middle, end = key_lengths(definition)
     answers = [

@@ -18,14 +18,16 @@ from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Node, Not, Or, assertions
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.servers.candidates import Cause, Database, Forecast, Leaf, Outlook
 from ldapdiag.servers.openldap.index_lookup import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-REFERRAL = Assertion(kind=Kind.EQUALITY, attribute="objectclass", text="(objectClass=referral)", value="referral")
+REFERRAL = Assertion(
+    kind=AssertionKind.EQUALITY, attribute="objectclass", text="(objectClass=referral)", value="referral"
+)
 BASE_ALONE = "the entry of the base alone is looked at"
 NEGATED = "a negation: slapd looks at every entry"
 
@@ -62,7 +64,10 @@ def forecast(filter_: Node, base: str, scope: str, database: Database) -> Foreca
 
 def _added(filter_: Node, database: Database) -> tuple[Leaf, ...]:
     """Return what slapd joins to a filter by OR: it looks for referrals, too, unless everything is asked for."""
-    everything = isinstance(filter_, Assertion) and (filter_.kind, filter_.attribute) == (Kind.PRESENCE, "objectclass")
+    everything = isinstance(filter_, Assertion) and (filter_.kind, filter_.attribute) == (
+        AssertionKind.PRESENCE,
+        "objectclass",
+    )
     return () if everything else (look_up(REFERRAL, database),)
 
 

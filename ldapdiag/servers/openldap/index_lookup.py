@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, Kind
+from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
 from ldapdiag.servers.candidates import Cause, Change, Database, Leaf, Outlook
 from ldapdiag.servers.openldap.index_lines import line_of, own_line, tags_of, types_of
 
@@ -57,7 +57,7 @@ def look_up(assertion: Assertion, database: Database) -> Leaf:
     hopeless = _unindexable(assertion, database)
     if hopeless:
         return _leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=hopeless)
-    if assertion.kind is Kind.SUBSTRING:
+    if assertion.kind is AssertionKind.SUBSTRING:
         return _substring(assertion, database)
     wanted = _wanted(assertion, database)
     return _typed(assertion, database, wanted)
@@ -75,11 +75,11 @@ def _undefined(assertion: Assertion, database: Database) -> str:
     if schema.find(name) is None:
         return f"the schema{'' if schema.whole else ' at hand'} does not know the attribute"
     missing = {
-        Kind.EQUALITY: ("equality", schema.equality),
-        Kind.APPROXIMATE: ("equality", schema.equality),
-        Kind.SUBSTRING: ("substring", schema.substring),
-        Kind.GREATER: ("ordering", schema.ordering),
-        Kind.LESS: ("ordering", schema.ordering),
+        AssertionKind.EQUALITY: ("equality", schema.equality),
+        AssertionKind.APPROXIMATE: ("equality", schema.equality),
+        AssertionKind.SUBSTRING: ("substring", schema.substring),
+        AssertionKind.GREATER: ("ordering", schema.ordering),
+        AssertionKind.LESS: ("ordering", schema.ordering),
     }.get(assertion.kind)
     if missing is not None and not missing[1](name):
         return f"the attribute has no {missing[0]} rule"
@@ -88,7 +88,8 @@ def _undefined(assertion: Assertion, database: Database) -> str:
 
 def _among_dns(assertion: Assertion) -> bool:
     return assertion.attribute == "entrydn" and (
-        assertion.kind is Kind.EQUALITY or (assertion.kind is Kind.EXTENSIBLE and assertion.rule in OF_ENTRY_DN)
+        assertion.kind is AssertionKind.EQUALITY
+        or (assertion.kind is AssertionKind.EXTENSIBLE and assertion.rule in OF_ENTRY_DN)
     )
 
 
@@ -96,13 +97,13 @@ def _unindexable(assertion: Assertion, database: Database) -> str:
     """Return why no index can answer an assertion, or nothing."""
     name = assertion.attribute
     computed = database.configuration.virtual_attributes.get(name)
-    if assertion.kind is Kind.EXTENSIBLE:
+    if assertion.kind is AssertionKind.EXTENSIBLE:
         return "slapd has no index for an extensible match"
-    if assertion.kind is Kind.PRESENCE and database.schema.primary(name).lower() == "objectclass":
+    if assertion.kind is AssertionKind.PRESENCE and database.schema.primary(name).lower() == "objectclass":
         return ALL_ENTRIES
     if computed is not None:
         return f"its values are computed ({computed})"
-    if assertion.kind is Kind.EQUALITY and database.schema.equality(name) in WITHOUT_INDEX:
+    if assertion.kind is AssertionKind.EQUALITY and database.schema.equality(name) in WITHOUT_INDEX:
         return "its matching rule has no index"
     return COMPUTED.get(name, "")
 
@@ -111,12 +112,12 @@ def _wanted(assertion: Assertion, database: Database) -> tuple[str, ...]:
     """Return the type of index that answers an assertion; the possible ones where its rules are not known."""
     schema, name = database.schema, assertion.attribute
     match assertion.kind:
-        case Kind.PRESENCE:
+        case AssertionKind.PRESENCE:
             return ("pres",)
-        case Kind.APPROXIMATE:
+        case AssertionKind.APPROXIMATE:
             rule = schema.equality(name)
             return ("approx" if rule in WITH_APPROXIMATE else "eq",) if rule else ("approx", "eq")
-        case Kind.GREATER | Kind.LESS:
+        case AssertionKind.GREATER | AssertionKind.LESS:
             rule = schema.ordering(name)
             return ("eq" if rule in ORDERED else "pres",) if rule else ("eq", "pres")
         case _:

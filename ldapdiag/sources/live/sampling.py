@@ -100,7 +100,7 @@ class Said:
         """Return what it said, in a few words."""
         tables = [fact for fact in self.facts if isinstance(fact, SocketTable)]
         monitors = [fact for fact in self.facts if isinstance(fact, Monitor)]
-        told = [f"{len(table)} sockets ({table.telling})" for table in tables[:1]]
+        told = [f"{len(table)} sockets ({table.tool})" for table in tables[:1]]
         told += [f"and those of {len(tables) - 1} more network namespaces"] if len(tables) > 1 else []
         told += [f"cn=monitor, {one.current_connections} connections" for one in monitors]
         return ", ".join(told) or f"{len(self.pieces)} answers"

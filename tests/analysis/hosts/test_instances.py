@@ -58,7 +58,7 @@ def test_a_port_that_the_configuration_names_is_served() -> None:
 def test_a_port_that_a_listener_in_the_log_names_is_served() -> None:
     rows = [facts.listening(13390), facts.row("127.0.0.1:13390", "127.0.0.1:40000")]
     log = ServerLog(
-        origin=facts.origin(name="slapd.log"), identity=facts.OPENLDAP, witnesses=(), listeners=(("", 13390),)
+        origin=facts.origin(name="slapd.log"), identity=facts.OPENLDAP, exhaustion_messages=(), listeners=(("", 13390),)
     )
     (server,) = found(facts.host("ldap", facts.table(rows)), logs=(log,))
     assert server.ports == {13390}

@@ -15,7 +15,7 @@ IPV4, IPV6 = frozenset({4}), frozenset({6})
 
 
 def told(rows: list[facts.Row], telling: str, name: str = "", *, not_understood: int = 0, **traits: Any) -> SocketTable:
-    table = facts.table(rows, telling=telling, **traits)
+    table = facts.table(rows, tool=telling, **traits)
     known = replace(table.origin, path=f"ldap/{name or telling}.txt", not_understood=not_understood)
     return replace(table, origin=known)
 
@@ -112,15 +112,15 @@ def test_a_look_is_as_well_read_as_its_best_telling() -> None:
 
 
 def test_a_telling_that_cuts_ports_counts_only_where_no_whole_one_is() -> None:
-    cut = told(facts.at_server(1, first=UNKNOWN_PORT), "netstat", "A", cuts_ports=True)
+    cut = told(facts.at_server(1, first=UNKNOWN_PORT), "netstat", "A", ports_truncated=True)
     for whole in (told(ROWS, "ss"), told(ROWS, "netstat")):
         one = look(None, [cut, whole])
         assert len(one.sockets) == 3
-        assert not one.sockets.cuts_ports
+        assert not one.sockets.ports_truncated
         assert one.wavering == frozenset()
     one = look(None, [cut, told(ROWS, "lsof", shows_all_programs=False)])
     assert len(one.sockets) == 4
-    assert one.sockets.cuts_ports
+    assert one.sockets.ports_truncated
 
 
 def test_tables_apart_in_time_are_looks_in_order() -> None:

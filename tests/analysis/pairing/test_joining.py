@@ -163,7 +163,7 @@ class TestSeveralLooks:
         assert (direction.ghosts, sum(direction.unproven.values())) == (0, 2)
 
     def test_a_row_that_a_telling_of_the_servers_table_lacks_is_unproven(self) -> None:
-        other = table(at_server(2), telling="netstat", shows_time_wait=True)
+        other = table(at_server(2), tool="netstat", shows_time_wait=True)
         other = replace(other, origin=replace(other.origin, path="ldap/netstat.txt"))
         server = facts.host("ldap", table(at_server(3), shows_time_wait=True), other)
         direction = joined(server, table(at_client(1), "app1", shows_time_wait=True))
@@ -284,7 +284,7 @@ class TestPortsThatWereCut:
         ids=["its own", "the server's"],
     )
     def test_a_cut_port_at_the_client_may_be_any_of_the_absent(self, cut: list[facts.Row]) -> None:
-        client = table([*at_client(2), *cut], "app1", shows_time_wait=True, cuts_ports=True)
+        client = table([*at_client(2), *cut], "app1", shows_time_wait=True, ports_truncated=True)
         direction = joined(table(at_server(30), shows_time_wait=True), client)
         assert (direction.matched, direction.ghosts, direction.stranded) == (2, 0, 0)
         assert sum(direction.unproven.values()) == 28
@@ -292,7 +292,7 @@ class TestPortsThatWereCut:
 
     def test_a_server_that_cuts_its_own_ports_is_not_judged(self) -> None:
         rows = [facts.listening(), *at_server(2), row(f"{LDAP}:{UNKNOWN_PORT}", f"{APP1}:40009")]
-        cut = facts.host("ldap", table(rows, cuts_ports=True))
+        cut = facts.host("ldap", table(rows, ports_truncated=True))
         missing = pair(facts.server(), (cut, facts.host("app1", table(at_client(1), "app1"))), ())
         assert isinstance(missing, Missing)
         assert "netstat -A" in missing.reason

@@ -76,8 +76,8 @@ class TestCaptures:
         excerpt = read((folder / "ldbm-config.ldif").read_bytes())
         assert (whole.scan_limit, whole.templates) == (excerpt.scan_limit, excerpt.templates)
         assert whole.virtual_attributes == {"nsrole": "roles"}
-        assert whole.relied_upon["uid"] == "SASL mapping"
-        assert not {"member", "owner", "memberof"} & whole.relied_upon.keys()  # their plug-ins are off
+        assert whole.internal_searches["uid"] == "SASL mapping"
+        assert not {"member", "owner", "memberof"} & whole.internal_searches.keys()  # their plug-ins are off
 
     def test_a_public_one_is_counted(self, corpus: Path) -> None:
         found = read((corpus / "public" / "config" / "389-freeipa-issue6136-dse.ldif").read_bytes() + b"\n")

@@ -38,7 +38,7 @@ def test_tells_each_part_and_the_whole() -> None:
         ("(cn=*joe*)", Outcome.CANDIDATES, 2936, "cn.substring"),
         ("(displayName=*joe*)", Outcome.NOT_INDEXED, None, ""),
     ]
-    assert (found.verdict.outcome, found.scope, found.final.outcome) == (
+    assert (found.of_filter.outcome, found.scope, found.final.outcome) == (
         Outcome.NOT_INDEXED,
         "sub",
         Outcome.NOT_INDEXED,
@@ -48,13 +48,13 @@ def test_tells_each_part_and_the_whole() -> None:
 def test_an_index_asked_in_another_s_stead_is_the_one_that_answered() -> None:
     found = explanation("filter=(aci=x)[INDEX:aci.equality][NOT-INDEXED][INDEX:aci.presence][COUNT:0] final=[COUNT:0]")
     assert found is not None
-    assert (found.verdict.outcome, found.verdict.index, found.scope) == (Outcome.CANDIDATES, "aci.presence", "")
+    assert (found.of_filter.outcome, found.of_filter.index, found.scope) == (Outcome.CANDIDATES, "aci.presence", "")
 
 
 def test_a_scope_with_few_entries_is_told_apart_from_the_filter() -> None:
     found = explanation("filter=(!(uid=a))[NOT-INDEXED] scope=one[COUNT:60] final=[COUNT:60]")
     assert found is not None
-    assert (found.verdict.outcome, found.final.entries) == (Outcome.NOT_INDEXED, 60)
+    assert (found.of_filter.outcome, found.final.entries) == (Outcome.NOT_INDEXED, 60)
     assert found.of_scope is not None
     assert (found.of_scope.entries, found.parts[0].text) == (60, "(!(uid=a))")
 
@@ -62,7 +62,7 @@ def test_a_scope_with_few_entries_is_told_apart_from_the_filter() -> None:
 def test_marks_within_a_value_are_the_value_s() -> None:
     found = explanation("filter=(cn=a[COUNT:9]b)[INDEX:cn.equality][COUNT:1] final=[COUNT:1]")
     assert found is not None
-    assert (found.filter, found.verdict.entries) == ("(cn=a[COUNT:9]b)", 1)
+    assert (found.filter, found.of_filter.entries) == ("(cn=a[COUNT:9]b)", 1)
 
 
 @pytest.mark.parametrize(

@@ -146,9 +146,9 @@ class TestRest:
         found = configuration_of(
             f"{PING}\n{plugin}\n{virtual}\n{plugin.replace('true', 'false').replace('uid', 'mail')}"
         )
-        assert found.relied_upon["uid"] == "uniqueness"
-        assert "member" in found.relied_upon
-        assert "mail" not in found.relied_upon
+        assert found.internal_searches["uid"] == "uniqueness"
+        assert "member" in found.internal_searches
+        assert "mail" not in found.internal_searches
         assert set(found.virtual_attributes) == {"status"}
 
     @pytest.mark.parametrize("name", ["backendstat-list-indexes.offline.txt", "verify-index.txt"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.evidence.indexes import IndexConfiguration, IndexDefinition, SubstringKeys
 from ldapdiag.evidence.indexes.entry_count import EntryCount
-from ldapdiag.evidence.indexes.slapd_internal_searches import OwnSearches
+from ldapdiag.evidence.indexes.slapd_internal_searches import SlapdInternalSearches
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.slapd_conf_format import FORMAT
 from reading import facts_of
@@ -35,8 +35,8 @@ def types(*lines: str) -> dict[str, list[str]]:
     return {name: sorted(one.types) for name, one in definitions(*lines).items()}
 
 
-def own(*settings: tuple[str, str]) -> OwnSearches:
-    found = OwnSearches()
+def own(*settings: tuple[str, str]) -> SlapdInternalSearches:
+    found = SlapdInternalSearches()
     for name, value in settings:
         found.setting(name, value)
     return found
@@ -231,7 +231,7 @@ class TestOwnSearches:
         ],
     )
     def test_what_a_setting_makes_slapd_search_for(self, setting: tuple[str, str], attributes: dict[str, str]) -> None:
-        assert own(setting).relied_upon == attributes
+        assert own(setting).internal_searches == attributes
 
     def test_what_it_computes(self) -> None:
         found = own(
@@ -249,11 +249,13 @@ class TestOwnSearches:
             DATABASE + "olcDbIndex: cn eq\n\ndn: olcOverlay={0}syncprov,olcDatabase={1}mdb,cn=config\n"
             "olcOverlay: {0}syncprov\n\n"
         )
-        assert found.relied_upon == {"entrycsn": "syncprov", "entryuuid": "syncprov"}
-        assert indexes_of("database mdb\ndirectory /x\noverlay dds\n").relied_upon == {"entryexpiretimestamp": "dds"}
+        assert found.internal_searches == {"entrycsn": "syncprov", "entryuuid": "syncprov"}
+        assert indexes_of("database mdb\ndirectory /x\noverlay dds\n").internal_searches == {
+            "entryexpiretimestamp": "dds"
+        }
 
     @given(st.sampled_from(["unique_uri", "olcAuthzRegexp", "dynlist-attrset", "collectinfo"]), st.text(max_size=100))
     def test_no_value_crashes_it(self, name: str, value: str) -> None:
         found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
-        for attribute in (*found.relied_upon, *found.computed):
+        for attribute in (*found.internal_searches, *found.computed):
             assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ldapdiag.evidence.monitor import Monitor, MonitoredConnection
-from ldapdiag.evidence.monitor.own_connection import asker_of, left_out
+from ldapdiag.evidence.monitor.own_connection import parse_own_connection, without_own_connection
 from reading import facts_of
 
 MANAGER = "cn=Directory Manager"
@@ -32,18 +32,18 @@ class TestTheComment:
         ],
     )
     def test_names_our_end_and_account(self, told, client, port, account):
-        asker = asker_of(told)
-        assert (asker.client, asker.port, asker.account) == (client, port, account)
+        own = parse_own_connection(told)
+        assert (own.client, own.port, own.account) == (client, port, account)
 
     @pytest.mark.parametrize("told", ["", "somebody", "10.0.0.1 as x", "10.0.0.1:x as y", " as "])
     def test_that_names_nobody_takes_nobody_away(self, told):
-        assert asker_of(told) is None
-        assert left_out((OURS,), 1, told) == ((OURS,), 1)
+        assert parse_own_connection(told) is None
+        assert without_own_connection((OURS,), 1, told) == ((OURS,), 1)
 
 
 class TestWithoutPorts:
     def test_ours_is_the_newest_of_our_account_that_waits(self):
-        assert left_out((RESTING, OURS, OLDER), 3, TOLD) == ((RESTING, OLDER), 2)
+        assert without_own_connection((RESTING, OURS, OLDER), 3, TOLD) == ((RESTING, OLDER), 2)
 
     @pytest.mark.parametrize(
         "other",
@@ -51,27 +51,27 @@ class TestWithoutPorts:
         ids=["resting", "account", "address", "socket"],
     )
     def test_another_connection_stays_and_is_counted(self, other):
-        assert left_out((other,), 1, TOLD) == ((other,), 1)
+        assert without_own_connection((other,), 1, TOLD) == ((other,), 1)
 
     def test_a_server_that_names_no_client_is_asked_for_the_account(self):
-        assert left_out((replace(OURS, client=""),), 1, TOLD) == ((), 0)
+        assert without_own_connection((replace(OURS, client=""),), 1, TOLD) == ((), 0)
 
 
 class TestWithPorts:
     def test_ours_is_the_one_at_our_port(self):
         other, ours = replace(OURS, client_port=40000), replace(RESTING, client_port=40001)
-        assert left_out((other, ours), 2, TOLD) == ((other,), 1)
+        assert without_own_connection((other, ours), 2, TOLD) == ((other,), 1)
 
     def test_nobody_goes_when_a_box_has_changed_our_address(self):
         other = replace(OURS, client_port=40000)
-        assert left_out((other,), 1, TOLD) == ((other,), 1)
+        assert without_own_connection((other,), 1, TOLD) == ((other,), 1)
 
 
 class TestHidden:
     def test_the_counter_alone_is_lowered(self):
-        assert left_out(None, 7, TOLD) == (None, 6)
-        assert left_out(None, None, TOLD) == (None, None)
-        assert left_out(None, 0, TOLD) == (None, 0)
+        assert without_own_connection(None, 7, TOLD) == (None, 6)
+        assert without_own_connection(None, None, TOLD) == (None, None)
+        assert without_own_connection(None, 0, TOLD) == (None, 0)
 
 
 class TestCaptures:

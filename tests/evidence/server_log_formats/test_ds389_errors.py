@@ -33,7 +33,7 @@ class TestExhaustion:
     @pytest.mark.parametrize("prefix", ERAS)
     def test_is_heard_in_every_era(self, prefix: str) -> None:
         (log,) = facts_of(NEW + "x\n" + (prefix + FULL) * 2 + prefix + AGAIN, form=FORMAT)
-        (witness,) = log.witnesses
+        (witness,) = log.exhaustion_messages
         assert (witness.meaning, witness.count) == (log_summary.NOT_LISTENING, 2)
         assert witness.first == (prefix + FULL).strip()
         assert log.recovered
@@ -55,7 +55,7 @@ class TestExhaustion:
             "(Process open FD table is full.)\n"
             "[20/Nov/2026:08:45:18 +0000] - PR_Accept() failed, Netscape Portable Runtime error -5961 (TCP reset)\n"
         )
-        assert [(one.meaning, one.count) for one in log.witnesses] == [(log_summary.ACCEPT_FAILED, 1)]
+        assert [(one.meaning, one.count) for one in log.exhaustion_messages] == [(log_summary.ACCEPT_FAILED, 1)]
 
     @pytest.mark.parametrize(
         "line",
@@ -68,14 +68,14 @@ class TestExhaustion:
     )
     def test_is_not_what_a_client_wrote(self, line: str) -> None:
         (log,) = facts_of(NEW + "x\n" + line + "\n")
-        assert log.witnesses == ()
+        assert log.exhaustion_messages == ()
 
 
 class TestCaptures:
     def test_hostile_clients_testify_to_nothing(self, captures: Path) -> None:
         (log,) = facts_of((captures / "389ds" / "hostile-clients" / "errors").read_bytes(), path="ldap/errors")
         assert (log.identity.family, log.identity.version) == (Family.DS389, (2, 3, 1))
-        assert (log.witnesses, log.starts, log.recovered) == ((), 1, False)
+        assert (log.exhaustion_messages, log.starts, log.recovered) == ((), 1, False)
         assert log.listeners == (("*", 13389), ("*", 13636))
         assert log.origin.not_understood == 0
 

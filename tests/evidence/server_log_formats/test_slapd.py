@@ -50,7 +50,7 @@ def log_of(*messages: str, prefix: str = PREFIX) -> ServerLog:
 
 
 def counted(log: ServerLog) -> dict[str, int]:
-    return {one.meaning: one.count for one in log.witnesses}
+    return {one.meaning: one.count for one in log.exhaustion_messages}
 
 
 class TestPrefixes:
@@ -86,7 +86,7 @@ class TestDenied:
 
     def test_means_a_rule_when_higher_descriptors_were_in_use(self) -> None:
         log = log_of(START, DENIED, HIGHER)
-        assert log.witnesses == ()
+        assert log.exhaustion_messages == ()
         assert "1 connections were DENIED by a rule" in log.origin.notes[0]
 
     @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ class TestDenied:
     )
     def test_means_a_rule_when_the_descriptor_is_below_no_limit(self, descriptor: int, last: bool) -> None:  # noqa: FBT001  a truth
         log = log_of(START, ACCEPT, f"fd={descriptor} DENIED from unknown (192.0.2.7)")
-        assert bool(log.witnesses) == last
+        assert bool(log.exhaustion_messages) == last
 
     def test_is_judged_by_the_life_of_the_server_it_belongs_to(self) -> None:
         log = log_of(START, ACCEPT, DENIED, START, HIGHER)
@@ -134,7 +134,7 @@ class TestHostileText:
     def test_testifies_to_nothing(self, carrier: str, witness: str) -> None:
         for prefix in PREFIXES:
             log = log_of(ACCEPT, carrier.format(witness, prefix), prefix=prefix)
-            assert (log.witnesses, log.starts) == ((), 0)
+            assert (log.exhaustion_messages, log.starts) == ((), 0)
 
     def test_names_no_listener(self) -> None:
         log = log_of(f'conn=1 op=1 SRCH base="{ACCEPT}" filter="(cn= ACCEPT from IP=1.2.3.4:5 (IP=9.9.9.9:389)')
@@ -147,7 +147,7 @@ class TestCaptures:
         folder = captures / "openldap" / "fd-exhaustion"
         refused = json.loads((folder / "leak.json").read_text())["counts"]["EOFError()"]
         (log,) = facts_of((folder / name).read_bytes(), path=f"ldap/{name}")
-        (witness,) = log.witnesses
+        (witness,) = log.exhaustion_messages
         assert (witness.meaning, witness.count) == (log_summary.DENIED, refused)
         assert witness.first.endswith("fd=127 DENIED from unknown (127.0.0.70)")
         assert witness.first <= witness.last
@@ -176,7 +176,7 @@ class TestCaptures:
     )
     def test_public_logs_hold_no_exhaustion(self, corpus: Path, name: str, starts: int, misread: int) -> None:
         (log,) = facts_of((corpus / "public" / "accesslog" / name).read_bytes(), path=f"x/{name}")
-        assert (log.witnesses, log.starts, log.origin.not_understood) == ((), starts, misread)
+        assert (log.exhaustion_messages, log.starts, log.origin.not_understood) == ((), starts, misread)
 
 
 @given(st.binary(max_size=300))

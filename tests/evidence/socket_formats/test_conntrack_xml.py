@@ -33,7 +33,7 @@ def test_one_moment_is_the_same_as_xml_and_as_lines(captures):
     assert rows(as_xml) == rows(as_lines)
     assert len(as_xml) == 10
     assert as_xml.state.count("ESTABLISHED") == 6
-    assert (as_xml.whole, as_xml.telling, as_xml.origin.not_understood) == (True, "conntrack", 0)
+    assert (as_xml.whole, as_xml.tool, as_xml.origin.not_understood) == (True, "conntrack", 0)
     assert sum(":" in client[0] for client in as_xml.client) == 2
     assert sum(client[0] != server[2] for client, server in zip(as_xml.client, as_xml.server, strict=True)) == 4
 

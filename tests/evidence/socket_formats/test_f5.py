@@ -18,7 +18,7 @@ SIX = Flow(client=("2001:db8::2", 41946, "2001:db8::1", 389), server=("2001:db8:
 def read(text):
     table, *timeouts = facts_of(text)
     assert isinstance(table, FlowTable)
-    assert (table.telling, table.relay) == ("f5", Relay.NAT)
+    assert (table.tool, table.relay) == ("f5", Relay.NAT)
     return table, timeouts
 
 

@@ -20,7 +20,7 @@ CASE = "haproxy/2.6.12"
 def read(text):
     (table,) = facts_of(text)
     assert isinstance(table, FlowTable)
-    assert (table.telling, table.relay) == ("haproxy", Relay.PROXY)
+    assert (table.tool, table.relay) == ("haproxy", Relay.PROXY)
     return table
 
 

@@ -36,7 +36,7 @@ def test_a_capture_has_the_sockets_its_script_opened(captures, name):
     assert table.receive_queue == [0, 0, 0, 5000, 1]
     assert (set(table.owner), set(table.pid)) == ({"python"}, {12844})
     assert (table.inode is None) == ("-K-" in name), "only d is the inode"
-    assert (table.telling, table.shows_time_wait, table.shows_all_programs) == ("lsof", False, False)
+    assert (table.tool, table.shows_time_wait, table.shows_all_programs) == ("lsof", False, False)
     assert (table.origin.not_understood, table.origin.notes) == (0, ())
 
 

@@ -29,7 +29,7 @@ def row_of(line):
 def test_a_plain_table_has_keys_states_and_queues(captures):
     table = read((captures / "sockets" / "netstat-an.txt").read_bytes())
     assert next(table.keys()) == ("127.0.0.1", 636, ANY, ANY_PORT)
-    assert table.telling == "netstat"
+    assert table.tool == "netstat"
     assert table.receive_queue.count(80357) == 1
     assert table.send_queue.count(1) == 1
     assert table.timer is table.owner is table.inode is None

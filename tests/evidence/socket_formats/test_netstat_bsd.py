@@ -37,7 +37,7 @@ def sample(request, captures):
 
 
 def test_each_system_is_told_by_netstat_and_understood(sample):
-    assert sample.telling == "netstat"
+    assert sample.tool == "netstat"
     assert sample.has_header
     assert sample.shows_time_wait is True
     assert sample.origin.not_understood == 0
@@ -73,7 +73,7 @@ def test_aix_with_pcb_cuts_digits_of_ports(captures):
         (("2001:db8:1234:56" + CUT, UNKNOWN_PORT, "2001:db8::3", 40003), TcpState.ESTABLISHED),
         ((ANY, ANY_PORT, ANY, ANY_PORT), TcpState.CLOSED),
     ]
-    assert table.cuts_ports
+    assert table.ports_truncated
 
 
 def test_a_port_is_certain_where_something_longer_was_not_cut():
@@ -82,7 +82,7 @@ def test_a_port_is_certain_where_something_longer_was_not_cut():
     assert rows_of(cut, columns=PCB).remote_port == [UNKNOWN_PORT]
     table = rows_of(cut, wide, columns=PCB)
     assert table.remote_port == [4000, 40001]
-    assert not table.cuts_ports
+    assert not table.ports_truncated
 
 
 def test_with_pcb_and_names_an_address_may_be_the_beginning_of_another():
@@ -96,7 +96,7 @@ def test_with_pcb_and_names_an_address_may_be_the_beginning_of_another():
 def test_without_pcb_nothing_of_ipv4_is_cut():
     table = rows_of("tcp4       0      0  192.168.100.101.389    192.168.100.12.5881    ESTABLISHED")
     assert list(table.keys()) == [("192.168.100.101", 389, "192.168.100.12", 5881)]
-    assert not table.cuts_ports
+    assert not table.ports_truncated
 
 
 def test_macos_names_the_program_and_its_bytes(captures):

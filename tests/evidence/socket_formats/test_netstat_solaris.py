@@ -30,7 +30,7 @@ def table(captures):
 def test_every_section_of_tcp_is_read_and_the_others_are_passed_over(table):
     assert len(table) == 11
     assert table.origin.not_understood == 0
-    assert table.telling == "netstat"
+    assert table.tool == "netstat"
     assert table.has_header
     assert Counter(table.state) == {
         TcpState.LISTEN: 2,

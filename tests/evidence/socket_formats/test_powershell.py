@@ -29,7 +29,7 @@ def test_a_domain_controller_has_the_sockets_netstat_shows(captures):
     assert list(table.state) == list(netstat.state)
     assert table.pid == netstat.pid
     assert table.receive_queue is None
-    assert (table.telling, table.shows_time_wait, table.origin.not_understood) == ("powershell", True, 0)
+    assert (table.tool, table.shows_time_wait, table.origin.not_understood) == ("powershell", True, 0)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])

@@ -32,7 +32,7 @@ def test_two_families_in_one_file_are_a_sum(captures):
     assert next(table.keys()) == ("127.0.0.1", 636, ANY, ANY_PORT)
     assert "2001:db8:1234:5678:9abc:def0:1234:5678" in table.local_address
     assert table.receive_queue.count(80357) == 1
-    assert table.telling == "proc"
+    assert table.tool == "proc"
     assert table.shows_time_wait is True
 
 

@@ -25,7 +25,7 @@ def capture(captures, name):
 def test_a_plain_table_has_keys_states_and_queues(captures):
     table = capture(captures, "ss-tan")
     assert next(table.keys()) == ("127.0.0.1", 636, ANY, ANY_PORT)
-    assert table.telling == "ss"
+    assert table.tool == "ss"
     assert (table.receive_queue[0], table.send_queue[0]) == (0, 7)
     assert table.timer is table.owner is table.inode is table.last_received is None
 

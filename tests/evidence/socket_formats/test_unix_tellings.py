@@ -80,7 +80,7 @@ def test_sockets_written_by_another_unix_are_read_back(rows, writer, ending):
     (table,) = facts_of(UNIX_WRITERS[writer](rows).replace("\n", ending))
     assert Counter(plainly_told(table)) == Counter(plainly(rows))
     assert table.origin.not_understood == 0
-    assert table.telling == "netstat"
+    assert table.tool == "netstat"
 
 
 @settings(max_examples=40)
@@ -105,7 +105,7 @@ def test_what_another_unix_cut_is_marked(rows, writer):
         for address, original in zip(told[0:4:2], row[0:4:2], strict=True):
             assert address == original or (address.endswith(CUT) and original.startswith(address.removesuffix(CUT)))
         for port, original in zip(told[1:4:2], row[1:4:2], strict=True):
-            assert port == original or (port == UNKNOWN_PORT and table.cuts_ports and "-A" in writer)
+            assert port == original or (port == UNKNOWN_PORT and table.ports_truncated and "-A" in writer)
         if ":" not in row[0] + row[2] and "-A" not in writer:
             assert told == row, "IPv4 is never cut without the PCB"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.document import lines_of
-from ldapdiag.evidence.socket_formats.windows_states import LOCALISED, StateWords, in_ascii
+from ldapdiag.evidence.socket_formats.windows_states import LOCALISED, WindowsStates, in_ascii
 from ldapdiag.evidence.sockets import TcpState
 
 
@@ -22,12 +22,12 @@ from ldapdiag.evidence.sockets import TcpState
 def test_a_word_that_is_not_ascii_is_known_in_every_code_page(word, encoding):
     (line,) = lines_of([word.encode(encoding)])
     assert in_ascii(line) == in_ascii(word)
-    assert StateWords()[line] is TcpState.LISTEN
+    assert WindowsStates()[line] is TcpState.LISTEN
 
 
 @pytest.mark.parametrize("word", ["ABHÖREN", r"ABH\x99REN", "ABH™REN", "ABH?REN", "ABHREN", "ABHOEREN", "abhören"])
 def test_the_german_listener_is_known_however_it_was_mangled(word):
-    assert StateWords()[word] is TcpState.LISTEN
+    assert WindowsStates()[word] is TcpState.LISTEN
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_german_listener_is_known_however_it_was_mangled(word):
     ],
 )
 def test_a_word_has_one_state(words, state):
-    assert StateWords()[words] is state
+    assert WindowsStates()[words] is state
 
 
 def test_no_word_means_two_states():

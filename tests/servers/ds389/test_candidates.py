@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from facts import origin
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Not, Or, assertions, parse
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, UnknownFrequencies
@@ -65,7 +65,7 @@ def outlook(text, *definitions, sizes=None, base=SUFFIX, scope="sub", **settings
 NAMES = ("objectclass", "uid", "cn", "title", "uidnumber", "employeenumber", "nosuch")
 LEAVES = st.builds(
     Assertion,
-    kind=st.sampled_from(list(Kind)),
+    kind=st.sampled_from(list(AssertionKind)),
     attribute=st.sampled_from(NAMES),
     text=st.just("(x=y)"),
     value=st.none() | st.sampled_from(["person", "12", "a b"]),

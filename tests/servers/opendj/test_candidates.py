@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.filter_tree import Assertion, Kind, parse, parse_shape
+from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse, parse_shape
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.indexes.explanations import IndexExplanations, Outcome
 from ldapdiag.evidence.indexes.index_status import IndexState, IndexStatus
@@ -331,4 +331,4 @@ def test_shapes_are_judged_like_filters() -> None:
     assert tree is not None
     told = opendj.forecast(tree, SUFFIX, "sub", database_of(sn="equality", cn="substring"))
     assert told.outlook is Outlook.INDEXED
-    assert [one.assertion.kind for one in told.leaves] == [Kind.EQUALITY, Kind.SUBSTRING]
+    assert [one.assertion.kind for one in told.leaves] == [AssertionKind.EQUALITY, AssertionKind.SUBSTRING]

@@ -7,7 +7,7 @@ import pytest
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.filter_tree import And, Assertion, Kind, Not, Or, parse
+from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import SECRETS, comparable, entries
 from ldapdiag.sources.live.ldap.entries import lines_of as ldif_lines
@@ -64,9 +64,9 @@ def matches(node, entry):
             return any(matches(one, entry) for one in members)
         case Not(member):
             return not matches(member, entry)
-        case Assertion(kind=Kind.PRESENCE):
+        case Assertion(kind=AssertionKind.PRESENCE):
             return node.attribute in entry
-        case Assertion(kind=Kind.EQUALITY):
+        case Assertion(kind=AssertionKind.EQUALITY):
             return node.value.lower() in map(str.lower, entry.values(node.attribute))
     raise AssertionError(node)
 

@@ -120,4 +120,4 @@ def test_a_slapd_conf_keeps_all_its_indexes(tmp_path, awk) -> None:
     }
     assert replace(excerpt, backends=()) == replace(whole, backends=())
     assert len(expected.definitions) == 10
-    assert whole.relied_upon.keys() >= {"member", "uid", "employeenumber", "entrydn", "reqstart"}
+    assert whole.internal_searches.keys() >= {"member", "uid", "employeenumber", "entrydn", "reqstart"}
