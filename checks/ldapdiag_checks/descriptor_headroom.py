@@ -136,7 +136,7 @@ def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
     product, limit = server.product, descriptors.limit or 0
     if product is None:
         return ()
-    wanted, cap = max(LEAST_LIMIT, 2 * limit), product.defaults.descriptor_cap(server.version)
+    wanted, cap = max(LEAST_LIMIT, 2 * limit), product.defaults.descriptor_cap.at(server.version)
     if cap is not None and limit >= cap:
         return ()
     current = server.configuration.max_descriptors if server.configuration else None

@@ -20,7 +20,7 @@ class AccountIdleLimit:
     attribute: str
     never: int
     """The value that means: never closed for resting."""
-    spared: tuple[str, ...]
+    exempt: tuple[str, ...]
     """Who needs none, because no limit holds for them."""
 
 
@@ -28,8 +28,8 @@ def limited(
     server: str, dns: tuple[str, ...], seconds: int, limit: AccountIdleLimit, *, manager: str = MANAGER
 ) -> Remedy | None:
     """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    spared = {dn.casefold() for dn in limit.spared}
-    wanted = [dn for dn in dict.fromkeys(dns) if dn.casefold() not in spared]
+    exempt = {dn.casefold() for dn in limit.exempt}
+    wanted = [dn for dn in dict.fromkeys(dns) if dn.casefold() not in exempt]
     entries = [dn for dn in wanted if is_distinguished_name(dn)]
     if not entries:
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend, IndexConfiguration
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
-    from ldapdiag.servers.products import IndexRemedies
+    from ldapdiag.servers.product_interfaces import IndexRemedies
 
 
 def add_indexes(
@@ -58,13 +58,13 @@ def drop_indexes(
 def ldapsearch_command(server: str, configuration: IndexConfiguration) -> str:
     """Return ldapsearch with what it takes to ask a server for anything; empty where there is no way to tell."""
     room = _room(configuration.identity.family)
-    return room.asking(server, configuration.identity.version) if room and is_host(server) else ""
+    return room.ldapsearch_command(server, configuration.identity.version) if room and is_host(server) else ""
 
 
 def expected_in_log(family: Family | None) -> str:
     """Return a sentence: what the log says of a search that an index answers."""
     room = _room(family) if family else None
-    return room.SIGN if room else "It must be answered within milliseconds."
+    return room.EXPECTED_IN_LOG if room else "It must be answered within milliseconds."
 
 
 def without_ldif(configuration: IndexConfiguration) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.openldap.defaults import listen_backlog
+from ldapdiag.servers.defaults import ByVersion
 from ldapdiag.servers.products import PRODUCTS, product_of
 
 DS389 = product_of(Family.DS389).defaults
@@ -26,6 +29,12 @@ QUESTIONS = (
 )
 
 
+RECORD = json.loads(Path(__file__).with_name("defaults.json").read_text())
+"""Answers by family and question, run-length encoded: the first version of each range (empty: unknown) and its answer.
+
+Recorded from the functions that preceded the data. A change of this file is a change of what the program claims.
+"""
+
 EVERY_VERSION = [(major, minor, patch) for major in range(4) for minor in range(12) for patch in range(60)]
 
 
@@ -42,9 +51,32 @@ def test_of_ibm_only_the_monitor_is_known():
 @pytest.mark.parametrize("family", PRODUCTS)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_an_unknown_version_gets_only_what_holds_for_every_version(family, question):
-    answer = getattr(product_of(family).defaults, question)
+    answer = getattr(product_of(family).defaults, question).at
 
     assert answer(()) is None or {answer(version) for version in EVERY_VERSION} == {answer(())}
+
+
+def recorded(ranges, version):
+    """Return the recorded answer for a version."""
+    first, *others = [(tuple(map(int, since.split("."))) if since else (), answer) for since, answer in ranges]
+    return next((answer for since, answer in reversed(others) if since <= version), None) if version else first[1]
+
+
+@pytest.mark.parametrize(("family", "question"), [(family, name) for family in RECORD for name in RECORD[family]])
+def test_the_data_answers_as_recorded_in_every_version(family, question):
+    value = getattr(product_of(Family(family)).defaults, question)
+    versions = [(), *((major,) for major in range(13)), *((a, b) for a in range(13) for b in range(13)), *EVERY_VERSION]
+    versions += [(11, 1, 1), (10, 0, 17763), (4, 10, 1), (4, 10, 2)]
+
+    assert [value.at(one) for one in versions] == [recorded(RECORD[family][question], one) for one in versions]
+
+
+@pytest.mark.parametrize("family", PRODUCTS)
+def test_ranges_ascend(family):
+    defaults = product_of(family).defaults
+    ranges = [value.ranges for name in defaults.__slots__ if isinstance(value := getattr(defaults, name), ByVersion)]
+
+    assert all([since for since, _ in one] == sorted({since for since, _ in one}) for one in ranges)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +84,7 @@ def test_an_unknown_version_gets_only_what_holds_for_every_version(family, quest
     [((1, 2, 11), 0), ((1, 3, 11), 0), ((1, 4, 0), 0), ((1, 4, 1), 3600), ((1, 4, 3), 3600), ((2, 3, 1), 3600)],
 )
 def test_389_closes_idle_connections_by_itself_from_1_4_1_on(version, seconds):
-    assert DS389.idle_timeout_seconds(version) == seconds
+    assert DS389.idle_timeout_seconds.at(version) == seconds
 
 
 @pytest.mark.parametrize(
@@ -69,7 +101,7 @@ def test_389_closes_idle_connections_by_itself_from_1_4_1_on(version, seconds):
     ],
 )
 def test_389_has_a_keepalive_time_of_its_own_since_issue_5048(version, seconds):
-    assert DS389.keepalive_seconds(version) == seconds
+    assert DS389.keepalive_seconds.at(version) == seconds
 
 
 @pytest.mark.parametrize(
@@ -84,7 +116,7 @@ def test_389_has_a_keepalive_time_of_its_own_since_issue_5048(version, seconds):
     ],
 )
 def test_389_had_three_default_limits(version, descriptors):
-    assert DS389.max_descriptors(version) == descriptors
+    assert DS389.max_descriptors.at(version) == descriptors
 
 
 @pytest.mark.parametrize(
@@ -103,33 +135,37 @@ def test_389_had_three_default_limits(version, descriptors):
     ],
 )
 def test_issue_6004_is_answered_only_where_the_release_notes_do(version, answer):
-    assert DS389.enforces_idle_only_under_activity(version) is answer
+    assert DS389.enforces_idle_only_under_activity.at(version) is answer
 
 
 def test_openldap_leaves_keepalive_and_descriptors_to_its_host():
-    assert OPENLDAP.sends_keepalives((2, 5, 13)) is True
-    assert OPENLDAP.keepalive_seconds((2, 5, 13)) is None
-    assert OPENLDAP.max_descriptors((2, 5, 13)) is None
-    assert OPENLDAP.idle_timeout_seconds((2, 4, 44)) == 0
+    assert OPENLDAP.sends_keepalives.at((2, 5, 13)) is True
+    assert OPENLDAP.keepalive_seconds.at((2, 5, 13)) is None
+    assert OPENLDAP.max_descriptors.at((2, 5, 13)) is None
+    assert OPENLDAP.idle_timeout_seconds.at((2, 4, 44)) == 0
 
 
 @pytest.mark.parametrize(
     ("version", "backlog"), [((), None), ((2, 4, 44), 1024), ((2, 5, 5), None), ((2, 5, 13), 2048)]
 )
 def test_openldap_has_its_backlog_compiled_in(version, backlog):
-    assert listen_backlog(version) == backlog
+    assert OPENLDAP.listen_backlog.at(version) == backlog
 
 
 @pytest.mark.parametrize("defaults", [DSEE, OPENDJ, PING])
 def test_the_descendants_of_sun_s_servers_close_nothing_by_themselves_and_leave_keepalive_to_the_kernel(defaults):
-    assert defaults.idle_timeout_seconds(()) == 0
-    assert defaults.keepalive_seconds(()) is None
-    assert defaults.sets_keepalive_time(()) is False
+    assert defaults.idle_timeout_seconds.at(()) == 0
+    assert defaults.keepalive_seconds.at(()) is None
+    assert defaults.sets_keepalive_time.at(()) is False
 
 
 def test_dsee_has_389_s_names_and_other_numbers():
-    assert (DSEE.max_descriptors((11, 1, 1)), DSEE.RESERVED_DESCRIPTORS, DSEE.threads((5, 2, 0))) == (1024, 64, 30)
-    assert DSEE.sends_keepalives((11, 1, 1)) is None
+    assert (DSEE.max_descriptors.at((11, 1, 1)), DSEE.reserved_descriptors, DSEE.threads.at((5, 2, 0))) == (
+        1024,
+        64,
+        30,
+    )
+    assert DSEE.sends_keepalives.at((11, 1, 1)) is None
 
 
 @pytest.mark.parametrize(
@@ -137,10 +173,10 @@ def test_dsee_has_389_s_names_and_other_numbers():
     [((), False), ((3, 0, 0), False), ((4, 0, 0), True), ((4, 10, 1), True), ((5, 1, 2), False), ((8, 0, 0), False)],
 )
 def test_opendj_4_ignores_its_global_idle_limit(version, ignored):
-    assert bool(product_of(Family.OPENDJ).ignores_idle_timeout(version)) is ignored
-    assert not product_of(Family.DS389).ignores_idle_timeout(version)
+    assert bool(product_of(Family.OPENDJ).defaults.idle_timeout_ignored.at(version)) is ignored
+    assert not product_of(Family.DS389).defaults.idle_timeout_ignored.at(version)
 
 
 def test_who_spares_an_identity():
-    assert DS389.EXEMPT_IDENTITIES == DSEE.EXEMPT_IDENTITIES == ("cn=Directory Manager",)
-    assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.EXEMPT_IDENTITIES
+    assert DS389.exempt_identities == DSEE.exempt_identities == ("cn=Directory Manager",)
+    assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.exempt_identities

@@ -117,7 +117,7 @@ class TestOn389:
         assert value_of("nsslapd-maxdescriptors", shown) == "8192"
         assert re.search(r"Max open files +8192 +8192", shown)
         size = ds389.paste(f"{as_manager('ldapsearch', HOST)} -LLL -b cn=monitor -s base dtablesize")
-        assert value_of("dtablesize", size) == str(8192 - DS389.defaults.RESERVED_DESCRIPTORS)
+        assert value_of("dtablesize", size) == str(8192 - DS389.defaults.reserved_descriptors)
 
     def test_dead_connections_are_closed_and_living_ones_are_not(self, ds389):
         dead, alive = [ds389.connect(), ds389.connect()], ds389.connect()
@@ -140,13 +140,13 @@ class TestWhatWeSayOf389:
         early = people.connect(SOMEBODY)
         people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).text)
         late, manager = people.connect(SOMEBODY), people.connect(MANAGER)
-        if DS389.defaults.enforces_idle_only_under_activity(version):
+        if DS389.defaults.enforces_idle_only_under_activity.at(version):
             assert not is_closed(late, 6)
         time.sleep(3)
         people.connect().close()
         assert is_closed(late, 2)
         assert not is_closed(manager, 1)
-        if DS389.defaults.idle_timeout_reaches_open_connections(version) is False:
+        if DS389.defaults.idle_timeout_reaches_open_connections.at(version) is False:
             assert not is_closed(early, 1)
         people.paste(DS389.remedies.set_idle_timeout(HOST, 2, 3600).undo)
 

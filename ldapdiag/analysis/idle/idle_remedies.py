@@ -60,7 +60,7 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
     yield _named("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
     if (
         pairing is not None
-        and server.product.defaults.idle_timeout_reaches_open_connections(server.version) is not True
+        and server.product.defaults.idle_timeout_reaches_open_connections.at(server.version) is not True
     ):
         yield from _close_proven(server, pairing)
 

@@ -95,7 +95,7 @@ def _probes(server: Instance, host: Host) -> tuple[bool | None, int | None, str]
     if on is None and configuration is not None and configuration.keepalive is False:
         return False, None, f"{configuration.origin.path} switches keepalives off"
     set_so = configuration is not None and (configuration.keepalive or configuration.keepalive_seconds is not None)
-    sends = product.defaults.sends_keepalives(server.version) if product is not None else True
+    sends = product.defaults.sends_keepalives.at(server.version) if product is not None else True
     if on is None and sends is False:
         return False, None, f"{server.identity} has no keepalives"
     if not (on or set_so) and not sends:
@@ -127,13 +127,13 @@ def _idle_timeout(server: Instance) -> tuple[int | None, str]:
     if configuration is not None and configuration.account_idle_timeout_seconds:
         own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
         return min(own, general or own), f"{configuration.origin.path}, for every account"
-    if product is not None and (why := product.ignores_idle_timeout(server.version)):
+    if product is not None and (why := product.defaults.idle_timeout_ignored.at(server.version)):
         return 0, why
     if configuration is None or product is None:
         return None, "the server's configuration is not in the evidence"
     if configuration.idle_timeout_seconds is not None:
         return configuration.idle_timeout_seconds, configuration.origin.path
-    default = product.defaults.idle_timeout_seconds(server.version) if configuration.complete else None
+    default = product.defaults.idle_timeout_seconds.at(server.version) if configuration.complete else None
     if default is None:
         return None, f"{configuration.origin.path} does not tell"
     return default, f"the default of {server.identity}"
@@ -146,7 +146,7 @@ def _keepalive(server: Instance) -> tuple[int | None, str]:
         return configuration.keepalive_seconds, configuration.origin.path
     if product is None:
         return None, f"the defaults of {server.identity or 'a server of unknown family'} are not known"
-    own = product.defaults.keepalive_seconds(server.version)
+    own = product.defaults.keepalive_seconds.at(server.version)
     if own is not None:
         return own, f"the default of {server.identity}"
     if server.kernel and (time := server.kernel.number(KEEPALIVE_TIME)):

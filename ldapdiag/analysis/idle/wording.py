@@ -87,10 +87,10 @@ def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | No
     if advice.hurried:
         yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
     if server.product is not None:
-        yield server.product.defaults.EXEMPTION
-        if why := server.product.ignores_idle_timeout(server.version):
+        yield server.product.defaults.exemption
+        if why := server.product.defaults.idle_timeout_ignored.at(server.version):
             yield f"Whatever is set, {why}."
-        if server.product.defaults.enforces_idle_only_under_activity(server.version):
+        if server.product.defaults.enforces_idle_only_under_activity.at(server.version):
             yield (
                 "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
                 "December 2023): on a quiet night it closes none."

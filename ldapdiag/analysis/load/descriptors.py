@@ -9,7 +9,7 @@ from ldapdiag.analysis.hosts.identity import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
-from ldapdiag.servers.products import Defaults
+from ldapdiag.servers.defaults import ProductDefaults
 
 MOST_CONNECTIONS = "the most connections it is set to take"
 """A limit's name that is no limit on descriptors; Windows has none."""
@@ -118,7 +118,7 @@ def _limit(server: Instance) -> tuple[int | None, str]:
     configuration, defaults = server.configuration, server.product and server.product.defaults
     if configuration and configuration.max_descriptors is not None:
         limits.append((configuration.max_descriptors, "nsslapd-maxdescriptors"))
-    elif configuration and configuration.complete and defaults and (own := defaults.max_descriptors(server.version)):
+    elif configuration and configuration.complete and defaults and (own := defaults.max_descriptors.at(server.version)):
         limits.append((own, f"the default of {server.identity}"))
     if configuration and configuration.max_connections:
         limits.append((configuration.max_connections, MOST_CONNECTIONS))
@@ -128,7 +128,7 @@ def _limit(server: Instance) -> tuple[int | None, str]:
         # 389-ds takes the reserved ones off its limit and makes the rest its table (daemon.c): 19936 of 20000.
         reserved = _reserved(server, defaults)
         limits.append((size + reserved, f"dtablesize and the {reserved} reserved"))
-    if limits and defaults and (cap := defaults.descriptor_cap(server.version)):
+    if limits and defaults and (cap := defaults.descriptor_cap.at(server.version)):
         limits.append((cap, "the server's built-in cap"))
     if not limits:
         return None, "unknown"
@@ -139,15 +139,15 @@ def _limit(server: Instance) -> tuple[int | None, str]:
 def _served(server: Instance, limit: int | None) -> int | None:
     """Return how many connections a limit of descriptors leaves room for; None where all are for them."""
     defaults = server.product and server.product.defaults
-    if limit is None or not defaults or not defaults.TIMES_RESERVED:
+    if limit is None or not defaults or not defaults.times_reserved:
         return None
-    return max(1, limit - defaults.TIMES_RESERVED * _reserved(server, defaults))
+    return max(1, limit - defaults.times_reserved * _reserved(server, defaults))
 
 
-def _reserved(server: Instance, defaults: Defaults) -> int:
+def _reserved(server: Instance, defaults: ProductDefaults) -> int:
     """Return how many descriptors the server keeps for itself, as configured or by default."""
     configured = server.configuration.reserved_descriptors if server.configuration else None
-    return defaults.RESERVED_DESCRIPTORS if configured is None else configured
+    return defaults.reserved_descriptors if configured is None else configured
 
 
 def _growth(server: Instance, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:

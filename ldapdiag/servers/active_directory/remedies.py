@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.active_directory.defaults import MAX_CONNECTIONS, POOL_THREADS, idle_timeout_seconds
+from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
 from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.active_directory.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 FOREST_WIDE = (
     "It changes the default query policy: every domain controller of the forest takes it as the configuration "
@@ -47,7 +47,7 @@ def shown(server: str) -> str:
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set MaxConnIdleTime; the undo goes back to the former value or to the default."""
-    former = current if current is not None else idle_timeout_seconds(version)
+    former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
         title=f"Set the idle timeout to {seconds} s",
         target=server,

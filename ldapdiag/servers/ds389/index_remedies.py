@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
 
-SIGN = "Its RESULT in the access log must have no notes=A, and an etime of milliseconds."
+EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A, and an etime of milliseconds."
 
 TASKS = "cn=index,cn=tasks,cn=config"
 FIRST_WITH_DSCONF = (1, 4)
@@ -54,7 +54,7 @@ NO_RESTART = (
 TAKEN_AWAY = "A type taken away is kept and used until the next restart."
 
 
-def asking(server: str, version: Version) -> str:
+def ldapsearch_command(server: str, version: Version) -> str:
     """Return ldapsearch as it reaches a server and may ask for anything."""
     del version  # the same in each
     return as_manager("ldapsearch", server)

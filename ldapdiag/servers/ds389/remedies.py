@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
-from ldapdiag.servers.ds389.defaults import (
-    EXEMPT_IDENTITIES,
-    descriptor_cap,
-    enforces_idle_only_under_activity,
-    idle_timeout_reaches_open_connections,
-    sets_keepalive_time,
-)
+from ldapdiag.servers.ds389.defaults import DEFAULTS
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.ldap_tools import modify, shown
@@ -24,13 +18,15 @@ if TYPE_CHECKING:
 
 UNIT = "dirsrv@.service"
 RESTART = "systemctl restart dirsrv.target"
-ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DS389, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
+ACCOUNT_LIMIT = AccountIdleLimit(
+    family=Family.DS389, attribute="nsIdleTimeout", never=-1, exempt=DEFAULTS.exempt_identities
+)
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set nsslapd-idletimeout. Without a former value, the undo goes back to the version's default."""
     changes = f"Connections that rest {seconds} s are closed; their clients see a clean end."
-    reaches = idle_timeout_reaches_open_connections(version)
+    reaches = DEFAULTS.idle_timeout_reaches_open_connections.at(version)
     if reaches is not True:
         changes += (
             " A connection takes its limit when it is opened and when it binds"
@@ -41,7 +37,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
             )
             + ": they end by keepalive, by ss -K on the server, or by a restart."
         )
-    if enforces_idle_only_under_activity(version):
+    if DEFAULTS.enforces_idle_only_under_activity.at(version):
         changes += " This version looks at the clock only when some connection is active (issue #6004)."
     return Remedy(
         title=f"Set the idle timeout to {seconds} s",
@@ -63,7 +59,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set nsslapd-tcp-keepalive-time, or the kernel's time where the server has no setting of its own."""
-    in_server = sets_keepalive_time(version)
+    in_server = DEFAULTS.sets_keepalive_time.at(version)
     if in_server is False:
         return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DS389)
     return Remedy(
@@ -92,7 +88,7 @@ def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the descriptors of the process and of the server. The table of connections is sized at the start."""
-    cap = descriptor_cap(version)
+    cap = DEFAULTS.descriptor_cap.at(version)
     setting = modify(server, *ldif_replace("nsslapd-maxdescriptors", wanted))
     undo = [unit_drop_in_undo(UNIT), RESTART]
     if current is not None:

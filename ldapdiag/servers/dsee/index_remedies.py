@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
 
-SIGN = "Its RESULT in the access log must have no notes=U, and an etime of milliseconds."
+EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=U, and an etime of milliseconds."
 
 TYPES = ("pres", "eq", "sub", "approx")
 
@@ -52,7 +52,7 @@ EACH_REPLICA = (
 )
 
 
-def asking(server: str, version: Version) -> str:
+def ldapsearch_command(server: str, version: Version) -> str:
     """Return ldapsearch as it reaches a server and may ask for anything."""
     del version  # the same in each
     return as_manager("ldapsearch", server)

@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
-from ldapdiag.servers.dsee.defaults import (
-    EXEMPT_IDENTITIES,
-    idle_timeout_seconds,
-    listen_backlog,
-    max_descriptors,
-    threads,
-)
+from ldapdiag.servers.dsee.defaults import DEFAULTS
 from ldapdiag.servers.host_remedies import kernel_keepalive
 from ldapdiag.servers.ldap_tools import modify, shown
 from ldapdiag.servers.shell_text import bare_host, ldif_replace
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.dsee.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 PORT = 389
 FIRST_WITH_DSCONF = (6, 0)
@@ -34,7 +28,9 @@ ATTRIBUTES = {
 """dsconf's properties, and the attributes of cn=config they stand for."""
 RESTART = "dsadm restart INSTANCE_PATH"
 WHERE_IT_IS = "INSTANCE_PATH is the instance's folder: 'dsconf info' shows it."
-ACCOUNT_LIMIT = AccountIdleLimit(family=Family.DSEE, attribute="nsIdleTimeout", never=-1, spared=EXEMPT_IDENTITIES)
+ACCOUNT_LIMIT = AccountIdleLimit(
+    family=Family.DSEE, attribute="nsIdleTimeout", never=-1, exempt=DEFAULTS.exempt_identities
+)
 
 
 def setting(server: str, name: str, value: int, version: Version = ()) -> str:
@@ -54,7 +50,7 @@ def looked_up(server: str, name: str, version: Version = ()) -> str:
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-timeout. Without a former value, the undo goes back to the default."""
-    former = current if current is not None else idle_timeout_seconds(version)
+    former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
         title=f"Set the idle timeout to {seconds} s",
         target=server,
@@ -96,7 +92,7 @@ def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise file-descriptor-count, which the process' own limit must allow."""
-    former = current if current is not None else max_descriptors(version)
+    former = current if current is not None else DEFAULTS.max_descriptors.at(version)
     return _at_next_start(
         server,
         "file-descriptor-count",
@@ -114,7 +110,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise nsslapd-listenBacklog, which has no property in dsconf."""
     attribute = "nsslapd-listen-backlog" if version[:1] == (6,) else "nsslapd-listenBacklog"
-    former = current if current is not None else listen_backlog(version)
+    former = current if current is not None else DEFAULTS.listen_backlog.at(version)
     return Remedy(
         title=f"Let {wanted} connections wait to be accepted",
         target=server,
@@ -135,7 +131,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
 
 def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
     """Set max-thread-count."""
-    former = current if current is not None else threads(())
+    former = current if current is not None else DEFAULTS.threads.at(())
     return _at_next_start(
         server,
         "max-thread-count",

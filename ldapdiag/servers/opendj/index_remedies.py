@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
-SIGN = "Its SEARCH RES in the access log must not say `unindexed`, and its etime must be milliseconds."
+EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not say `unindexed`, and its etime must be milliseconds."
 
 ORACLE = "Oracle Unified Directory"
 TASK_CLASS = "org.opends.server.tasks.RebuildTask"
@@ -43,7 +43,7 @@ ONCE_DROPPED = (
 )
 
 
-def asking(server: str, version: Version) -> str:
+def ldapsearch_command(server: str, version: Version) -> str:
     """Return ldapsearch as it reaches a server and may ask for anything."""
     return as_manager("ldapsearch", server, manager(version))
 
@@ -129,7 +129,7 @@ def _tool(server: str, backend: Backend, configuration: IndexConfiguration, sche
 def _explained(server: str, backend: Backend, attribute: str, version: Version) -> str:
     """Return the search that shows the server's own account of an equality match: INDEX and COUNT, not NOT-INDEXED."""
     asked = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
-    return "".join(f"{asking(server, version)} -LLL {one}" for one in asked)
+    return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in asked)
 
 
 def _place(backend: Backend, configuration: IndexConfiguration) -> str | None:

@@ -10,15 +10,11 @@ from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
-from ldapdiag.servers.opendj.defaults import (
-    EXEMPT_IDENTITIES,
-    idle_timeout_reaches_open_connections,
-    ignores_idle_timeout,
-)
+from ldapdiag.servers.opendj.defaults import DEFAULTS
 from ldapdiag.servers.shell_text import bare_host, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.opendj.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"
@@ -26,7 +22,7 @@ RESTART = "systemctl restart opendj"
 HANDLER = '--handler-name "LDAP Connection Handler"'
 VIRTUAL = '--name "Idle time limit"'
 ACCOUNT_LIMIT = AccountIdleLimit(
-    family=Family.OPENDJ, attribute="ds-rlim-idle-time-limit", never=0, spared=EXEMPT_IDENTITIES
+    family=Family.OPENDJ, attribute="ds-rlim-idle-time-limit", never=0, exempt=DEFAULTS.exempt_identities
 )
 
 
@@ -46,7 +42,7 @@ def dsconfig(server: str, version: Version = ()) -> Dsconfig:
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-time-limit, or give every account a limit where the version ignores that setting."""
-    if why := ignores_idle_timeout(version):
+    if why := DEFAULTS.idle_timeout_ignored.at(version):
         return _limit_every_account(server, seconds, why, version)
     tool = dsconfig(server, version)
     doubtful = version[:1] in {(), (4,), (5,)}
@@ -69,7 +65,7 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
         undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
         verify=tool.show("global-configuration", "idle-time-limit"),
         family=Family.OPENDJ,
-        needs=Needs.NONE if idle_timeout_reaches_open_connections(version) else Needs.RECONNECT,
+        needs=Needs.NONE if DEFAULTS.idle_timeout_reaches_open_connections.at(version) else Needs.RECONNECT,
     )
 
 

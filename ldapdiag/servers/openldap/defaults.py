@@ -1,71 +1,36 @@
-"""Defaults of OpenLDAP's slapd: what holds when nothing is configured. Unknown is None, never a guess.
-
-Most have been the same in every version, so they hold for an unknown one, too.
-"""
+"""Defaults of OpenLDAP's slapd. Most are the same in every version."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from ldapdiag.servers.defaults import NO, NOT_SET, YES, ProductDefaults, always, by_version
 
-if TYPE_CHECKING:
-    from ldapdiag.evidence.family import Version
-
-RESERVED_DESCRIPTORS: int = 0
-"""slapd keeps no descriptors back: it accepts until the process limit."""
-TIMES_RESERVED: int = 0
-
-EXEMPTION: str = "Only connections with an operation under way (a syncrepl consumer's persistent search) are spared."
-"""connections_timeout_idle() in connection.c asks nobody's name; measured with 2.5.13: the rootdn is closed too."""
-
-
-def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return the default of olcIdleTimeout."""
-    # slapd-config(5) and slapd.conf(5), every version: "The default is 0."
-    return 0
-
-
-def sets_keepalive_time(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether slapd itself sets the keepalive time of its sockets: it never does."""
-    return False
-
-
-def keepalive_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: the kernel's time holds in every version."""
-    # Measured with 2.5.13: timer:(keepalive,119min,0).
-    return None
-
-
-def sends_keepalives(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether accepted sockets have SO_KEEPALIVE: they do (daemon.c, slap_listener())."""
-    return True
-
-
-def max_descriptors(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: slapd has no limit of its own; that of its process holds (sysconf(_SC_OPEN_MAX))."""
-    return None
-
-
-def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: no ceiling is built in."""
-    return None
-
-
-def listen_backlog(version: Version) -> int | None:
-    """Return SLAPD_LISTEN_BACKLOG, which is compiled in."""
-    # daemon.c: 1024 in 2.4; 2048 in the sources of 2022 and, measured, in 2.5.13. When 2.5 changed it is not known.
-    if version[:2] == (2, 4):
-        return 1024
-    return 2048 if version >= (2, 5, 13) else None
-
-
-def enforces_idle_only_under_activity(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether an idle connection is closed only when something happens on another one."""
-    # slapd_daemon_task() bounds its wait by the idle timeout. Measured with 2.5.13: closed in time, nobody else there.
-    return False
-
-
-def idle_timeout_reaches_open_connections(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether a changed idle timeout holds for the connections that are already open."""
-    # connections_timeout_idle() reads global_idletimeout at each look. Measured with 2.5.13: from 0 to 2 s closed one
-    # at once.
-    return True
+DEFAULTS = ProductDefaults(
+    # olcIdleTimeout. slapd-config(5) and slapd.conf(5), every version: "The default is 0."
+    idle_timeout_seconds=always(0),
+    # slapd_daemon_task() limits its wait to the idle timeout. Measured with 2.5.13: closed in time, no other client.
+    enforces_idle_only_under_activity=NO,
+    # connections_timeout_idle() reads global_idletimeout each time. Measured with 2.5.13: a change from 0 to 2 s closed
+    # an open connection at once.
+    idle_timeout_reaches_open_connections=YES,
+    # connections_timeout_idle() in connection.c does not look at the bind DN. Measured with 2.5.13: rootdn is closed.
+    exempt_identities=(),
+    exemption=(
+        "The only exempt connections are those with an operation in progress (the persistent search of a syncrepl "
+        "consumer)."
+    ),
+    # daemon.c, slap_listener().
+    sends_keepalives=YES,
+    sets_keepalive_time=NO,
+    # The kernel's. Measured with 2.5.13: timer:(keepalive,119min,0).
+    keepalive_seconds=NOT_SET,
+    # That of the process: sysconf(_SC_OPEN_MAX).
+    max_descriptors=NOT_SET,
+    # slapd accepts connections up to the limit of its process.
+    reserved_descriptors=0,
+    descriptor_cap=NOT_SET,
+    # olcThreads. slapd-config(5): 16.
+    threads=always(16),
+    # SLAPD_LISTEN_BACKLOG in daemon.c, compiled in: 1024 in 2.4; 2048 in the sources of 2022 and, measured, in 2.5.13.
+    # Which release of 2.5 changed it is not known.
+    listen_backlog=by_version(((2, 4), 1024), ((2, 5), None), ((2, 5, 13), 2048)),
+)

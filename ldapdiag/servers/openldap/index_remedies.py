@@ -33,7 +33,7 @@ DATABASE = re.compile(r"\{\d{1,6}\}[a-z]+", re.ASCII)
 
 AS_ROOT = "ldapsearch -Q -Y EXTERNAL -H ldapi:///"
 SEARCH = f"{AS_ROOT} -LLL"
-SIGN = (
+EXPECTED_IN_LOG = (
     "It must be answered within milliseconds: slapd notes no scan, but from 2.5 on its SEARCH RESULT in the log has an "
     "etime."
 )
@@ -64,7 +64,7 @@ EACH_SERVER = (
 )
 
 
-def asking(server: str, version: Version) -> str:
+def ldapsearch_command(server: str, version: Version) -> str:
     """Return ldapsearch as root has it at the server itself."""
     del server, version  # the same in each
     return AS_ROOT

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
-from ldapdiag.servers.openldap.defaults import listen_backlog
+from ldapdiag.servers.openldap.defaults import DEFAULTS
 from ldapdiag.servers.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 UNIT = "slapd.service"
 RESTART = "systemctl restart slapd"
-
-# slapd-config(5). An undo writes the default: after a delete slapd shows no value, and nobody sees what holds.
-IDLE_TIMEOUT_DEFAULT = 0
-THREADS_DEFAULT = 16
 
 
 def modify(*ldif: str) -> str:
@@ -33,7 +29,6 @@ def shown(attribute: str) -> str:
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set olcIdleTimeout; it holds at once, for the connections already open too."""
-    del version  # the same in each
     return Remedy(
         title=f"Set the idle timeout to {seconds} s",
         target=server,
@@ -48,7 +43,9 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
             "A pool that rests longer gets a closed connection and must open a new one; no account can be exempted. "
             "Connections with an operation under way are spared."
         ),
-        undo=modify(*ldif_replace("olcIdleTimeout", IDLE_TIMEOUT_DEFAULT if current is None else current)),
+        undo=modify(
+            *ldif_replace("olcIdleTimeout", DEFAULTS.idle_timeout_seconds.at(version) if current is None else current)
+        ),
         verify=shown("olcIdleTimeout"),
         family=Family.OPENLDAP,
     )
@@ -89,7 +86,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
     """Raise the kernel's ceiling, as far as slapd's compiled backlog can use it."""
-    built_in = listen_backlog(version)
+    built_in = DEFAULTS.listen_backlog.at(version)
     ceiling = listen_ceiling(wanted if built_in is None else min(wanted, built_in))
     former = "" if current is None else f" instead of {current}"
     return Remedy(
@@ -123,7 +120,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
             f"A server without cn=config takes the line 'threads {wanted}' in slapd.conf and a restart."
         ),
         risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
-        undo=modify(*ldif_replace("olcThreads", THREADS_DEFAULT if current is None else current)),
+        undo=modify(*ldif_replace("olcThreads", DEFAULTS.threads.at(()) if current is None else current)),
         verify=shown("olcThreads"),
         family=Family.OPENLDAP,
     )

@@ -1,65 +1,32 @@
-"""Defaults of PingDirectory: what holds when nothing is configured. Unknown is None, never a guess.
+"""Defaults of PingDirectory, from its documentation of 8.0 to 11.1; no copy was available to measure.
 
-From Ping's documentation, 8.0 to 11.1, and, where that says so, from OpenDS', of which it grew; they hold for any
-version. None was measured: no copy is free.
+Where that documentation was not at hand, the default of OpenDS, its origin, is given. They apply to any version.
 """
 
 from __future__ import annotations
 
-Version = tuple[int, ...]
+from ldapdiag.servers.defaults import NO, NOT_SET, UNDOCUMENTED, YES, ProductDefaults, always
 
-RESERVED_DESCRIPTORS: int = 0
-TIMES_RESERVED: int = 0
-
-EXEMPT_IDENTITIES: tuple[str, ...] = ()
-EXEMPTION: str = (
-    "A client connection policy with a lower limit holds for everybody it is for, root accounts among them."
+DEFAULTS = ProductDefaults(
+    # idle-time-limit. OpenDS (Oracle 820-6170): 0 seconds. Ping's reference has the property; the page with its default
+    # was not read.
+    idle_timeout_seconds=always(0),
+    enforces_idle_only_under_activity=UNDOCUMENTED,
+    # The limit of a client connection policy is known not to reach open connections; the global one may.
+    idle_timeout_reaches_open_connections=UNDOCUMENTED,
+    exempt_identities=(),
+    exemption="The lower limit of a client connection policy applies to all its clients, root accounts included.",
+    # use-tcp-keep-alive of a connection handler. OpenDS (Oracle 821-0507): true. Ping's reference has the property; the
+    # page with its default was not read.
+    sends_keepalives=YES,
+    # There is no such property.
+    sets_keepalive_time=NO,
+    # The kernel's.
+    keepalive_seconds=NOT_SET,
+    # What the start scripts ask for where neither config/num-file-descriptors nor the environment does. "Configuring
+    # the file descriptor limits", 8.0 to 10.3: 65535.
+    max_descriptors=always(65_535),
+    reserved_descriptors=0,
+    # maximum-concurrent-connections: 0, no limit.
+    descriptor_cap=NOT_SET,
 )
-
-
-def idle_timeout_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return the default of idle-time-limit."""
-    # OpenDS (Oracle 820-6170): 0 seconds. Ping's reference has the property; the page with its default was not read.
-    return 0
-
-
-def sets_keepalive_time(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether the server itself sets the keepalive time of its sockets: there is no such property."""
-    return False
-
-
-def keepalive_seconds(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: the kernel's time holds."""
-    return None
-
-
-def sends_keepalives(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Tell whether accepted sockets have SO_KEEPALIVE: use-tcp-keep-alive of a connection handler is true."""
-    # OpenDS (Oracle 821-0507): true. Ping's reference has the property; the page with its default was not read.
-    return True
-
-
-def max_descriptors(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return what its start scripts ask for where neither config/num-file-descriptors nor the environment does."""
-    # "Configuring the file descriptor limits", 8.0 to 10.3: 65535.
-    return 65_535
-
-
-def descriptor_cap(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: maximum-concurrent-connections is 0 unless it is set."""
-    return None
-
-
-def threads(version: Version) -> int | None:  # noqa: ARG001  the same question for every product
-    """Return None: num-worker-threads follows the number of processors."""
-    return None
-
-
-def enforces_idle_only_under_activity(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Return None: documented nowhere."""
-    return None
-
-
-def idle_timeout_reaches_open_connections(version: Version) -> bool | None:  # noqa: ARG001  the same question for every product
-    """Return None: a client connection policy's limit is known to leave open connections alone; the global one may."""
-    return None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
-SIGN = "Its SEARCH RESULT in the access log must not say unindexed=true, and its etime must be milliseconds."
+EXPECTED_IN_LOG = "Its SEARCH RESULT in the access log must not say unindexed=true, and its etime must be milliseconds."
 
 NOT_TRIED = "By its documentation, not tried here."
 WHILE_IT_BUILDS = (
@@ -42,7 +42,7 @@ ONCE_DROPPED = (
 )
 
 
-def asking(server: str, version: Version) -> str:
+def ldapsearch_command(server: str, version: Version) -> str:
     """Return ldapsearch as it reaches a server and may ask for anything."""
     del version  # the same in each
     return as_manager("ldapsearch", server)

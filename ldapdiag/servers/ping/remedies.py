@@ -10,11 +10,11 @@ from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
-from ldapdiag.servers.ping.defaults import EXEMPT_IDENTITIES
+from ldapdiag.servers.ping.defaults import DEFAULTS
 from ldapdiag.servers.shell_text import bare_host, here_document
 
 if TYPE_CHECKING:
-    from ldapdiag.servers.ping.defaults import Version
+    from ldapdiag.evidence.family import Version
 
 SECURE_PORT = 636
 RESTART = "stop-server --restart"
@@ -22,7 +22,7 @@ WHERE_IT_IS = "To be run in the server's folder, as the user it runs as."
 HANDLER = '--handler-name "LDAP Connection Handler"'
 DESCRIPTORS = "config/num-file-descriptors"
 ACCOUNT_LIMIT = AccountIdleLimit(
-    family=Family.PING, attribute="ds-rlim-idle-time-limit", never=0, spared=EXEMPT_IDENTITIES
+    family=Family.PING, attribute="ds-rlim-idle-time-limit", never=0, exempt=DEFAULTS.exempt_identities
 )
 
 

@@ -24,17 +24,13 @@ def every_remedy(name="dc1"):
 
 
 def test_an_idle_connection_is_closed_after_900_s_unless_somebody_changed_it():
-    assert AD.defaults.idle_timeout_seconds(()) == 900
+    assert AD.defaults.idle_timeout_seconds.at(()) == 900
 
 
 def test_windows_keepalive_holds_and_nobody_documents_whether_it_is_on():
-    assert AD.defaults.sets_keepalive_time(()) is False
-    assert AD.defaults.keepalive_seconds(()) is None
-    assert AD.defaults.sends_keepalives(()) is None
-
-
-def test_the_global_catalogue_is_served_too():
-    assert AD.defaults.PORTS == (389, 636, 3268, 3269)
+    assert AD.defaults.sets_keepalive_time.at(()) is False
+    assert AD.defaults.keepalive_seconds.at(()) is None
+    assert AD.defaults.sends_keepalives.at(()) is None
 
 
 @pytest.mark.parametrize(
