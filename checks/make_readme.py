@@ -17,7 +17,7 @@ README = Path(__file__).parent / "README.md"
 
 BEGINNING = """# What we know about sick directories
 
-One file per check in `ldapdiag_checks/`, in the order a report tells them. This page is made from their docstrings by
+One file per check in `ldapdiag_checks/`, in the order of a report. This page is made from their docstrings by
 `python checks/make_readme.py`; `ldapdiag checks ID` shows one of them. How to add one: `CONTRIBUTING.md`.
 """
 

@@ -1,4 +1,4 @@
-"""accept-queue-overflow: connections that wait to be accepted, more than the backlog holds."""
+"""accept-queue-overflow: more connections waiting to be accepted than the backlog allows."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 
 @check
 def judge(server: Instance, host: Host) -> Iterator[Verdict]:
-    """Connections waiting to be accepted, more than the backlog holds.
+    """More connections waiting to be accepted than the backlog allows.
 
     ## What it looks at
-    Each listening LDAP socket as ss shows it: Recv-Q is the number of connections that wait to be accepted, Send-Q
-    the backlog; the queue is full when Recv-Q is the larger. netstat and /proc show no backlog. Since the last start
-    of the machine nstat counts TcpExtListenOverflows, for the listeners of all programs together. Established sockets
-    without an inode are connections that wait to be accepted.
+    Each listening LDAP socket in ss: Recv-Q is the number of connections that wait to be accepted, Send-Q the
+    backlog; the queue is full when Recv-Q exceeds Send-Q. netstat and /proc do not show the backlog. nstat counts
+    TcpExtListenOverflows since boot, for the listeners of all programs together. Established sockets without an
+    inode are connections that wait to be accepted.
 
-    critical: full now, and nstat has counted overflows or an earlier look shows it full, too. high: full now.
-    medium: some wait, it is not seen full, and nstat has counted overflows. low: none waits, and nstat has counted
-    overflows (`possible`: they may be those of another program).
+    ## Severity
+    - critical: full now, and nstat counted overflows or an earlier snapshot shows it full, too.
+    - high: full now.
+    - medium: some wait, it is not seen full, and nstat counted overflows.
+    - low: none waits, and nstat counted overflows (possible: they may be those of another program).
 
     ## Why it matters
-    A client in the queue believes that it is connected, and its bind gets no answer. When the queue is full, the
-    kernel drops the packets of new clients, who time out. cn=monitor shows none of them.
+    A client in the queue is connected from its point of view, and its bind gets no answer. When the queue is full,
+    the kernel drops the SYN of new clients, which time out. cn=monitor shows none of them.
 
     ## What to do
-    Find out why the server does not accept: see descriptor-headroom (out of descriptors it stops accepting) and
-    worker-saturation. Only where a server that keeps up meets bursts of new connections does a longer backlog help.
+    Find out why the server does not accept: see descriptor-headroom (a server without descriptors stops accepting)
+    and worker-saturation. A longer backlog helps only a server that keeps up and receives bursts of new
+    connections.
 
     ## When it is harmless
     An overflow long ago: after a restart every client connects at once.

@@ -1,4 +1,4 @@
-"""close-wait-backlog: connections that one end has closed while the other end does not notice."""
+"""close-wait-backlog: connections that the peer has closed and this end keeps open."""
 
 from __future__ import annotations
 
@@ -20,25 +20,31 @@ OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
 @check
 def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Verdict]:
-    """Connections that the peer has closed and this end keeps.
+    """Connections that the peer has closed and this end keeps open.
 
     ## What it looks at
-    LDAP sockets in the state CLOSE-WAIT: the peer has closed, and the program at this end has not. At the server they
-    are counted by client address (clients with fewer than 10 each are taken together when they add up to 10 or more;
-    `peer` is null then), at the client by the endpoint of the server.
+    LDAP sockets in CLOSE-WAIT: the peer has closed, and the program at this end has not. At the server they are
+    counted by client address (clients with fewer than 10 each are counted together when they have 10 or more in
+    total), at the client by the server's endpoint.
 
-    high: 100 or more. medium: 10 or more. info: fewer. At the server one step worse (critical, high, low) when those
-    of all clients are 10 % or more of its open connections.
+    ## Severity
+    - high: 100 or more.
+    - medium: 10 or more.
+    - info: fewer.
+
+    At the server one step higher (critical, high, low) when those of all clients are 10 % or more of its open
+    connections.
 
     ## Why it matters
-    Each holds a descriptor, and no timeout of TCP ends it. At the server it means that the server does not close:
-    its threads are stuck, or too few (389-ds issue #5576). At the client it means that the server or a proxy has
-    closed, most often for idleness, and the application has not noticed: its pool will hand out dead connections.
+    Each uses a descriptor, and no TCP timeout closes it. At the server it means that the server does not close: its
+    threads are blocked, or too few (389-ds issue #5576). At the client it means that the server or a proxy closed
+    the connection, most often because it was idle, and the application has not noticed: its pool will hand out dead
+    connections.
 
     ## What to do
-    At the server: take a stack trace of the process before anybody restarts it, and see worker-saturation. At the
-    client: let the pool test a connection before it hands it out, and give it a maximum idle time below the idle
-    timeout of the server and of every proxy between.
+    At the server: take a stack trace of the process before it is restarted, and see worker-saturation. At the
+    client: configure the pool to test a connection before use, with a maximum idle time below the idle timeout of
+    the server and of every proxy on the path.
 
     ## When it is harmless
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.

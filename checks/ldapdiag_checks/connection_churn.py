@@ -47,24 +47,26 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     """Clients that open a connection for nearly every operation.
 
     ## What it looks at
-    The connections in the access log that have ended, by client: how many there were, and how many operations each
-    had. A client churns when half of its connections had at most 7 operations (BIND and UNBIND included) and half of
-    them lived less than 69 s. Connections without any operation are probes, and do not count. The rate is that over
-    the whole log, at least a minute.
+    The closed connections in the access log, by client: how many there were, and how many operations each had. A
+    client counts if half of its connections had at most 7 operations (BIND and UNBIND included) and half of them
+    lasted less than 69 s. Connections without any operation are probes and do not count. The rate is that over the
+    whole log, at least a minute.
 
-    high: 20 or more a second, 1000 or more in all. medium: 1 or more a second, 1000 or more in all. low: 6 or more a
-    minute, 100 or more in all.
+    ## Severity
+    - high: 20 or more a second, 1,000 or more in all.
+    - medium: 1 or more a second, 1,000 or more in all.
+    - low: 6 or more a minute, 100 or more in all.
 
     ## Why it matters
-    Each connection costs the server an accept, a descriptor and a BIND, and a TLS handshake with ldaps, which is far
-    more work than the search it is opened for; at the client it leaves a port in TIME-WAIT for a minute.
+    Each connection costs the server an accept, a descriptor and a BIND, and with ldaps a TLS handshake, which is
+    far more work than the search it is opened for; at the client it leaves a port in TIME-WAIT for a minute.
 
     ## What to do
-    Let the application use a pool. Nothing on the server mends it.
+    Use a connection pool in the application. No server setting corrects this.
 
     ## When it is harmless
-    Scripts and log-ins on many small hosts, or behind a NAT or a proxy: then the address is the box's, and each of the
-    applications behind it may be modest.
+    Scripts and log-ins on many small hosts, or behind a NAT or a proxy: then the address is the middlebox's, and
+    each application behind it may be modest.
     """
     churning = list(_ranked(traffic))
     for number, (severity, churn) in enumerate(churning[:MOST]):

@@ -1,4 +1,4 @@
-"""connection-share: who holds the server's connections."""
+"""connection-share: the server's connections by account and by client."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
 
 @check
 def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Iterator[Verdict]:
-    """Shares of the server's connections by account and by client.
+    """The server's connections by account and by client.
 
     ## What it looks at
-    The connections that cn=monitor lists, counted by bind DN and by client address; without cn=monitor, the server's
-    established sockets by client address. DNs that differ only in case are one account.
+    The connections that cn=monitor lists, counted by bind DN and by client address; without cn=monitor, the
+    server's established sockets by client address. DNs that differ only in case are one account.
 
-    Always info.
+    ## Severity
+    - info: always.
 
     ## Why it matters
-    It is the first question when descriptors run short: who has them? One account far ahead of the others is whom to
-    talk to, whatever the reason turns out to be.
+    It answers the first question when descriptors run short: who has them? If one account is far ahead of the
+    others, its owner is the person to ask, whatever the reason.
 
     ## What to do
-    Talk to the owners of the first rows; the other checks say whether their connections are alive, used, or dead.
+    Ask the owners of the first rows; the other checks report whether their connections are live, used, or dead.
 
     ## When it is harmless
-    A proxy or a front end that serves everybody holds most of the connections by design.
+    A proxy or a shared front end has most of the connections by design.
     """
     by_client = accounts.by_client if accounts else clients_in_table(host, server.ports)
     if by_client is None:

@@ -1,4 +1,4 @@
-"""conntrack-table-full: boxes that cannot track another connection."""
+"""conntrack-table-full: middleboxes that cannot track another connection."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
 
 @check
 def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
-    """Boxes whose table of tracked connections is full.
+    """Middleboxes that cannot track another connection.
 
     ## What it looks at
-    Every host with a table of flows or with nf_conntrack parameters. Used is the larger of nf_conntrack_count and the
+    Every host with a flow table or with nf_conntrack parameters. Used is the larger of nf_conntrack_count and the
     rows of the table: in a network namespace of its own the count may read 0 while the table has rows. The limit is
     nf_conntrack_max.
 
-    critical: 95 % or more used. high: 80 % or more. medium: 60 % or more.
+    ## Severity
+    - critical: 95 % or more used.
+    - high: 80 % or more.
+    - medium: 60 % or more.
 
     ## Why it matters
-    A full table drops the first packet of every new connection, of LDAP as of everything else through the box; its
-    kernel log says "nf_conntrack: table full, dropping packet". Entries may be thrown out early to make room.
+    A full table drops the first packet of every new connection through the host, LDAP or not; its kernel log
+    contains "nf_conntrack: table full, dropping packet". Entries may be removed early to make room.
 
     ## What to do
-    Raise nf_conntrack_max, and look at what fills the table: clients that open a connection for each request leave an
-    entry in TIME_WAIT each. Do not shorten the timeout for established connections: that makes ghosts.
+    Raise nf_conntrack_max, and find what fills the table: clients that open a connection for each request leave an
+    entry in TIME_WAIT each. Do not shorten the timeout for established connections: that creates ghosts.
 
     ## When it is harmless
-    On a host that only filters for itself and whose limit was set low on purpose.
+    On a host that filters only its own traffic and whose limit was set low on purpose.
     """
     tracking = conntrack_usage(kernels, flows)
     if not tracking:

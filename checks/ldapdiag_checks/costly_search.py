@@ -1,4 +1,4 @@
-"""costly-search: searches that take a great part of the server's time."""
+"""costly-search: slow searches that take a large share of the server's time."""
 
 from __future__ import annotations
 
@@ -27,30 +27,36 @@ ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 
 @check
 def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> Iterator[Verdict]:
-    """Searches that are slow and take a part of the server's time worth asking about.
+    """Slow searches that take a large share of the server's time.
 
     ## What it looks at
-    The searches in the access log, by filter without its values, base and scope, with the time each took (etime,
-    waiting for a worker included). One is costly when it takes 1 % of all search time or more, and is slow (100 ms on
-    average, or once 1 s), or was noted by the server as unindexed (389-ds: A or U; OpenDJ and PingDirectory:
-    unindexed) and takes 5 ms or more. Searches of one entry (scope base) are not among them, nor later pages of a
-    paged search, nor filters whose only fault is an attribute that the schema does not know (389-ds: F). Of Active
-    Directory only expensive searches are logged (event 1644), so a share is a share of those.
+    The searches in the access log, by filter shape, base and scope, with the time of each (etime, including the
+    wait for a worker). A search counts if it takes 1 % of all search time or more, and is slow (100 ms on average,
+    or 1 s once), or the server notes it as unindexed (389-ds: A or U; OpenDJ and PingDirectory: unindexed) and it
+    takes 5 ms or more.
 
-    high: half of all search time and a minute or more, or one that took 30 s. medium: a tenth of it and 10 s or more.
-    low: otherwise. At most 10 are told; ldapdiag log lists all.
+    Excluded: searches of one entry (scope base), later pages of a paged search, and filters whose only fault is an
+    attribute that the schema does not have (389-ds: F). Active Directory logs only expensive searches (event 1644),
+    so a share is a share of those.
+
+    ## Severity
+    - high: half of all search time and a minute or more; or one that took 30 s.
+    - medium: a tenth of it and 10 s or more.
+    - low: otherwise.
+
+    At most 10 are reported; ldapdiag log lists all.
 
     ## Why it matters
-    A search that scans the database keeps a worker busy, and the disk, and everybody else waits: few of them make a
-    whole directory slow.
+    A search that scans the database occupies a worker and the disk while all other operations wait: a few of them
+    slow a whole directory.
 
     ## What to do
-    Ask the owner of the account whether the search is needed, with this filter and base. Whether an index would help
-    is judged by missing-index and its neighbours, where the index configuration is at hand: the server's note may mean
-    a scan limit, a filter that no index answers, or a missing one.
+    Ask the account's owner whether the search is needed, with this filter and base. Whether an index would help is
+    judged by missing-index and the other index checks, if the index configuration is in the evidence: the server's
+    note may mean a scan limit, a filter that no index answers, or a missing index.
 
     ## When it is harmless
-    Exports and audits at night, whose time nobody waits for.
+    Exports and audits at night, when no user waits.
     """
     workload = traffic.workload
     searches, total = workload.searches, workload.search_etime

@@ -1,4 +1,4 @@
-"""descriptor-headroom: how close a server is to its last descriptor."""
+"""descriptor-headroom: how many descriptors the server has left."""
 
 from __future__ import annotations
 
@@ -24,27 +24,32 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
     """Descriptors the server has left.
 
     ## What it looks at
-    The open descriptors of the server's process, and the lowest of the limits that hold: that of the process, the
-    server's own setting, what the server publishes, what is built in. Where nobody counted descriptors, connections are
-    counted instead (`likely`, and at least that many), each of which may take two. Growth is that of the connections
-    from the first look to the last, else over an access log of a day or more that begins with a quarter of the
-    connections it ends with, for a server that has just started only fills its clients' pools. 389-ds keeps twice its
-    reserved descriptors for itself, so its connections are held against what is left, too. Witnesses are lines of the
-    server's log that say that it ran out, and an access log with as many connections at once as there is room for.
+    The open descriptors of the server's process, and the lowest limit in force: that of the process, the server's
+    own setting, the published one, or a built-in one. Without a descriptor count, connections are counted instead
+    (likely, and a lower bound); each may need two descriptors. 389-ds keeps twice its reserved descriptors for
+    itself, so its connections are also compared with the remaining places.
 
-    critical: 95 % or more used; or a witness in a log that does not say that the server recovered; or less than 24 h
-    left at the measured growth. high: 80 % or more. medium: 60 % or more, or a witness, and the server recovered.
+    Growth is that of the connections between the first and the last snapshot, else over an access log of a day or
+    more that begins with at least a quarter of the connections it ends with (a server that has just started only
+    fills its clients' pools). Evidence of exhaustion: lines in the server's log, and an access log with as many
+    open connections as the limit allows.
+
+    ## Severity
+    - critical: 95 % or more used; or exhaustion in a log without recovery; or less than 24 h left at the measured
+      growth.
+    - high: 80 % or more.
+    - medium: 60 % or more; or exhaustion in a log, with recovery.
 
     ## Why it matters
-    Without a descriptor the server takes no new connection, some products close it at once, and it may be unable to
-    open its own files. Clients that are already connected notice nothing: the incident looks like a network fault.
+    Without a free descriptor the server accepts no new connection, some products close it at once, and the server
+    may be unable to open its own files. Connected clients notice nothing: the incident looks like a network fault.
 
     ## What to do
-    Find out who holds them before the limit is raised: connection-share says which account and client, and
-    ghost-connections which of them are dead; dead ones fill any limit. Then raise it.
+    Find the owners before you raise the limit: connection-share names account and client, ghost-connections the
+    dead connections, and ghosts fill any limit. Then raise it.
 
     ## When it is harmless
-    A server with a fixed number of clients may live at 60 % for years. It does not hold for one that grows.
+    A server with a fixed number of clients may run at 60 % for years; one that grows may not.
     """
     used, limit = descriptors.used, descriptors.limit
     severity = severity_of(descriptors)

@@ -1,4 +1,4 @@
-"""failed-binds: passwords that are wrong again and again."""
+"""failed-binds: accounts and clients whose BINDs fail again and again."""
 
 from __future__ import annotations
 
@@ -55,26 +55,28 @@ class Failures:
 
 @check
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
-    """Accounts whose BINDs are refused again and again, and clients that try many accounts.
+    """Accounts and clients whose BINDs fail again and again.
 
     ## What it looks at
     BINDs in the access log that ended with a wrong password or an unknown account (result 49, 32, 48) or with a
-    locked one (19, 53), by account and by client. A step of a SASL BIND (14) is no failure; BINDs that failed for other
-    reasons (the server was busy, or wants TLS) are counted, and not judged.
+    locked account (19, 53), by account and by client. A step of a SASL BIND (14) is no failure; BINDs that failed
+    for other reasons (the server was busy, or requires TLS) are counted, and not judged.
 
-    high: one client failed 100 times or more, with 20 accounts or more: somebody guesses, or a front end is broken.
-    medium: one account failed 100 times or more, and 10 times an hour. low: one account failed 10 times or more.
+    ## Severity
+    - high: one client failed 100 times or more, with 20 accounts or more: password guessing, or a broken front end.
+    - medium: one account failed 100 times or more, and 10 times an hour.
+    - low: one account failed 10 times or more.
 
     ## Why it matters
-    A service with an old password tries for ever: it locks the account for everybody who uses it, and each try costs
-    the server a slow hash. A guesser looks alike but for the number of accounts.
+    A service with an old password retries for ever: it locks the account for all its users, and each attempt costs
+    the server a slow hash. Password guessing looks the same except for the number of accounts.
 
     ## What to do
-    One account: find what still has the old password, on the clients named here. Many accounts: ask who runs the
-    client, and whether it is a log-in page that anybody can reach.
+    One account: find the program with the old password on the clients named here. Many accounts: ask the client's
+    operator, and check whether it is a log-in page that is open to the public.
 
     ## When it is harmless
-    People mistype. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address.
+    Typing errors. A front end (a log-in portal, a mail server, a NAT) fails for all of its users under one address.
     """
     failed = [one for one in traffic.workload.failed_binds if one.err in REFUSED]
     binds = traffic.workload.operations["bind"]

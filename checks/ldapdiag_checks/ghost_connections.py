@@ -1,4 +1,4 @@
-"""ghost-connections: connections that the server holds and their client no longer has."""
+"""ghost-connections: connections established at the server that no longer exist at the client."""
 
 from __future__ import annotations
 
@@ -28,30 +28,37 @@ def judge(
     accounts: Accounts | None = None,
     descriptors: Descriptors | None = None,
 ) -> Iterator[Verdict]:
-    """Connections the server holds that are dead at the other end.
+    """Connections established at the server that no longer exist at the client.
 
     ## What it looks at
-    Every connection established at the server is looked up in the table of the host that owns the client's address,
-    by both addresses and ports; behind address translation, in the table of the box that translates. A ghost is one
-    that the other end does not have, where neither the time between the tables nor a place the table does not show
-    can explain it. `certain`: the table of a box on the path lacks every one, their keepalive probes go unanswered, the
-    client's host has booted since they were last heard of, or every network namespace of it was read. `likely`: the
-    client's table lacks them, but a table shows one network namespace, and a container or zone may hold them.
-    `possible`: their number is known, not which they are, or the table may be a selection.
+    Each connection established at the server is looked up in the socket table of the host that owns the client
+    address, by both addresses and both ports; behind address translation, in the flow table of the device that
+    translates. A ghost is a connection that is absent there and that neither the time between the tables nor a
+    container, a namespace or an incomplete table can explain.
 
-    critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 % used,
-    have run out, or will within 24 h. high: 100 or more, or half of the pair's. medium: fewer. info: below 10 and below
-    5 % of the server's connections.
+    - certain: for every ghost, the firewall's flow table has no entry, or keepalive probes are unanswered, or the
+      client host has booted since the last segment, or every network namespace of the client host was read.
+    - likely: the client's table lacks them, but a table covers one network namespace; a container or zone may own
+      them.
+    - possible: only their number is known, or a table may be a selection of rows.
+
+    ## Severity
+    - critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 %
+      used, have run out, or will run out within 24 h.
+    - high: 100 or more, or half of the connections from this client.
+    - medium: fewer.
+    - info: below 10 and below 5 % of the server's connections.
 
     ## Why it matters
-    Each one costs the server a descriptor until something closes it; with no idle timeout and no keepalive that is
-    the next restart. A firewall that forgets resting connections makes new ones all day.
+    Each ghost uses a descriptor of the server until something closes it; without idle timeout and keepalive, until
+    the next restart. A firewall that drops the state of idle connections creates new ones all day.
 
     ## What to do
-    See idle-timeout: it argues the value, and prints the commands to drain them, to cure the cause, and to tidy up.
+    See idle-timeout: it explains the recommended value and prints the commands that drain the ghosts, remove the
+    cause, and tidy up.
 
     ## When it is harmless
-    Every site has a few: laptops that were closed, clients that lost power. They stay below 10 and below 5 %.
+    Every site has a few: closed laptops, clients that lost power. They stay below 10 and below 5 %.
     """
     total = sum(direction.server_count for direction in pairing.directions)
     if not total:

@@ -1,4 +1,4 @@
-"""harmful-index: an index that costs more than it can ever save, or that makes answers wrong."""
+"""harmful-index: an index that makes changes very slow, or answers wrong."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ class Harm:
 
 @check
 def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
-    """An index that makes changes slow beyond measure, or answers wrong.
+    """An index that makes changes very slow, or answers wrong.
 
     ## What it looks at
-    The index configuration, without any log.
+    The index configuration, without any log. Whether the order of parentid on disk agrees with its matching rule is
+    not in the configuration: dsctl INSTANCE index-check reports it, where the version has it.
 
-    high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service defines).
-    It holds none of them, or not all, so searches miss entries; dsctl healthcheck calls it DSVIRTLE0001.
-    medium: an index for substrings on an attribute of group members, on 389-ds and DSEE (DSMOLE0002). low: the same
-    with another product, or on memberOf; on 389-ds a scan limit of parentid or entryrdn, or an entry for ancestorid,
-    which should have none.
-
-    Whether the order of parentid on disk agrees with its matching rule no configuration tells: dsctl INSTANCE
-    index-check does, where the version has it.
+    ## Severity
+    - high: an index on an attribute whose values are computed (389-ds, DSEE: nsRole, and what class of service
+      defines). It contains none of them, or not all, so searches miss entries; dsctl healthcheck calls it
+      DSVIRTLE0001.
+    - medium: a substring index on an attribute of group members, on 389-ds and DSEE (DSMOLE0002).
+    - low: the same with another product, or on memberOf; on 389-ds a scan limit of parentid or entryrdn, or an
+      entry for ancestorid, which should have none.
 
     ## Why it matters
-    To remove one member, 389-ds compares the substrings of all: minutes for a group of some thousand members, with all
-    other writes waiting (389ds#6436, 389ds#5767). A scan limit on parentid makes searches of one level look at every
-    entry (389ds#7223).
+    To remove one member, 389-ds compares the substrings of all: minutes for a group of some thousand members, while
+    all other writes wait (389ds#6436, 389ds#5767). With a scan limit on parentid, searches of one level examine
+    every entry (389ds#7223).
 
     ## What to do
-    Take the index away. Never the system indexes themselves, nor a matching rule of one that is in use.
+    Remove the index. Never remove the system indexes themselves, nor a matching rule of one that is in use.
 
     ## When it is harmless
-    Substrings of members, where groups are small. Referential integrity of 389-ds asks for them when an entry that has
-    others below it is renamed: without the index that one change looks at every entry.
+    Substrings of members, where groups are small. Referential integrity of 389-ds uses them when an entry with
+    subordinates is renamed: without the index that one change examines every entry.
     """
     configuration, found, seen = indexing.configuration, 0, 0
     for backend in configuration.backends:

@@ -1,4 +1,4 @@
-"""idle-timeout: nothing, or the wrong thing, ends connections that nobody uses any more."""
+"""idle-timeout: idle timeouts and keepalives that leave dead connections open, or close live ones."""
 
 from __future__ import annotations
 
@@ -34,29 +34,32 @@ def judge(
     kernels: tuple[KernelSettings, ...] = (),
     descriptors: Descriptors | None = None,
 ) -> Iterator[Verdict]:
-    """Idle timeouts and keepalives that let dead connections stay, or cut living ones.
+    """Idle timeouts and keepalives that leave dead connections open, or close live ones.
 
     ## What it looks at
-    The server's idle timeout and keepalive (configured, shown by its sockets' timers, or the version's default), how
-    long a dead connection lives today (the sooner of both), when the box on the path forgets a connection (its own
-    setting, or bounds from what survived and what went unanswered), and how long living connections were seen to rest.
+    The server's idle timeout and keepalive (configured, shown by the timers of its sockets, or the default of its
+    version); how long a ghost connection stays open today (the sooner of both); after how many idle seconds the
+    firewall drops its state (its own setting, or bounds measured from connections that survived and that did not);
+    and the longest idle time of a live connection.
 
-    high: there are ghosts, and one lives longer than 600 s, for ever, or nobody can tell how long. medium: there are
-    ghosts that end sooner; or the idle timeout is longer than the box remembers, so that clients never see the close;
-    or it is below 60 s. low: no ghosts are seen, but nothing would end one.
+    ## Severity
+    - high: there are ghosts, and one stays open for more than 600 s, for ever, or for an unknown time.
+    - medium: there are ghosts that end sooner; or the idle timeout is longer than the firewall's, so that clients
+      never see the close; or it is below 60 s.
+    - low: no ghosts are seen, but nothing would close one.
 
     ## Why it matters
-    A box that forgets idle connections makes dead ones without end; what ends them at the server decides whether they
+    A firewall that drops idle connections creates ghosts without end; the server's timeouts decide whether they
     fill the descriptor table.
 
     ## What to do
-    In this order: drain (an idle timeout of at least 300 s and 1.5 times the longest living rest), cure (keepalive at
-    half the time the box remembers, at the server or at the clients), tidy (an idle timeout below the box's; if that
-    would be less than 60 s, a longer memory of the box instead). Each remedy says what it changes, its risk, and how
-    to take it back.
+    In this order: drain (an idle timeout of at least 300 s and 1.5 times the longest live idle time), cure
+    (keepalive probes after half of the firewall's timeout, at the server or at the clients), tidy (an idle timeout
+    below the firewall's; if that would be less than 60 s, raise the firewall's timeout instead). Each remedy states
+    what it changes, its risk, and how to undo it.
 
     ## When it is harmless
-    Without a box between, and with keepalive on, an idle timeout of 0 costs nothing but the wait for the probes.
+    Without a middlebox on the path and with keepalive on, an idle timeout of 0 costs only the wait for the probes.
     """
     outcome = severity_of(lifetime, advice, bounds)
     if outcome is not None:

@@ -1,4 +1,4 @@
-"""index-drift: servers of the same data that do not keep the same indexes."""
+"""index-drift: servers of the same data with different indexes."""
 
 from __future__ import annotations
 
@@ -49,26 +49,27 @@ class Replica:
 
 @check
 def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
-    """Servers of the same data that do not keep the same indexes.
+    """Servers of the same data with different indexes.
 
     ## What it looks at
     The index configurations of several servers of one product, by suffix: the types and matching rules of each
     attribute. Index configuration is not replicated, so each server has its own. The servers' own indexes and the
-    limits of single indexes are not compared; of an excerpt only what it tells.
+    limits of single indexes are not compared; of an excerpt, only its content.
 
-    medium: a server has no index at all of an attribute that another one indexes. low: both have one, of other types
-    or rules.
+    ## Severity
+    - medium: a server has no index at all on an attribute that another one indexes.
+    - low: both have one, with other types or rules.
 
     ## Why it matters
-    The same search is quick at one server and looks at every entry at another: what was tried on one says nothing of
-    the rest, and when clients move over, the other one is slow.
+    The same search is fast on one server and examines every entry on another: a test on one proves nothing for the
+    rest, and when clients move over, the other one is slow.
 
     ## What to do
-    Decide by the searches which is right: see missing-index and unused-index of each server. Then make them alike, one
-    server at a time, and build what was added.
+    Decide by the searches which configuration is right: see missing-index and unused-index of each server. Then
+    make them equal, one server at a time, and build what was added.
 
     ## When it is harmless
-    When clients use the servers for different things: one for reports, one for logins.
+    When clients use the servers for different purposes: one for reports, one for logins.
     """
     groups = _sharing(indexings)
     compared = {key: found for key, found in groups.items() if len({one.host for one in found}) > 1}

@@ -1,4 +1,4 @@
-"""index-not-built: an index that is configured, and not used before it is built."""
+"""index-not-built: an index that is configured but not used because it is not built."""
 
 from __future__ import annotations
 
@@ -15,25 +15,29 @@ from ldapdiag.servers.index_remedies import build_indexes
 
 @check
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
-    """An index that is configured, and not used before it is built.
+    """An index that is configured but not used because it is not built.
 
     ## What it looks at
-    Searches in the access log that the server notes as unindexed although every part of their filter has an index that
-    a list of entries would fit in: a new index serves no search before it has been built (389-ds keeps it offline,
-    OpenDJ calls it degraded). Also what the server itself says of an index that needs rebuilding.
+    Searches in the access log that the server notes as unindexed although every part of their filter has an index
+    with a list within the limits: a new index is not used before it is built (389-ds keeps it offline, OpenDJ calls
+    it degraded). Also the server's own report of an index that needs rebuilding.
 
-    high, medium, low: as missing-index, when they take time enough; low otherwise. certain where the server says so,
-    else likely (possible where a single account asks): the index may also have been built after the log was written, or
-    who asks may not see all entries.
+    - certain: the server reports it.
+    - likely: the log shows it (possible: a single account asks); the index may have been built after the log was
+      written, or the account may not see all entries.
+
+    ## Severity
+    - high, medium, low: as missing-index, if the searches take enough time.
+    - low: otherwise.
 
     ## Why it matters
-    Whoever added the index believes that the matter is settled.
+    The administrator who added the index considers the matter settled.
 
     ## What to do
-    Build it. Searches stay as slow as they are until that is done.
+    Build it. Searches stay as slow as they are until then.
 
     ## When it is harmless
-    When it is being built at this moment.
+    While it is being built.
     """
     found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexing is not None else ()
     for one in found:

@@ -1,4 +1,4 @@
-"""keepalive-too-slow: keepalive probes come later than the box on the path forgets."""
+"""keepalive-too-slow: keepalive probes that are sent after the firewall has dropped its state."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 
 @check
 def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iterator[Verdict]:
-    """Keepalive probes that come later than the box on the path forgets a connection.
+    """Keepalive probes that are sent after the firewall has dropped its state.
 
     ## What it looks at
-    The server's keepalive time (configured, the version's default, or its kernel's), against the idle seconds after
-    which a box on the path forgets: the box's own setting, or the upper bound the evidence gives.
+    The server's keepalive time (configured, the default of its version, or its kernel's), against the idle time
+    after which a middlebox on the path drops its state: its own setting, or the upper bound in the evidence.
 
-    medium: the keepalive time is as long as the box remembers or longer, or keepalive is off. low: it is longer than
-    half of that, so that one lost probe is enough. `certain` by the box's own setting, else `likely`.
+    - certain: by the middlebox's own setting.
+    - likely: by measurement.
+
+    ## Severity
+    - medium: the keepalive time is as long as the middlebox's timeout or longer, or keepalive is off.
+    - low: it is longer than half of that timeout, so that one lost probe is enough.
 
     ## Why it matters
-    Probes in time keep the box's state alive and end only what is really dead: one side's keepalive is enough. With the
-    kernel's 7200 s nearly every box has forgotten the connection long before the first probe.
+    Probes in time keep the firewall's state and close only dead connections; keepalive at one end is enough. With
+    the kernel's default of 7200 s, nearly every firewall has dropped the connection long before the first probe.
 
     ## What to do
-    Set the keepalive time to half of what the box remembers, or less, at one end: see the cure in idle-timeout.
+    Set the keepalive time to half of the middlebox's timeout or less, at one end: see the cure in idle-timeout.
 
     ## When it is harmless
-    When no application leaves connections idle that long.
+    When no application leaves connections idle for that long.
     """
     path = bounds.forgetting
     if path is None or path.upper_seconds is None:

@@ -1,4 +1,4 @@
-"""missing-index: an attribute without the index that costly searches need."""
+"""missing-index: an attribute without the index that expensive searches need."""
 
 from __future__ import annotations
 
@@ -20,29 +20,36 @@ MOST = 10
 
 @check
 def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
-    """An attribute without the index that costly searches need.
+    """An attribute without the index that expensive searches need.
 
     ## What it looks at
-    The searches in the access log that look at every entry below their base: those the server notes as unindexed
-    (389-ds: A; DSEE: U; OpenDJ, PingDirectory: unindexed), and at slapd, which notes nothing, those whose filter its
-    indexes do not answer. They count when they take 5 ms or more on average (or took 1 s once) and 0.5 % of all search
-    time (or a minute), or when they fail for want of an index. Each filter is put through the server's own candidate
-    logic with the indexes as configured. Of all sets of indexes that would answer these filters, the cheapest is
-    advised: an AND needs one of its parts, an OR every branch; a substring index costs more than one for equality, and
-    most where a membership changes.
+    The searches in the access log that examine every entry below their base: those that the server notes as
+    unindexed (389-ds: A; DSEE: U; OpenDJ, PingDirectory: unindexed), and with slapd, which notes nothing, those
+    whose filter its indexes do not answer. They count if they take 5 ms or more on average (or 1 s once) and 0.5 %
+    of all search time (or a minute), or if they fail for lack of an index.
 
-    certain: the server notes them as unindexed, and the simulation says that the index ends it. likely: otherwise.
-    high: half of all search time and a minute or more. medium: a tenth of it and 10 s or more. low: otherwise.
+    Each filter is evaluated by a simulation of the server's own candidate selection with the configured indexes. Of
+    all sets of indexes that would answer these filters, the least expensive is recommended: an AND needs one of its
+    parts, an OR every branch; a substring index costs more than one for equality, and most where memberships
+    change.
+
+    - certain: the server notes the searches as unindexed, and the simulation shows that the index removes the scan.
+    - likely: otherwise.
+
+    ## Severity
+    - high: half of all search time and a minute or more.
+    - medium: a tenth of it and 10 s or more.
+    - low: otherwise.
 
     ## Why it matters
-    Such a search reads the whole database, again and again: everybody else waits for its worker and its disk.
+    Such a search reads the whole database again and again: all other operations wait for its worker and its disk.
 
     ## What to do
-    Add the indexes and build them, on each server that answers such searches: index configuration is not replicated.
-    One server at a time, at a quiet hour. Then look whether the search is still noted.
+    Add the indexes and build them, on each server that answers such searches: index configuration is not
+    replicated. One server at a time, at a quiet hour. Then check that the search is no longer noted.
 
     ## When it is harmless
-    An export once a night may well scan. Each index makes each change of its attribute a little slower.
+    An export once a night may scan. Each index makes every change of its attribute a little slower.
     """
     if coverage.indexing is None and plan.rows:
         yield _possible(plan)

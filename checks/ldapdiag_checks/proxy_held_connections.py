@@ -1,4 +1,4 @@
-"""proxy-held-connections: connections to the server that a proxy keeps for clients that are gone."""
+"""proxy-held-connections: server-side connections of a proxy whose client-side connection is gone."""
 
 from __future__ import annotations
 
@@ -25,29 +25,34 @@ def judge(
     servers: tuple[Instance, ...],
     advice: IdleAdvice | None = None,
 ) -> Iterator[Verdict]:
-    """Connections a proxy keeps to the server although their client is gone.
+    """Server-side connections of a proxy whose client-side connection is gone.
 
     ## What it looks at
-    The proxy's session table (HAProxy: show sess all) says which leg to a client and which leg to the server belong
-    together. A session counts as held when its leg to the server is established there, the client's host no longer has
-    the other leg, and the time between the tables cannot explain that. `certain`: the proxy's own socket table lacks
-    the client's leg, too. `likely`: the client's table lacks it, but a table shows one network namespace. `possible`:
-    their number is known, not which they are, or a table may be a selection.
+    The proxy's session table (HAProxy: show sess all) shows which client-side leg and which server-side leg belong
+    together. A session counts if its server-side leg is established at the server, the client host no longer has
+    the client-side leg, and the time between the tables cannot explain that.
 
-    high: 100 or more, or half of the proxy's sessions with the server when that is 10 or more. medium: 10 or more.
-    low: fewer.
+    - certain: the proxy's own socket table lacks the client-side leg, too.
+    - likely: the client's table lacks it, but a table covers one network namespace.
+    - possible: only their number is known, or a table may be a selection of rows.
+
+    ## Severity
+    - high: 100 or more, or half of the proxy's sessions with the server when that is 10 or more.
+    - medium: 10 or more.
+    - low: fewer.
 
     ## Why it matters
-    The server sees a living peer, the proxy, so neither its keepalive nor a look at its clients finds anything. Each
-    one costs a descriptor at the proxy twice and at the server once, until the proxy's own idle timeout.
+    The server's peer is the proxy, which is alive: neither the server's keepalive nor a comparison with the clients
+    finds these connections. Each uses two descriptors at the proxy and one at the server until the proxy's idle
+    timeout.
 
     ## What to do
-    Let the proxy probe its clients (HAProxy: option clitcpka), and give it an idle timeout above the longest rest of
-    living connections (timeout client and timeout server). Other proxies call them TCP keepalive and idle timeout.
-    Then look for what drops the clients' packets on their way to the proxy.
+    Enable keepalive towards the clients on the proxy (HAProxy: option clitcpka), and set an idle timeout above the
+    longest idle time of a live connection (timeout client and timeout server). Then find what drops the packets
+    between the clients and the proxy.
 
     ## When it is harmless
-    A few after a client lost its power or its network: they go with the proxy's idle timeout.
+    A few after a client lost power or network: the proxy's idle timeout closes them.
     """
     spoken = False
     for direction in pairing.directions:

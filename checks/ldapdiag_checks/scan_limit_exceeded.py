@@ -1,4 +1,4 @@
-"""scan-limit-exceeded: searches that no index helps, for too many entries have the value."""
+"""scan-limit-exceeded: searches that no index helps because too many entries match."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from ldapdiag.servers.search_advice import narrow_search
 
 @check
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
-    """Searches that no index helps, for too many entries have the value.
+    """Searches that no index helps because too many entries match.
 
     ## What it looks at
-    Searches in the access log that look at every entry although each part of their filter has an index, or would have
-    one in vain, for they return too many: a server gives a list up that is longer than its limit (389-ds:
+    Searches in the access log that examine every entry although each part of their filter has an index, or would
+    have one to no effect because too many entries match: a server discards an ID list above its limit (389-ds:
     nsslapd-idlistscanlimit, 4000 before 2.4, and nsIndexIDListScanLimit; DSEE: all-ids-threshold; OpenDJ,
     PingDirectory: index-entry-limit, 4000; slapd keeps a range instead of a list of more than 65535).
 
-    high, medium, low: as missing-index, when they take time enough. info: otherwise. certain where the log or the
-    server tells how many entries have the value, else likely.
+    - certain: the log or the server shows how many entries match.
+    - likely: otherwise.
+
+    ## Severity
+    - high, medium, low: as missing-index, if they take enough time.
+    - info: otherwise.
 
     ## Why it matters
-    Another index of the same attribute is useless here, and a higher limit makes other searches slower: a list of half
-    the database costs more than reading it.
+    Another index on the same attribute has no effect here, and a higher limit makes other searches slower: reading
+    a list of half the database takes longer than reading the database.
 
     ## What to do
-    Add a selective part to the filter, or search below a smaller base. Raise the limit only where a list a little
-    longer than it is asked for often.
+    Add a selective part to the filter, or search below a smaller base. Raise the limit only where a list slightly
+    above it is needed often.
 
     ## When it is harmless
-    (objectClass=person) below the suffix means everybody: it returns what it scans.
+    (objectClass=person) below the suffix means all persons: it returns what it scans.
     """
     found = () if coverage.indexing is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:

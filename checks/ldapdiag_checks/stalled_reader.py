@@ -1,4 +1,4 @@
-"""stalled-reader: clients that do not read what the server sends them."""
+"""stalled-reader: clients that do not read what the server sends."""
 
 from __future__ import annotations
 
@@ -27,23 +27,28 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     """Clients that do not read what the server sends.
 
     ## What it looks at
-    The server's established sockets with data that has not been acknowledged (Send-Q), by client address, and the
-    timer of each. `persist`: the client's window is closed, it does not read. `on` after one retransmission or more:
-    nobody acknowledges. Data sent for the first time is on its way, and does not count. `certain` when every window
-    is closed; otherwise `likely`, because a client that is gone, or a path that drops packets, looks the same.
+    The server's established sockets with unacknowledged data (Send-Q), by client address, and the timer of each:
+    persist means that the client's window is closed and it does not read; on, after one retransmission or more,
+    that nothing is acknowledged. Data sent for the first time is in transit and does not count.
 
-    high: 10 connections of one client or more. medium: 3 or more. low: fewer.
+    - certain: every window is closed.
+    - likely: otherwise, because a client that is gone, or a path that drops packets, looks the same.
+
+    ## Severity
+    - high: 10 connections of one client or more.
+    - medium: 3 or more.
+    - low: fewer.
 
     ## Why it matters
-    The server keeps the answers in memory, and 389-ds a worker thread as well, until the client reads or the server
-    gives up (nsslapd-ioblocktimeout: 10 s; olcWriteTimeout: never). A few such clients can stop all the others.
+    The server keeps the answers in memory, and 389-ds also a worker thread, until the client reads or the server
+    gives up (nsslapd-ioblocktimeout: 10 s; olcWriteTimeout: never). A few such clients can block all others.
 
     ## What to do
-    Ask who runs the client why it does not read: most often it processes one entry of a large result at a time, or
-    the process is stopped. Let it page its searches, limit what a search may return, and set the write timeout.
+    Ask the client's operator why it does not read: most often it processes a large result entry by entry, or the
+    process is stopped. Use paged searches, limit the size of results, and set the write timeout.
 
     ## When it is harmless
-    A slow line amid a large answer: ten seconds later Send-Q has changed.
+    A slow line during a large answer: ten seconds later Send-Q has changed.
     """
     if host.now is None:
         reason = f"no table of {host.host}'s sockets"

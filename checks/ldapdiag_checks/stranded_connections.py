@@ -1,4 +1,4 @@
-"""stranded-connections: connections that a client holds and the server no longer has."""
+"""stranded-connections: connections established at a client that no longer exist at the server."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ HALF = 0.5
 
 @check
 def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdict]:
-    """Connections a client holds that the server no longer has.
+    """Connections established at a client that no longer exist at the server.
 
     ## What it looks at
-    The client's established connections to a server, looked up in the server's table. One counts as stranded when the
-    server does not have it and the time between the tables cannot explain that.
+    Each connection established from the client to a server is looked up in the server's table. It is stranded if
+    the server does not have it and the time between the tables cannot explain that.
 
-    high: 100 or more, or half of the client's connections to the server when that is 10 or more. medium: 10 or more.
-    low: fewer.
+    ## Severity
+    - high: 100 or more, or half of the client's connections to the server when that is 10 or more.
+    - medium: 10 or more.
+    - low: fewer.
 
     ## Why it matters
-    The server ended them (restart, idle timeout, out of descriptors) and the client never heard: the next request on
-    each one waits for a TCP timeout, minutes long, before the application notices.
+    The server closed them (restart, idle timeout, out of descriptors) and the close did not reach the client: the
+    next request on each one waits for a TCP timeout of minutes before the application notices.
 
     ## What to do
-    Let the application's pool test a connection before it is used, and give it a maximum idle time below every timeout
+    Configure the application's pool to test a connection before use, with a maximum idle time below every timeout
     on the path. See idle-timeout for the values.
 
     ## When it is harmless
-    Right after a restart of the server a few are left over until the application uses them.
+    Right after a restart of the server, a few remain until the application uses them.
     """
     if not pairing.directions:
         yield Clear(subject=pairing.host, reason="no connection is established at either end")

@@ -1,4 +1,4 @@
-"""substring-too-short: a search for fewer characters than the keys of the index have."""
+"""substring-too-short: searches for fewer characters than the keys of a substring index have."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from ldapdiag.servers.search_advice import ask_for_more_characters
 
 @check
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
-    """A search for fewer characters than the keys of the index have.
+    """Searches for fewer characters than the keys of a substring index have.
 
     ## What it looks at
-    Searches in the access log that look at every entry, whether the attribute has an index for substrings or not: what
-    they look for is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the end,
-    3 in between; slapd: 2 at either end, 4 in between, unless it is set otherwise.
+    Searches in the access log that examine every entry, whether the attribute has a substring index or not: the
+    searched text is shorter than the keys of such an index. 389-ds and DSEE: 2 characters at the beginning or the
+    end, 3 in between; slapd: 2 at either end, 4 in between, unless configured otherwise.
 
-    high, medium, low: as missing-index, when they take time enough. info: otherwise.
+    ## Severity
+    - high, medium, low: as missing-index, if they take enough time.
+    - info: otherwise.
 
     ## Why it matters
-    An index would be paid for by every change, and these searches would read the whole database all the same.
+    An index would make every change slower, and these searches would still read the whole database.
 
     ## What to do
-    Have the application wait for another character before it asks (a picker that searches while people type). Shorter
-    keys are a setting, too, and make the index larger and all its lists longer.
+    Let the application wait for another character before it searches (a picker that searches while the user types).
+    Shorter keys are configurable, too, and make the index and all its lists larger.
 
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.

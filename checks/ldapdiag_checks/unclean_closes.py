@@ -1,4 +1,4 @@
-"""unclean-closes: connections that end without a goodbye."""
+"""unclean-closes: connections that end without UNBIND, or because data no longer passes."""
 
 from __future__ import annotations
 
@@ -24,29 +24,32 @@ MOST = 20
 
 @check
 def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
-    """Connections that end without UNBIND, or because nothing goes through any more.
+    """Connections that end without UNBIND, or because data no longer passes.
 
     ## What it looks at
-    The server's word for the end of each connection in the access log, by client. Unclean: the client closed or reset
-    it without UNBIND (389-ds: B1; slapd: connection lost), or it would not carry bytes any more (389-ds: T2, B4;
-    slapd: writetimeout), for the client does not read or the network fails. An idle timeout is the server's doing, and
-    not unclean. Connections without any operation are told apart: 10 or more, and 9 of 10 of a client's, are a load
-    balancer's probes, or TLS handshakes that fail.
+    The close reason of each connection in the access log, by client. Unclean: the client closed or reset it without
+    UNBIND (389-ds: B1; slapd: connection lost), or data no longer passed (389-ds: T2, B4; slapd: writetimeout)
+    because the client does not read or the network fails. An idle timeout is the server's doing, and not unclean.
+    Connections without any operation are counted apart: 10 or more, and 9 of 10 of a client's, are a load
+    balancer's probes or failed TLS handshakes.
 
-    medium: 100 or more and half of the client's closes, or 10 or more that carried nothing any more. low: 10 or more
-    and one in ten. info: probes.
+    ## Severity
+    - medium: 100 or more and half of the client's closes; or 10 or more through which data no longer passed.
+    - low: 10 or more and one in ten.
+    - info: probes.
 
     ## Why it matters
-    A client that dies without a word, a firewall that resets, a path that swallows packets: each looks so. So does a
-    careless program that exits without unbinding, which is harmless but hides the others.
+    A client that crashes, a firewall that resets, a path that drops packets: each looks like this. So does a
+    program that exits without unbinding, which is harmless but hides the others.
 
     ## What to do
-    Where nothing went through, look for a client that does not read (stalled-reader), a path with a smaller MTU, a
-    firewall that forgets (idle-timeout). Else ask the application's owner whether it closes through its library.
+    Where data no longer passed, look for a client that does not read (stalled-reader), a path with a smaller MTU, a
+    firewall that drops idle connections (idle-timeout). Else ask the application's owner whether it closes through
+    its library.
 
     ## When it is harmless
-    Probes of a load balancer, and command-line tools that are interrupted. Behind a NAT or a proxy the address is the
-    box's.
+    Probes of a load balancer, and interrupted command-line tools. Behind a NAT or a proxy the address is the
+    middlebox's.
     """
     family = traffic.workload.family
     told = [close_reasons_of(client, family) for client in traffic.workload.clients]

@@ -1,4 +1,4 @@
-"""unindexable-filter: a filter that no index answers."""
+"""unindexable-filter: a filter that no index can answer."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from ldapdiag.servers.search_advice import rewrite_filter
 
 @check
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
-    """A filter that no index answers.
+    """A filter that no index can answer.
 
     ## What it looks at
-    Searches in the access log that look at every entry below their base, and whose filter no index of any kind would
-    answer: a negation that stands alone or beside what nearly every entry has, an extensible match whose rule has no
-    index, (objectClass=*) below a large base, an attribute whose values are computed (nsRole, class of service). Where
-    another part of an AND could be indexed, missing-index tells that instead.
+    Searches in the access log that examine every entry below their base, with a filter that no index of any kind
+    would answer: a negation alone or beside a part that nearly every entry matches, an extensible match whose rule
+    has no index, (objectClass=*) below a large base, an attribute whose values are computed (nsRole, class of
+    service). Where another part of an AND could be indexed, missing-index reports that instead.
 
-    high, medium, low: as missing-index, when they take time enough. info: otherwise.
+    ## Severity
+    - high, medium, low: as missing-index, if they take enough time.
+    - info: otherwise.
 
     ## Why it matters
-    More indexes only make changes slower: the scan remains until the application asks differently.
+    More indexes only make changes slower: the scan remains until the application sends another filter.
 
     ## What to do
-    Have the application ask for what it wants rather than for what it does not want, add a selective part, or search
-    below a smaller base; an attribute that says so (accountStatus=active) can be indexed.
+    Search for what is wanted rather than for what is not, add a selective part, or search below a smaller base; an
+    attribute with the wanted state (accountStatus=active) can be indexed.
 
     ## When it is harmless
-    An export that wants every entry, at night.
+    An export of every entry, at night.
     """
     found = find_unhelped_scans(coverage, {Cause.UNINDEXABLE})
     for one in found:

@@ -1,4 +1,4 @@
-"""unknown-attribute: searches for an attribute that the server's schema does not know."""
+"""unknown-attribute: searches for an attribute that the server's schema does not have."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ Subject = tuple[str, str]
 
 @check
 def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
-    """Searches for an attribute that the server's schema does not know.
+    """Searches for an attribute that the server's schema does not have.
 
     ## What it looks at
-    Searches in the access log whose filter has a part that the server cannot evaluate: 389-ds notes F; slapd logs it
-    with a question mark, (?name=...), also where the attribute has no rule for >= or for substrings; or the schema in
-    the evidence does not have the attribute. Such a part matches nothing, quickly, whatever is stored.
+    Searches in the access log with a filter part that the server cannot evaluate: 389-ds notes F; slapd logs the
+    part with a question mark, (?name=...), also where the attribute has no rule for >= or for substrings; or the
+    schema in the evidence does not have the attribute. Such a part matches nothing, quickly, whatever is stored.
 
-    low: always; the search is cheap, and its answer is not what the application means.
+    ## Severity
+    - low: always; the search is cheap, and its answer is not what the application means.
 
     ## Why it matters
-    The application gets an answer without error, and without the entries it asks for. An index does not help, and most
+    The application gets an answer without error and without the entries it needs. An index does not help, and most
     servers refuse to create it.
 
     ## What to do
     Correct the name in the application, or add the attribute to the schema (slapd: an ORDERING rule for >=).
 
     ## When it is harmless
-    Products of others ask for attributes of every directory they know; the other half of their OR finds the entry.
+    Third-party products ask for the attributes of every directory they support; the other part of their OR finds
+    the entry.
     """
     found: dict[Subject, list[SearchCoverage]] = defaultdict(list)
     whys: dict[Subject, str] = {}

@@ -1,4 +1,4 @@
-"""unreleased-connections: an application keeps far more connections open than it uses."""
+"""unreleased-connections: applications that keep far more connections open than they use."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ def judge(
     """Applications that keep far more connections open than they use.
 
     ## What it looks at
-    Connections that both ends agree on. An application keeps too many when there are 100 or more, or 25 % of the
-    server's descriptor limit, and at least 90 % of them have rested for more than 60 s.
+    Connections that are present at both ends. An application keeps too many if there are 100 or more, or 25 % of
+    the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s.
 
-    high: half of the descriptor limit. medium: otherwise.
+    ## Severity
+    - high: half of the descriptor limit.
+    - medium: otherwise.
 
     ## Why it matters
-    They look like ghosts in a count at the server, but the application still owns every one: no firewall is to blame,
-    and no idle timeout mends the program that opens them and never unbinds.
+    A count at the server cannot distinguish them from ghosts, but the application still owns every one: no firewall
+    is to blame, and no idle timeout repairs a program that opens connections and never unbinds.
 
     ## What to do
-    Tell the application's owner the account, the host and the number. An idle timeout on the server limits the damage.
+    Give the application's owner the account, the host and the number. An idle timeout on the server limits the
+    damage.
 
     ## When it is harmless
-    A pool that is sized for a peak rests at night. Compare with the same hour of a working day.
+    A pool that is sized for a peak is idle at night. Compare with the same hour of a working day.
     """
     directions = [direction for direction in pairing.directions if direction.server_count]
     if not directions:

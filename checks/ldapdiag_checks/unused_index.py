@@ -1,4 +1,4 @@
-"""unused-index: an index that no search in the log has asked for."""
+"""unused-index: an index that no search in the log uses."""
 
 from __future__ import annotations
 
@@ -19,25 +19,30 @@ MONTH = 30 * 24
 
 @check
 def judge(usage: IndexUsage, coverage: IndexCoverage) -> Iterator[Verdict]:
-    """An index that no search in the log has asked for.
+    """An index that no search in the log uses.
 
     ## What it looks at
-    Every index that is configured, against every search of the access log: one counts as used as soon as any search
-    asks for its attribute in a way that it could answer, whether the server came to look it up or not. Left out are the
-    server's own indexes, and those its plug-ins and overlays search for by themselves, which no log shows:
-    referential integrity, uniqueness, memberOf, replication, and what else the configuration names.
+    Every configured index, against every search of the access log: it counts as used as soon as a search asks for
+    its attribute in a way that it could answer, whether the server looked it up or not. Excluded are the server's
+    own indexes and those that its plug-ins and overlays search internally, which no log shows: referential
+    integrity, uniqueness, memberOf, replication, and others that the configuration names.
 
-    info: always; low when the log covers 30 days or more. possible when it covers less than that: a job may run once a
-    month, and internal searches are not logged by default.
+    possible: the log covers less than 30 days; a job may run once a month, and internal searches are not logged by
+    default.
+
+    ## Severity
+    - low: the log covers 30 days or more.
+    - info: otherwise.
 
     ## Why it matters
-    Each change of the attribute pays for the index, most for one of substrings.
+    Each change of the attribute has to update the index; a substring index costs most.
 
     ## What to do
-    Keep it until a month of logs agrees, of every server that clients may use. Then take it away on one server first.
+    Keep it until a month of logs of every server that clients may use confirms this. Then remove it on one server
+    first.
 
     ## When it is harmless
-    When the attribute hardly ever changes.
+    When the attribute rarely changes.
     """
     hours = coverage.seconds / HOUR
     if usage.reason:

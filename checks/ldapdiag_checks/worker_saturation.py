@@ -1,4 +1,4 @@
-"""worker-saturation: servers whose threads are all at work while operations wait."""
+"""worker-saturation: worker threads that are all busy while operations wait."""
 
 from __future__ import annotations
 
@@ -31,28 +31,31 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     """Worker threads that are all busy while operations wait.
 
     ## What it looks at
-    The threads of cn=monitor: how many there are, how many work on an operation at that moment, how many operations
+    The threads in cn=monitor: how many there are, how many work on an operation at that moment, how many operations
     wait for one, and (389-ds) how many connections use as many threads as one connection may. Servers count a few
-    threads that never work on operations, so 80 % busy with operations waiting is as good as all. And the access log:
-    how many operations waited 134 ms or more for a thread (wtime of 389-ds since 1.4.3, qtime of slapd since 2.5 and of
-    PingDirectory).
+    threads that never work on operations, so 80 % busy with operations waiting counts as all busy. In the access
+    log: how many operations waited 134 ms or more for a thread (wtime of 389-ds since 1.4.3, qtime of slapd since
+    2.5 and of PingDirectory).
 
-    critical: 80 % or more are busy, and at least as many operations wait as there are threads. high: all are busy, or
-    80 % with an operation waiting; or 10 % or more of the operations in the log waited. medium: 80 % are busy, or as
-    many operations wait as there are threads; or 1 % or more of those in the log waited. low: none of these, but a
-    connection is at its limit of threads: its next operations wait for its own. `likely` where the log alone says so:
-    it was so while it was written, and may be over.
+    likely: the finding rests on the log alone; it describes the time of the log and may be over.
+
+    ## Severity
+    - critical: 80 % or more are busy, and at least as many operations wait as there are threads.
+    - high: all are busy, or 80 % with an operation waiting; or 10 % or more of the operations in the log waited.
+    - medium: 80 % are busy, or as many operations wait as there are threads; or 1 % or more of those in the log
+      waited.
+    - low: none of these, but a connection is at its limit of threads: its next operations wait for its own.
 
     ## Why it matters
-    Every operation of every client waits until a thread is free. When the server also has no thread to read or close
-    connections with, they pile up: see close-wait-backlog and accept-queue-overflow.
+    Every operation of every client waits until a thread is free. When the server also has no thread to read or
+    close connections, they accumulate: see close-wait-backlog and accept-queue-overflow.
 
     ## What to do
-    Look for what keeps the threads busy first: slow searches (costly-search), clients that do not read
-    (stalled-reader). More threads help only where the processors are idle.
+    First find what occupies the threads: slow searches (costly-search), clients that do not read (stalled-reader).
+    More threads help only where the processors are idle.
 
     ## When it is harmless
-    A moment of it: cn=monitor is one look. Ask again a few times before anything is changed.
+    A moment of it: cn=monitor is one sample. Read it again a few times before you change anything.
     """
     monitor = server.monitor
     threads = threads_of(server, monitor)
