@@ -214,7 +214,7 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
         "exact": True,
         "limit_source": "Max open files of the process",
         "rate_per_hour": None,
-        "witnesses": (),
+        "exhaustion_reports": (),
         "recovered": False,
         "origins": ("ldap/proc-fd-count.txt",),
     }

@@ -65,7 +65,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
         how = "an access log of a busy hour; of slapd, at loglevel stats"
         yield NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
         return
-    costly = [(search, search.worst) for search in searches if search.worst and is_costly(search, search.worst)]
+    costly = [(search, search.slowest) for search in searches if search.slowest and is_costly(search, search.slowest)]
     for search, worst in costly[:MOST]:
         yield _finding(server, traffic, search, worst, plan)
     yield _of_the_rest(server, [search for search, _ in costly], searches, total)
@@ -80,8 +80,8 @@ def _of_the_rest(server: Instance, costly: list[SearchGroup], searches: Iterable
         return NotJudged(subject=subject, reason=f"{more} more are costly, and not told one by one", how=how)
     told = set(map(id, costly))
     rest = [search for search in searches if id(search) not in told]
-    slow = [search for search in rest if search.worst and is_slow(search, search.worst)]
-    if nameless := [search for search in slow if search.nameless]:
+    slow = [search for search in rest if search.slowest and is_slow(search, search.slowest)]
+    if nameless := [search for search in slow if search.unidentified]:
         reason = f"{_took(nameless)}, and their filters are not told: they began before the log, or are too many"
         how = "the log before this one, or that of a shorter time"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
@@ -96,7 +96,7 @@ def _took(searches: list[SearchGroup]) -> str:
 
 def is_costly(search: SearchGroup, worst: SlowestSearch) -> bool:
     """Tell whether to ask about a search, by the numbers of the manual page."""
-    return search.scope != "base" and not search.nameless and is_slow(search, worst)
+    return search.scope != "base" and not search.unidentified and is_slow(search, worst)
 
 
 def is_slow(search: SearchGroup, worst: SlowestSearch) -> bool:
@@ -145,8 +145,8 @@ def _finding(
             "worst_operation": worst.operation,
             "notes": dict(search.notes),
             "entries": search.entries,
-            "clients": _first(asker.client for asker in search.askers),
-            "accounts": _first(asker.account for asker in search.askers),
+            "clients": _first(asker.client for asker in search.requesters),
+            "accounts": _first(asker.account for asker in search.requesters),
         },
         server=server.host,
         hosts=(server.host,),
@@ -169,14 +169,14 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> I
         yield "This log's clock has whole seconds, so short times are rough."
     if _only_expensive(traffic):
         yield "Only expensive searches are logged there: what all others took is not known."
-    for asker in search.askers[:3]:
+    for asker in search.requesters[:3]:
         yield _asked(asker)
 
 
 def _helped_by(search: SearchGroup, plan: IndexPlan | None) -> list[str]:
     """Return which index would help, where the index configuration is known."""
-    rows = plan.rows if plan is not None and plan.configured else ()
-    needed = [row for row in rows if any(one.search is search for one in row.resolves)]
+    rows = plan.indexes if plan is not None and plan.configured else ()
+    needed = [row for row in rows if any(one.group is search for one in row.resolved)]
     wanted = " and ".join(f"{row.attribute} {','.join(row.types)}" for row in needed)
     return [f"An index would help: {wanted} (see missing-index)."] if wanted else []
 

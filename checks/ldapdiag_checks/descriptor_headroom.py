@@ -70,7 +70,7 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
 def severity_of(descriptors: Descriptors) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when there is room, or nothing is known."""
     share, left = descriptors.share or 0.0, descriptors.hours_left
-    exhausted = bool(descriptors.witnesses)
+    exhausted = bool(descriptors.exhaustion_reports)
     if share >= FULL or (exhausted and not descriptors.recovered) or (left is not None and left < HOURS_LEFT):
         return Severity.CRITICAL
     if share >= NEARLY:
@@ -82,7 +82,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> 
     return Finding(
         subject=server.host,
         severity=severity,
-        confidence=Confidence.CERTAIN if descriptors.exact or descriptors.witnesses else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
         title=_title(descriptors),
         detail="\n".join(_sentences(descriptors)),
         observed={
@@ -92,7 +92,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> 
             "limit_source": descriptors.limit_source,
             "rate_per_hour": descriptors.rate_per_hour,
             "hours_left": descriptors.hours_left,
-            "witnesses": list(descriptors.witnesses),
+            "witnesses": list(descriptors.exhaustion_reports),
         },
         server=server.host,
         hosts=(server.host,),
@@ -112,7 +112,7 @@ def _numbers(descriptors: Descriptors) -> str:
 
 def _title(descriptors: Descriptors) -> str:
     host, left, numbers = descriptors.host, descriptors.hours_left, _numbers(descriptors)
-    if descriptors.witnesses:
+    if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
     if left is not None and left < HOURS_LEFT:
@@ -121,8 +121,8 @@ def _title(descriptors: Descriptors) -> str:
 
 
 def _sentences(descriptors: Descriptors) -> Iterator[str]:
-    if descriptors.witnesses:
-        yield f"Its logs say: {'; '.join(descriptors.witnesses)}."
+    if descriptors.exhaustion_reports:
+        yield f"Its logs say: {'; '.join(descriptors.exhaustion_reports)}."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:

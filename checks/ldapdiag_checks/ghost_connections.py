@@ -90,7 +90,7 @@ def _finding(
     accounts: Accounts | None,
     descriptors: Descriptors | None,
 ) -> Finding:
-    owners = accounts.of_ghosts(direction) if accounts else None
+    owners = accounts.of_ghost_connections(direction) if accounts else None
     ports = direction.ghost_ports
     return Finding(
         subject=direction.subject,

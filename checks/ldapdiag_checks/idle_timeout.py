@@ -73,15 +73,15 @@ def judge(
             missing=(Configuration.kind,),
             how=Configuration.how,
         )
-    elif advice.unread:
+    elif advice.unclassified:
         yield NotJudged(
             subject=server.host,
-            reason=f"whether {advice.unread} of its connections are alive is not known; {lifetime.words}",
+            reason=f"whether {advice.unclassified} of its connections are alive is not known; {lifetime.summary}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )
     else:
-        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lifetime.words}")
+        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lifetime.summary}")
 
 
 def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
@@ -89,7 +89,7 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     current, lives = lifetime.idle_timeout_seconds, lifetime.seconds
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
-    forgets = bounds.forgets_after if bounds else None
+    forgets = bounds.silent_drop_seconds if bounds else None
     if current and (current < SHORTEST_SAFE or (forgets is not None and current > forgets)):
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
@@ -138,12 +138,12 @@ def observed(
         "suspects": list(tightest.suspects) if tightest else [],
         "paths": [path.observed for path in bounds.paths] if bounds else [],
         "would_close_now": advice.would_close_now,
-        "would_cut_living": advice.would_cut_living,
+        "would_cut_living": advice.would_cut_live,
     }
 
 
 def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> str:
-    current, forgets = lifetime.idle_timeout_seconds, bounds.forgets_after if bounds else None
+    current, forgets = lifetime.idle_timeout_seconds, bounds.silent_drop_seconds if bounds else None
     if current and forgets is not None and current > forgets:
         return (
             f"The idle timeout of {current} s is above the {forgets:g} s the box remembers: clients never see the close"
@@ -153,5 +153,5 @@ def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | Non
     if current:
         return f"The idle timeout of {current} s lets dead connections pile up"
     if current is None:
-        return f"Which idle timeout is set is unknown; {lifetime.words}"
-    return f"No idle timeout ends {'them' if advice.ghosts else 'a dead connection'}: {lifetime.words}"
+        return f"Which idle timeout is set is unknown; {lifetime.summary}"
+    return f"No idle timeout ends {'them' if advice.ghosts else 'a dead connection'}: {lifetime.summary}"

@@ -39,10 +39,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     While it is being built.
     """
-    found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexing is not None else ()
+    found = find_unhelped_scans(coverage, {Cause.NOT_BUILT}) if coverage.indexes is not None else ()
     for one in found:
         yield _finding(one, coverage)
-    if not found and coverage.indexing is None:
+    if not found and coverage.indexes is None:
         reason = f"no index configuration of {coverage.host}: which indexes it should have is not known"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
@@ -52,24 +52,24 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
 def _confidence(one: UnhelpedScans) -> Confidence:
     """Return how sure it is: an account that may not see all entries takes a long list for a short one."""
-    if not one.hindrance.guessed:
+    if not one.obstacle.inferred:
         return Confidence.CERTAIN
-    return Confidence.LIKELY if len({asker.account for asker in one.askers}) > 1 else Confidence.POSSIBLE
+    return Confidence.LIKELY if len({asker.account for asker in one.requesters}) > 1 else Confidence.POSSIBLE
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    told = not one.hindrance.guessed
-    first, indexing = one.rows[0], coverage.indexing
+    told = not one.obstacle.inferred
+    first, indexing = one.searches[0], coverage.indexes
     remedies = (
         build_indexes(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
         if indexing and first.backends
         else ()
     )
-    why = one.hindrance.why
+    why = one.obstacle.reason
     hidden = "" if told else "\nOr who asks may not see the others that have the value: then the list is too long."
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.LOW,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.LOW,
         confidence=_confidence(one),
         title=f"{one.attribute} has an index that {one.host} does not use: it must be built",
         detail=f"{one.count} searches {one.shape} look at every entry, {one.seconds:.3g} s ({one.share:.1%} of the "

@@ -38,10 +38,10 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     ## When it is harmless
     When no application leaves connections idle for that long.
     """
-    path = bounds.forgetting
+    path = bounds.soonest_silent_drop
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
-        aside = f"; {proxy.box} closes both ends after {proxy.words}, probes or not" if proxy else ""
+        aside = f"; {proxy.box} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.host,
             reason=f"after how many seconds a box on the path forgets is unknown{aside}",

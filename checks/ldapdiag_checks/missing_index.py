@@ -51,19 +51,19 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     An export once a night may scan. Each index makes every change of its attribute a little slower.
     """
-    if coverage.indexing is None and plan.rows:
+    if coverage.indexes is None and plan.indexes:
         yield _possible(plan)
-    for row in plan.rows if coverage.indexing is not None else ():
+    for row in plan.indexes if coverage.indexes is not None else ():
         yield _finding(row, plan, coverage)
-    cut = [row for row in coverage.scanned if row.filter is None and row.worth_it]
+    cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
         reason = f"the filters of {sum(row.count for row in cut)} unindexed searches were cut off when they were logged"
         yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask who sent them")
-    if not plan.rows:
-        scans = len(coverage.scanned)
+    if not plan.indexes:
+        scans = len(coverage.scans)
         but = f"; {scans} kinds of searches scan, and no index is worth it or helps" if scans else ""
         yield Clear(
-            subject=plan.host, reason=f"no index is missing for the {len(coverage.rows)} kinds of searches{but}"
+            subject=plan.host, reason=f"no index is missing for the {len(coverage.searches)} kinds of searches{but}"
         )
 
 
@@ -73,7 +73,7 @@ def _subject(row: PlannedIndexes, plan: IndexPlan) -> str:
 
 def _possible(plan: IndexPlan) -> Verdict:
     """Return what may be missing, where nobody can say what there is."""
-    wanted = [f"{row.attribute} {','.join(row.types)} ({row.saves / SECOND:.3g} s)" for row in plan.rows]
+    wanted = [f"{row.attribute} {','.join(row.types)} ({row.saved / SECOND:.3g} s)" for row in plan.indexes]
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
     return NotJudged(
         subject=plan.host,
@@ -86,17 +86,17 @@ def _possible(plan: IndexPlan) -> Verdict:
 
 
 def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> Finding:
-    first = row.resolves[0].search
-    seconds = row.saves / SECOND
-    share = row.saves / coverage.etime if coverage.etime else 0.0
+    first = row.resolved[0].group
+    seconds = row.saved / SECOND
+    share = row.saved / coverage.etime if coverage.etime else 0.0
     what = f"{row.attribute} {','.join(row.types)}"
     return Finding(
         subject=_subject(row, plan),
         key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_share(share, seconds),
-        confidence=Confidence.CERTAIN if any(one.noted and one.sure for one in row.resolves) else Confidence.LIKELY,
-        title=f"{plan.host} has no index {what}: {row.searches} searches look at every entry, {seconds:.3g} s in all "
-        f"({share:.0%} of the search time)",
+        confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
+        title=f"{plan.host} has no index {what}: {row.search_count} searches look at every entry, {seconds:.3g} s in "
+        f"all ({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
         observed={
             "server": plan.host,
@@ -104,12 +104,12 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
             "attribute": row.attribute,
             "types": list(row.types),
             "base": first.base,
-            "searches": row.searches,
+            "searches": row.search_count,
             "etime_seconds": round(seconds, 9),
             "share": round(share, 6),
-            "shapes": list(dict.fromkeys(one.search.shape for one in row.resolves))[:MOST],
-            "clients": list(dict.fromkeys(asker.client for asker in row.askers))[:MOST],
-            "accounts": list(dict.fromkeys(asker.account for asker in row.askers))[:MOST],
+            "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved))[:MOST],
+            "clients": list(dict.fromkeys(asker.client for asker in row.requesters))[:MOST],
+            "accounts": list(dict.fromkeys(asker.account for asker in row.requesters))[:MOST],
         },
         server=plan.host,
         hosts=(plan.host,),
@@ -119,27 +119,28 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
 
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
-    for one in row.resolves[:3]:
+    for one in row.resolved[:3]:
         noted = f", {one.noted} of {one.count} noted as unindexed" if one.noted else ""
         yield (
-            f"{one.search.shape} below {one.search.base or 'the root'} ({one.search.scope}): {one.count} times "
+            f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {one.count} times "
             f"{one.mean / SECOND:.2g} s{noted}."
         )
-    for asker in row.askers[:3]:
+    for asker in row.requesters[:3]:
         yield f"Asked by {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
-    if refused := sum(one.refused for one in row.resolves):
+    if refused := sum(one.refused for one in row.resolved):
         yield f"{refused} of them failed for want of an index."
-    if not any(one.sure for one in row.resolves):
+    if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries have a value that is asked for than the server lists, which nothing tells."
     if not plan.exact:
-        yield f"The plan it is part of costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest one."
+        times = plan.cost / plan.lower_bound
+        yield f"The plan it is part of costs at most {times:.2g} times as much as the cheapest one."
 
 
 def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> tuple[Remedy, ...]:
-    if row.backend is None or coverage.indexing is None:
+    if row.backend is None or coverage.indexes is None:
         return ()
-    first = row.resolves[0]
-    configuration, schema = coverage.indexing.configuration, coverage.indexing.schema
+    first = row.resolved[0]
+    configuration, schema = coverage.indexes.configuration, coverage.indexes.schema
     asked = ldapsearch_command(plan.host, configuration)
-    verify = search_command(asked, first.search.base, first.search.scope, first.filter)
+    verify = search_command(asked, first.group.base, first.group.scope, first.filter)
     return add_indexes(plan.host, row.backend, row.changes, configuration, schema, verify)

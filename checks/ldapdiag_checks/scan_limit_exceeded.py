@@ -41,10 +41,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     (objectClass=person) below the suffix means all persons: it returns what it scans.
     """
-    found = () if coverage.indexing is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
+    found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.LIMIT, Cause.LIMIT_PERHAPS})
     for one in found:
         yield _finding(one, coverage)
-    if coverage.indexing is None:
+    if coverage.indexes is None:
         reason = f"no index configuration of {coverage.host}: its limits are not known"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
@@ -54,16 +54,16 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     late = "Unless the index there is was added after this log was written."
-    unless = "" if one.hindrance.cause is Cause.LIMIT else f"\n{late}"
+    unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
-        confidence=Confidence.CERTAIN if one.hindrance.cause is Cause.LIMIT else Confidence.LIKELY,
-        title=f"{one.shape} looks at every entry, and an index of {one.attribute} does not help: {one.hindrance.why}",
-        detail=f"{one.story}\nAdding an index for this attribute would not help.{unless}",
+        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
+        confidence=Confidence.CERTAIN if one.obstacle.cause is Cause.LIMIT else Confidence.LIKELY,
+        title=f"{one.shape} looks at every entry, and an index of {one.attribute} does not help: {one.obstacle.reason}",
+        detail=f"{one.summary}\nAdding an index for this attribute would not help.{unless}",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(narrow_search(one.askers[0].client if one.askers else one.host, one.hindrance.text),),
+        remedies=(narrow_search(one.requesters[0].client if one.requesters else one.host, one.obstacle.text),),
         origins=coverage.origins,
     )

@@ -78,7 +78,7 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Fi
             "stranded": direction.stranded,
             "unproven": sum(direction.unproven_stranded.values()),
             "stranded_client_ports": list(direction.stranded_ports or ()) if exact else None,
-            "accounts": accounts.of_all(direction) if accounts else None,
+            "accounts": accounts.of_all_connections(direction) if accounts else None,
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),

@@ -36,10 +36,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     ## When it is harmless
     Where the search has a size limit and the database answers from its cache: look at the time they take.
     """
-    found = () if coverage.indexing is None else find_unhelped_scans(coverage, {Cause.TOO_SHORT})
+    found = () if coverage.indexes is None else find_unhelped_scans(coverage, {Cause.TOO_SHORT})
     for one in found:
         yield _finding(one, coverage)
-    if coverage.indexing is None:
+    if coverage.indexes is None:
         reason = f"no index configuration of {coverage.host}: how long its keys are is not known"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
@@ -50,13 +50,15 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{one.shape} looks for too few characters for an index of {one.attribute}: {one.hindrance.why}",
-        detail=one.story,
+        title=f"{one.shape} looks for too few characters for an index of {one.attribute}: {one.obstacle.reason}",
+        detail=one.summary,
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(ask_for_more_characters(one.askers[0].client if one.askers else one.host, one.hindrance.why),),
+        remedies=(
+            ask_for_more_characters(one.requesters[0].client if one.requesters else one.host, one.obstacle.reason),
+        ),
         origins=coverage.origins,
     )

@@ -65,8 +65,8 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
 
 def severity_of(ends: CloseReasons) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None when nothing is wrong."""
-    unclean, closes = ends.unclean, ends.closes
-    if ends.spoken[CloseKind.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
+    unclean, closes = ends.unclean, ends.close_count
+    if ends.by_kind[CloseKind.NETWORK] >= SOME or (unclean >= MANY and unclean >= HALF * closes):
         return Severity.MEDIUM
     if unclean >= SOME and unclean >= TENTH * closes:
         return Severity.LOW
@@ -75,8 +75,8 @@ def severity_of(ends: CloseReasons) -> Severity | None:
 
 def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) -> Verdict:
     """Return the verdict on all clients that nothing is wrong with."""
-    closes, unclean = sum(ends.closes for ends in rest), sum(ends.unclean for ends in rest)
-    vague = sum(ends.spoken[CloseKind.UNKNOWN] for ends in rest)
+    closes, unclean = sum(ends.close_count for ends in rest), sum(ends.unclean for ends in rest)
+    vague = sum(ends.by_kind[CloseKind.UNKNOWN] for ends in rest)
     subject = f"other clients of {server.host}" if others else server.host
     if not closes and not others:
         reason = "no connection ended while the access log was written"
@@ -86,7 +86,7 @@ def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) ->
         reason = f"the log does not say of {vague} of {closes} closes whether the client said UNBIND"
         how = "nothing can be done: this server's log has one word for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
-    timeouts = sum(ends.spoken[CloseKind.IDLE] for ends in rest)
+    timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in rest)
     idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
     return Clear(subject=subject, reason=f"{closes} connections ended, {unclean} of them without UNBIND{idle}")
 
@@ -102,10 +102,10 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
         observed={
             "server": server.host,
             "client": ends.client,
-            "closes": ends.closes,
+            "closes": ends.close_count,
             "unclean": ends.unclean,
-            "network": ends.spoken[CloseKind.NETWORK],
-            "idle": ends.spoken[CloseKind.IDLE],
+            "network": ends.by_kind[CloseKind.NETWORK],
+            "idle": ends.by_kind[CloseKind.IDLE],
             "probes": ends.probes,
             "codes": ends.codes,
         },
@@ -119,9 +119,9 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
 def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
         return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
-    if (network := ends.spoken[CloseKind.NETWORK]) >= SOME:
-        return f"Nothing went through any more on {network} of {ends.closes} connections of {ends.client}"
-    return f"{ends.client} ended {ends.unclean} of {ends.closes} connections without UNBIND"
+    if (network := ends.by_kind[CloseKind.NETWORK]) >= SOME:
+        return f"Nothing went through any more on {network} of {ends.close_count} connections of {ends.client}"
+    return f"{ends.client} ended {ends.unclean} of {ends.close_count} connections without UNBIND"
 
 
 def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool)
         yield "A load balancer's probes, most likely; or a client whose TLS handshake fails."
     for code, count in ends.codes.items():
         yield f"{code or 'no code'}, {count} times: {close_reason(traffic.workload.family, code).text}."
-    if ends.spoken[CloseKind.NETWORK]:
+    if ends.by_kind[CloseKind.NETWORK]:
         yield "Look for a client that does not read, a path with a smaller MTU, a firewall that forgets connections."
     if ends.probes and not probes:
         yield f"{ends.probes} more had no operation at all, and are not counted: a load balancer's probes, most likely."

@@ -44,16 +44,16 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    client = one.askers[0].client if one.askers else one.host
+    client = one.requesters[0].client if one.requesters else one.host
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_it else Severity.INFO,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"no index answers {one.shape}: {one.hindrance.why}",
-        detail=one.story,
+        title=f"no index answers {one.shape}: {one.obstacle.reason}",
+        detail=one.summary,
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),
-        remedies=(rewrite_filter(client, one.hindrance.text, negated=one.hindrance.negated),),
+        remedies=(rewrite_filter(client, one.obstacle.text, negated=one.obstacle.negated),),
         origins=coverage.origins,
     )

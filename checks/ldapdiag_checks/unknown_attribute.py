@@ -46,10 +46,10 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     """
     found: dict[Subject, list[SearchCoverage]] = defaultdict(list)
     whys: dict[Subject, str] = {}
-    for row in coverage.rows:
+    for row in coverage.searches:
         for attribute, why in _unknown(row):
-            found[row.search.shape, attribute].append(row)
-            whys.setdefault((row.search.shape, attribute), why)
+            found[row.group.shape, attribute].append(row)
+            whys.setdefault((row.group.shape, attribute), why)
     for subject, rows in sorted(found.items()):
         yield _finding(subject, rows, whys[subject], coverage)
     if not found:
@@ -60,20 +60,20 @@ def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
     """Yield the attributes in a filter that are not known, and why that is said."""
     leaves = row.forecast.leaves if row.forecast else ()
     named = {leaf.assertion.name: leaf.why for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE}
-    noted = any(MISSING in notes.split(",") for notes in row.search.notes)
+    noted = any(MISSING in notes.split(",") for notes in row.group.notes)
     if noted and not named:
         only = {leaf.assertion.name for leaf in leaves}
         named = {only.pop() if len(only) == 1 else "": "the server notes that the schema does not have it"}
-    hindrance = row.hindrance
+    hindrance = row.obstacle
     if not named and hindrance is not None and hindrance.cause is Cause.UNKNOWN_ATTRIBUTE:
-        named = {hindrance.attribute: hindrance.why}
+        named = {hindrance.attribute: hindrance.reason}
     yield from named.items()
 
 
 def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: IndexCoverage) -> Finding:
     shape, attribute = subject
     count, seconds = sum(row.count for row in rows), sum(row.etime for row in rows) / SECOND
-    askers = rows[0].search.askers
+    askers = rows[0].group.requesters
     what = attribute or "one of its attributes"
     return Finding(
         subject=f"{shape} at {coverage.host}",

@@ -75,7 +75,7 @@ def is_many(connections: int, descriptors: Descriptors | None) -> bool:
 def _finding(direction: Direction, server: str, accounts: Accounts | None, descriptors: Descriptors | None) -> Finding:
     clients = client_names(direction)
     limit = descriptors.limit if descriptors else None
-    owners = accounts.of_all(direction) if accounts else None
+    owners = accounts.of_all_connections(direction) if accounts else None
     who = f"{' and '.join(owners)} on {clients}" if owners else clients
     return Finding(
         subject=direction.subject,

@@ -46,12 +46,12 @@ def judge(usage: IndexUsage, coverage: IndexCoverage) -> Iterator[Verdict]:
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        how = IndexConfiguration.how if coverage.indexing is None else None
+        how = IndexConfiguration.how if coverage.indexes is None else None
         yield NotJudged(subject=coverage.host, reason=usage.reason, how=how)
         return
     for one in usage.unused:
         yield _finding(one, hours, coverage)
-    for name in usage.silent:
+    for name in usage.unsearched:
         yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search of the log went to this database")
     if not usage.unused:
         yield Clear(subject=coverage.host, reason=f"every index was asked for in {_span(hours)} of log")
@@ -64,9 +64,9 @@ def _span(hours: float) -> str:
 def _finding(one: UnusedIndexes, hours: float, coverage: IndexCoverage) -> Finding:
     types = ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
-    if hours >= MONTH and coverage.indexing is not None:
+    if hours >= MONTH and coverage.indexes is not None:
         remedies = drop_indexes(
-            coverage.host, one.backend, one.changes, coverage.indexing.configuration, coverage.indexing.schema
+            coverage.host, one.backend, one.changes, coverage.indexes.configuration, coverage.indexes.schema
         )
     return Finding(
         subject=f"{one.attribute} of {one.backend.name} at {coverage.host}",

@@ -101,9 +101,9 @@ def severity_of(monitor: Monitor | None, threads: int | None) -> Severity | None
 
 def severity_of_waits(traffic: Traffic | None) -> Severity | None:
     """Return how bad it was while the log was written; None when nothing speaks of saturation."""
-    if traffic is None or traffic.waits < FEWEST:
+    if traffic is None or traffic.timed_waits < FEWEST:
         return None
-    share = traffic.waited_at_least(LONG) / traffic.waits
+    share = traffic.waited_at_least(LONG) / traffic.timed_waits
     return Severity.HIGH if share >= MOST_WAITED else Severity.MEDIUM if share >= MANY_WAITED else None
 
 
@@ -113,8 +113,10 @@ def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None
     if monitor is not None and monitor.busy_threads is not None and threads:
         queued = "" if monitor.queued_operations is None else f", {monitor.queued_operations} operations waiting"
         told.append(f"{monitor.busy_threads} of {threads} threads busy{queued}")
-    if traffic is not None and traffic.waits >= FEWEST:
-        told.append(f"{traffic.waited_at_least(LONG)} of {traffic.waits} operations in the log waited 134 ms or more")
+    if traffic is not None and traffic.timed_waits >= FEWEST:
+        told.append(
+            f"{traffic.waited_at_least(LONG)} of {traffic.timed_waits} operations in the log waited 134 ms or more"
+        )
     return "; ".join(told)
 
 
@@ -126,7 +128,7 @@ def _finding(
     logged: Severity | None,
 ) -> Finding:
     monitor, severity = server.monitor, max(one for one in (now, logged) if one is not None)
-    waits = traffic if traffic is not None and traffic.waits else None
+    waits = traffic if traffic is not None and traffic.timed_waits else None
     by_log = now is None or (logged is not None and logged > now)
     return Finding(
         subject=server.host,
@@ -140,7 +142,7 @@ def _finding(
             "threads": threads,
             "queued": monitor.queued_operations if monitor else None,
             "connections_at_max_threads": monitor.connections_at_max_threads if monitor else None,
-            "logged_operations": waits.waits if waits else None,
+            "logged_operations": waits.timed_waits if waits else None,
             "logged_waits": waits.waited_at_least(LONG) if waits else None,
             "longest_wait_seconds": round(waits.segment.longest_wait[0] / SECOND, 9) if waits else None,
         },
@@ -154,8 +156,8 @@ def _finding(
 def _title(server: Instance, traffic: Traffic | None, threads: int | None, severity: Severity) -> str:
     monitor = server.monitor
     if traffic is not None:
-        waited = traffic.waited_at_least(LONG)
-        return f"{waited / traffic.waits:.0%} of the operations in the access log waited for a thread of {server.host}"
+        waited = traffic.waited_at_least(LONG) / traffic.timed_waits
+        return f"{waited:.0%} of the operations in the access log waited for a thread of {server.host}"
     if monitor is None or severity is Severity.LOW:
         at_most = monitor.connections_at_max_threads if monitor else 0
         return f"{at_most} connections to {server.host} use all the threads one may have"
@@ -169,7 +171,7 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
     if traffic is not None:
         longest, earlier = traffic.segment.longest_wait
         yield (
-            f"{traffic.waited_at_least(LONG)} of {traffic.waits} operations waited 134 ms or more, the longest "
+            f"{traffic.waited_at_least(LONG)} of {traffic.timed_waits} operations waited 134 ms or more, the longest "
             f"{longest / SECOND:.1f} s, at {moment(-earlier, MILLISECOND)}."
         )
     if monitor is not None and monitor.connections_at_max_threads:

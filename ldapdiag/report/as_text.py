@@ -56,7 +56,7 @@ class Screen:
         descriptors = self.diagnosis.facts.of(Descriptors, server.host)
         if descriptors is not None and descriptors.used is not None and descriptors.limit is not None:
             counted = f"{descriptors.used} descriptors of {descriptors.limit}"
-            parts.append(f"{descriptors.limit} at most" if descriptors.are_connections else counted)
+            parts.append(f"{descriptors.limit} at most" if descriptors.counts_only_connections else counted)
         lifetime = self.diagnosis.facts.of(GhostLifetime, server.host)
         if lifetime is not None and lifetime.idle_timeout_seconds is not None:
             seconds = lifetime.idle_timeout_seconds

@@ -46,7 +46,7 @@ def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> N
 
 
 def test_tells_its_numbers() -> None:
-    assert judged(960, rate_per_hour=10.0, witnesses=WITNESSES).observed == {
+    assert judged(960, rate_per_hour=10.0, exhaustion_reports=WITNESSES).observed == {
         "server": "ldap",
         "used": 960,
         "limit": 1000,
@@ -73,12 +73,12 @@ class TestGrowth:
 class TestWitnesses:
     @pytest.mark.parametrize(("recovered", "severity"), [(False, Severity.CRITICAL), (True, Severity.MEDIUM)])
     def test_decide_by_whether_the_server_recovered(self, recovered, severity) -> None:
-        found = judged(witnesses=WITNESSES, recovered=recovered)
+        found = judged(exhaustion_reports=WITNESSES, recovered=recovered)
         assert found.severity is severity
         assert WITNESSES[0] in found.detail
 
     def test_suffice_without_any_number(self) -> None:
-        found = judged(None, None, limit_source="unknown", exact=False, witnesses=WITNESSES)
+        found = judged(None, None, limit_source="unknown", exact=False, exhaustion_reports=WITNESSES)
         assert found.severity is Severity.CRITICAL
         assert "an unknown number of an unknown limit" in found.title
 

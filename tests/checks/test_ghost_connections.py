@@ -129,8 +129,8 @@ class TestWhatIsObserved:
             host="ldap",
             by_account={"uid=xyz": 20},
             by_client={facts.APP1: 20},
-            of_client={facts.APP1: {"uid=xyz": 20}},
-            of_port={},
+            by_client_and_account={facts.APP1: {"uid=xyz": 20}},
+            by_endpoint={},
             origins=(),
         )
         (found,) = judge(facts.pairing(facts.direction(server_count=20, ghosts=20)), accounts=accounts)

@@ -45,7 +45,12 @@ def test_an_unknown_box_is_not_judged() -> None:
 
 def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
     path = PathBounds(
-        client_network="10.77.5.0/24", lower_seconds=60, upper_seconds=60, source="haproxy", box="lb", tells=True
+        client_network="10.77.5.0/24",
+        lower_seconds=60,
+        upper_seconds=60,
+        source="haproxy",
+        box="lb",
+        closes_both_ends=True,
     )
     (verdict,) = judge(facts.lifetime(), IdleBounds(host="ldap", paths=(path,)), facts.server())
     assert isinstance(verdict, NotJudged)

@@ -129,14 +129,14 @@ def plan_of(diagnosis: Diagnosis) -> IndexPlan:
 
 def changes_of(plan: IndexPlan) -> frozenset[Change]:
     """Return the indexes to add, one by one."""
-    return frozenset(change for row in plan.rows for change in row.changes)
+    return frozenset(change for row in plan.indexes for change in row.changes)
 
 
 def forecasts(work: Sequence[Asked], indexes: Indexes) -> dict[str, Forecast]:
     """Return what is foreseen of each filter without values; it is asked for where there is a note."""
     noted = [replace(one, notes=UNINDEXED) for one in work]
     (coverage,) = audit(noted, indexes).diagnosis().facts.every(IndexCoverage)
-    return {row.search.shape: row.forecast for row in coverage.rows if row.forecast}
+    return {row.group.shape: row.forecast for row in coverage.searches if row.forecast}
 
 
 def as_noted(work: Sequence[Asked], indexes: Indexes) -> list[Asked]:
@@ -182,11 +182,11 @@ def test_two_halves_of_a_log_are_the_log_in_either_order(
 def test_what_the_plan_ends_wants_no_plan_any_more(work: list[Asked], indexes: Indexes) -> None:
     plan = plan_of(audit(work, indexes).diagnosis())
     event(f"{len(changes_of(plan))} indexes")
-    ended = {row.search.shape for row in plan.resolved}
+    ended = {row.group.shape for row in plan.resolved}
     cured = [replace(one, notes=b"") if one.shape in ended else one for one in work]
     after = plan_of(audit(cured, with_indexes(indexes, changes_of(plan))).diagnosis())
     assert changes_of(after) == set()
-    assert not ended & {row.search.shape for row in (*after.remaining, *after.spared)}
+    assert not ended & {row.group.shape for row in (*after.remaining, *after.below_threshold)}
 
 
 @given(workloads(), configurations())
@@ -194,7 +194,7 @@ def test_without_any_one_index_of_the_plan_something_scans(work: list[Asked], in
     """Below the suffix; of a smaller place nobody tells how many entries it has."""
     work = as_noted([replace(one, base=SUFFIX, scope=2) for one in work], indexes)
     plan = plan_of(audit(work, indexes).diagnosis())
-    changes, ended = changes_of(plan), {row.search.shape for row in plan.resolved}
+    changes, ended = changes_of(plan), {row.group.shape for row in plan.resolved}
     every = forecasts(work, with_indexes(indexes, changes))
     assert Outlook.UNINDEXED not in {every[one].outlook for one in ended}
     for change in sorted(changes):

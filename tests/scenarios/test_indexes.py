@@ -86,7 +86,7 @@ def sent(corpus: Path, case: str) -> dict[str, dict[str, Any]]:
 def planned(diagnosis: Diagnosis) -> dict[str, set[str]]:
     """Return the types of the plan, by attribute."""
     (plan,) = diagnosis.facts.every(IndexPlan)
-    return {row.attribute.lower(): set(row.types) for row in plan.rows}
+    return {row.attribute.lower(): set(row.types) for row in plan.indexes}
 
 
 def told_shapes(diagnosis: Diagnosis, check: str) -> set[str]:
@@ -187,8 +187,8 @@ def covered(corpus: Path, case: str, name: str) -> list[SearchCoverage]:
     (coverage,) = audited(corpus, case).facts.every(IndexCoverage)
     found = [
         row
-        for row in coverage.rows
-        if (row.search.shape.replace("(?", "("), row.search.base, row.search.scope) == wanted
+        for row in coverage.searches
+        if (row.group.shape.replace("(?", "("), row.group.base, row.group.scope) == wanted
     ]
     assert sum(row.count for row in found) >= told["sent"], f"{name}: {wanted}"
     return found
@@ -199,8 +199,8 @@ def fate(plan: IndexPlan, row: SearchCoverage) -> str | None:
     if row in plan.resolved:
         return RESOLVED
     if row in plan.remaining:
-        return str(row.hindrance.cause) if row.hindrance else "nothing told"
-    return SPARED if row in plan.spared else None
+        return str(row.obstacle.cause) if row.obstacle else "nothing told"
+    return SPARED if row in plan.below_threshold else None
 
 
 @pytest.mark.parametrize("case", CONFIGURED)
@@ -219,7 +219,7 @@ class TestEveryServer:
     def test_the_plan_is_exact(self, corpus: Path, case: str) -> None:
         (plan,) = audited(corpus, case).facts.every(IndexPlan)
         assert plan.exact
-        assert plan.cost == plan.at_least
+        assert plan.cost == plan.lower_bound
 
     @pytest.mark.parametrize("name", FATES)
     def test_each_kind_of_search_is_resolved_or_explained(self, corpus: Path, case: str, name: str) -> None:
@@ -229,7 +229,7 @@ class TestEveryServer:
         fates = {one for row in rows if (one := fate(plan, row)) is not None}
         assert fates == FATES[name][list(CONFIGURED).index(case)]
         for one in fates & CHECKS.keys():
-            assert {row.search.shape for row in rows} & told_shapes(diagnosis, CHECKS[one]), one
+            assert {row.group.shape for row in rows} & told_shapes(diagnosis, CHECKS[one]), one
 
     def test_all_that_was_sent_has_its_fate_written_down(self, corpus: Path, case: str) -> None:
         """But for what asks one entry, or the server's own place."""
@@ -303,5 +303,5 @@ class TestOnOpendj:
     def test_an_attribute_in_no_schema_that_nobody_has_needs_no_index(self, corpus: Path) -> None:
         told = sent(corpus, OPENDJ)["C14-unknown-attr"]
         (plan,) = audited(corpus, OPENDJ).facts.every(IndexPlan)
-        (row,) = [one for one in plan.remaining if one.search.shape == "(notanattr=?)"]
-        assert (row.count, row.search.entries) == (told["sent"], told["entries"]) == (told["sent"], 0)
+        (row,) = [one for one in plan.remaining if one.group.shape == "(notanattr=?)"]
+        assert (row.count, row.group.entries) == (told["sent"], told["entries"]) == (told["sent"], 0)

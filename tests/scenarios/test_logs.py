@@ -57,7 +57,7 @@ def test_the_log_accuses_exactly_whom_it_should(corpus: Path, case: str, expecte
 def test_the_log_knows_how_long_connections_survived(corpus: Path, case: str) -> None:
     without_firewall = [corpus / case / host for host in ("ldap", "app1", "app2")]
     (bounds,) = diagnosed(*without_firewall).facts.every(IdleBounds)
-    path = bounds.of("10.77.2.2")
+    path = bounds.for_client("10.77.2.2")
     assert path is not None
     assert path.lower_seconds == pytest.approx(truth(case)["longest_idle_that_survived_s"], abs=0.1)
     assert path.source.startswith("the longest rest followed by traffic in the access log")
@@ -65,7 +65,7 @@ def test_the_log_knows_how_long_connections_survived(corpus: Path, case: str) ->
 
 def test_behind_address_translation_the_rests_are_the_boxes(corpus: Path) -> None:
     (traffic,) = diagnosed(corpus / SNAT / "ldap").facts.every(Traffic)
-    assert traffic.longest_rests().keys() == {"10.77.1.1"}
+    assert traffic.longest_idle_seconds().keys() == {"10.77.1.1"}
 
 
 def test_every_ghost_of_the_log_is_open_at_its_end(corpus: Path) -> None:

@@ -35,23 +35,23 @@ class IdleAdvice:
 
     host: str
     ghosts: int
-    unread: int
+    unclassified: int
     """Connections of which nobody can say whether they are ghosts."""
     recommended_seconds: int
     """Drain: the smallest round value above every living rest."""
-    hurried: bool
+    shortened: bool
     """The drain value is lower than a pool would like, because the descriptors would run out first."""
     tidy_seconds: int | None
     """An idle timeout below the box's."""
     keepalive_seconds: int | None
     """Cure: at most half the box's timeout."""
-    longest_rest: float | None
+    longest_idle_seconds: float | None
     """The longest a living connection was seen to rest."""
-    rest_source: str
+    longest_idle_source: str
     """Who says so."""
     would_close_now: int | None
     """Connections that rest longer than the drain value at this moment; None: no table tells ages."""
-    would_cut_living: int | None
+    would_cut_live: int | None
     """Those of them that are alive at both ends."""
 
     @property
@@ -71,28 +71,28 @@ def advise(
     """Argue the values."""
     directions = pairing.directions if pairing else ()
     rests = [rest for direction in directions for rest in direction.rests]
-    logged = max(traffic.longest_rests().values(), default=0.0) if traffic else 0.0
+    logged = max(traffic.longest_idle_seconds().values(), default=0.0) if traffic else 0.0
     seen = max(rests, default=0.0)
     longest = max(seen, logged) if rests or logged else None
     drain = at_least(max(SHORTEST_DRAIN, LIVE_MARGIN * (longest or 0)))
     soon = _before_running_out(descriptors)
     hurried = soon is not None and soon < drain
     recommended = max(SHORTEST_SAFE, at_most(soon) or 0) if hurried and soon is not None else drain
-    forgets = bounds.forgets_after if bounds else None
+    forgets = bounds.silent_drop_seconds if bounds else None
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
     return IdleAdvice(
         host=server.host,
         ghosts=sum(direction.ghosts for direction in directions),
-        unread=sum(direction.unread for direction in directions) if pairing else server.established or 0,
+        unclassified=sum(direction.unread for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,
-        hurried=hurried,
+        shortened=hurried,
         tidy_seconds=at_most(MIDDLEBOX_MARGIN * forgets) if forgets is not None else None,
         keepalive_seconds=at_most(forgets / 2) if forgets is not None else None,
-        longest_rest=longest,
-        rest_source="access log" if logged > seen else "socket ages",
+        longest_idle_seconds=longest,
+        longest_idle_source="access log" if logged > seen else "socket ages",
         would_close_now=sum(age > recommended for age in ages) if ages is not None else None,
-        would_cut_living=sum(rest > recommended for rest in rests) if rests or not matched else None,
+        would_cut_live=sum(rest > recommended for rest in rests) if rests or not matched else None,
     )
 
 

@@ -39,7 +39,7 @@ class PathBounds:
     source: str
     box: str | None = None
     """The box whose own setting this is."""
-    tells: bool = False
+    closes_both_ends: bool = False
     """The box closes at both ends (a proxy): nobody is left behind, and keepalive does not prolong it."""
     suspects: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class PathBounds:
         }
 
     @property
-    def words(self) -> str:
+    def range_text(self) -> str:
         """Return the bounds as a person says them."""
         lower, upper = self.lower_seconds, self.upper_seconds
         if lower is None:
@@ -78,7 +78,7 @@ class IdleBounds:
     host: str
     paths: tuple[PathBounds, ...]
 
-    def of(self, client: str) -> PathBounds | None:
+    def for_client(self, client: str) -> PathBounds | None:
         """Return the bounds of the path that a client's address is on."""
         return next((path for path in self.paths if path.client_network == network(client)), None)
 
@@ -88,14 +88,14 @@ class IdleBounds:
         return _soonest(self.paths)
 
     @property
-    def forgetting(self) -> PathBounds | None:
+    def soonest_silent_drop(self) -> PathBounds | None:
         """Return the path whose box forgets soonest without telling the ends: what keepalive and tidying are for."""
-        return _soonest(path for path in self.paths if not path.tells)
+        return _soonest(path for path in self.paths if not path.closes_both_ends)
 
     @property
-    def forgets_after(self) -> float | None:
+    def silent_drop_seconds(self) -> float | None:
         """Return after how many seconds at the soonest a box may forget, as far as the evidence bounds it."""
-        path = self.forgetting
+        path = self.soonest_silent_drop
         if path is None:
             return None
         return path.lower_seconds if path.lower_seconds is not None else path.upper_seconds
@@ -170,7 +170,7 @@ def logged_idle_times(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[
 
     Rests across a hole in the log or a restart are not among them (evidence/log/rests.py).
     """
-    rests = traffic.longest_rests() if traffic else {}
+    rests = traffic.longest_idle_seconds() if traffic else {}
     return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in rests.items()}
 
 
@@ -205,7 +205,7 @@ def _path(
             upper_seconds=own.upper_seconds,
             source=own.source,
             box=own.box,
-            tells=own.tells,
+            closes_both_ends=own.closes_both_ends,
         )
     gaps = [(survived[one.client], one.client in by_log) for one in directions if one.client in survived]
     lower, logged = max(gaps, default=(None, False))

@@ -34,7 +34,7 @@ class MiddleboxTimeout:
     source: str
     directions: frozenset[str]
     """Subjects of the directions it holds for."""
-    tells: bool = False
+    closes_both_ends: bool = False
     """The box closes at both ends when the time is up."""
 
 
@@ -93,7 +93,7 @@ def _holding(told: BoxTimeouts, direction: Direction) -> Iterator[MiddleboxTimeo
         upper_seconds=latest,
         source=f"{soonest.name} of {told.origin.host}{several}",
         directions=frozenset({direction.subject}),
-        tells=told.relay is Relay.PROXY,
+        closes_both_ends=told.relay is Relay.PROXY,
     )
 
 

@@ -102,12 +102,12 @@ def _cure(
 
 
 def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[Remedy]:
-    tightest = bounds.forgetting if bounds else None
+    tightest = bounds.soonest_silent_drop if bounds else None
     current = lifetime.idle_timeout_seconds
     if advice.tidy_seconds is None or tightest is None or (current and current <= advice.tidy_seconds):
         return  # unknown, or tidy already
     if advice.tidy_unsafe:
-        wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_rest or 0)))
+        wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_idle_seconds or 0)))
         longer = raise_box_timeout(
             tightest.box or "the box", wanted, int(tightest.upper_seconds or 0), linux=tightest.box is not None
         )

@@ -51,7 +51,7 @@ class GhostLifetime:
         return min(ends, default=None)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """Return how long a dead connection lives today, as a person says it."""
         if self.seconds is None:
             if self.idle_timeout_seconds == 0 and self.keepalive is False:

@@ -1,4 +1,4 @@
-"""Story: what the path and the server do to resting connections, in sentences for a person."""
+"""Wording: sentences about ghost connections, the idle timeouts of paths, and the server's idle timeout."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.idle.advice import IdleAdvice
-    from ldapdiag.analysis.idle.bounds import IdleBounds
+    from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 
 
 def client_names(direction: Direction) -> str:
-    """Return the hosts at the client's end, or its address when none was read."""
+    """Return the hosts at the client's end, or its address where no host with it was read."""
     return " and ".join(direction.client_hosts) or direction.client
 
 
-def reason_list(counted: Mapping[str, int]) -> str:
+def reason_list(counts: Mapping[str, int]) -> str:
     """Return counts with their reasons, as in '8 (opened meanwhile); 2 (closing)'."""
-    return "; ".join(f"{count} ({reason})" for reason, count in counted.items())
+    return "; ".join(f"{count} ({reason})" for reason, count in counts.items())
 
 
 def ghost_sentences(
-    direction: Direction, server: str, bounds: IdleBounds | None, owners: Mapping[str, int] | None
+    direction: Direction, server: str, bounds: IdleBounds | None, accounts: Mapping[str, int] | None
 ) -> Iterator[str]:
-    """Yield what became of a direction's connections, whose they are, and how that is known."""
-    yield _of_style(direction, server)
-    path = bounds.of(direction.client) if bounds else None
+    """Yield how a direction's ghosts came about, which accounts they belong to, and what proves them."""
+    yield _style_sentence(direction, server)
+    path = bounds.for_client(direction.client) if bounds else None
     if path is not None and path.upper_seconds is not None:
-        yield f"{'Its proxy closes both ends' if path.tells else 'The path forgets'} after {path.words}: {path.source}."
-    if owners and len(owners) == 1:
-        yield f"All {direction.ghosts} belong to {next(iter(owners))}."
-    elif owners:
-        yield f"They belong to {', '.join(f'{account} ({count})' for account, count in owners.items())}."
+        yield f"{_timeout_action(path, 'the path')}: {path.source}."
+    if accounts and len(accounts) == 1:
+        account = next(iter(accounts))
+        yield f"It belongs to {account}." if direction.ghosts == 1 else f"All {direction.ghosts} belong to {account}."
+    elif accounts:
+        yield f"They belong to {', '.join(f'{account} ({count})' for account, count in accounts.items())}."
     if direction.join is not Join.FOUR_TUPLE:
         key = f"{direction.join.words} ({direction.join})"
-        between = f"{direction.translated_by} stands between ({direction.path.words})"
-        yield f"{between}: the ends were joined by {key}."
+        yield f"On the path is {direction.translated_by} ({direction.path.words}): both ends were joined by {key}."
     yield proof_of(direction).because
     if direction.skew_excluded:
         yield f"Not churn: {'; '.join(direction.skew_excluded)}."
@@ -50,46 +50,57 @@ def ghost_sentences(
         yield f"Not counted: {reason_list(direction.unproven)}."
 
 
-def _of_style(direction: Direction, server: str) -> str:
-    """Return what parted the ends, and how that is known."""
-    clients = client_names(direction)
+def _style_sentence(direction: Direction, server: str) -> str:
+    """Return why only one end still has the connections, and what shows it."""
+    clients, host = client_names(direction), direction.client_host
     match direction.style:
         case Style.SILENT_DROP:
             return (
-                f"Something between {clients} and {server} forgets idle connections and tells nobody (silent drop: "
-                f"{' and '.join(_signs(direction))})."
+                f"A middlebox between {clients} and {server} drops the state of idle connections and notifies neither "
+                f"end (silent drop: {' and '.join(_drop_signs(direction))})."
             )
         case Style.RESET_TO_CLIENT:
             return (
-                f"Something between {clients} and {server} ends connections with a reset to the client and tells the "
-                f"server nothing: {clients} has received {direction.client_host.resets} resets since it booted, and "
-                f"ended {direction.client_host.given_up} connections alone."
+                f"A middlebox between {clients} and {server} resets connections at the client and does not notify the "
+                f"server: since its boot {clients} has received {host.resets} resets and aborted {host.given_up} "
+                "connections itself."
             )
         case Style.CLIENT_GONE:
-            booted = direction.client_host.booted
             return (
-                f"{clients} crashed, or lost its network, and booted at {booted:%F %T} UTC: it took its connections "
-                f"with it, and {server} was never told."
+                f"{clients} crashed or lost its network, and booted at {host.booted:%F %T} UTC: its connections were "
+                f"lost, and {server} was not notified."
             )
         case Style.UNKNOWN:
             return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
 
 
+def _drop_signs(direction: Direction) -> Iterator[str]:
+    if direction.probing:
+        yield f"{direction.probing} {_have(direction.probing)} unanswered keepalive probes"
+    if direction.leftovers:
+        clients = "client still retransmits its" if direction.leftovers == 1 else "clients still retransmit their"
+        yield f"{direction.leftovers} {clients} last packet"
+    if not (direction.probing or direction.leftovers):
+        yield f"{client_names(direction)} has aborted {direction.client_host.given_up} connections and had few resets"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
 def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:
-    """Yield how long connections may rest on the path, do rest, and whom the server's idle timeout spares."""
+    """Yield what each path allows, how long live connections are idle, and what the server's timeout exempts."""
     yield from path_sentences(bounds)
-    if advice.longest_rest is not None:
-        yield f"The longest rest of a living connection so far is {advice.longest_rest:.0f} s ({advice.rest_source})."
-    elif advice.would_cut_living is not None:
-        yield "How long living connections rest is unknown: none is left."
-    else:
-        yield "How long living connections rest is unknown: no table shows ages (ss -i)."
-    if advice.hurried:
-        yield "The drain value is short: at the measured growth the descriptors run out before a longer one acts."
+    yield f"Longest idle time of a live connection: {_longest_idle(advice)}."
+    if advice.shortened:
+        yield (
+            "The drain value is short: at the measured growth the descriptors would run out before a longer timeout "
+            "takes effect."
+        )
     if server.product is not None:
         yield server.product.defaults.exemption
-        if why := server.product.defaults.idle_timeout_ignored.at(server.version):
-            yield f"Whatever is set, {why}."
+        if reason := server.product.defaults.idle_timeout_ignored.at(server.version):
+            yield f"Whatever the setting, {reason}."
         if server.product.defaults.enforces_idle_only_under_activity.at(server.version):
             yield (
                 "This version closes idle connections only while others are active (389-ds-base issue 6004, fixed in "
@@ -97,23 +108,28 @@ def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | No
             )
 
 
+def _longest_idle(advice: IdleAdvice) -> str:
+    if advice.longest_idle_seconds is not None:
+        return f"{advice.longest_idle_seconds:.0f} s ({advice.longest_idle_source})"
+    if advice.would_cut_live is not None:
+        return "unknown, there is no live connection"
+    return "unknown, no socket table shows ages (ss -i)"
+
+
 def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:
-    """Yield after how long the paths forget; paths of which the same is known are one."""
-    alike: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    """Yield the idle timeout of each path; paths with the same bounds and source share a sentence."""
+    networks_of: dict[tuple[str, str, tuple[str, ...]], list[PathBounds]] = defaultdict(list)
     for path in bounds.paths if bounds else ():
         if path.lower_seconds is not None or path.upper_seconds is not None:
-            ends = "is closed by a proxy at both ends" if path.tells else "forgets"
-            alike[ends, path.words, path.source, path.suspects].append(path.client_network)
-    for (ends, words, source, suspects), networks in alike.items():
-        guess = f", the default of {' and '.join(suspects)}" if suspects else ""
-        yield f"The path from {' and '.join(networks)} {ends} after {words}{guess}: {source}."
+            networks_of[_timeout_action(path, "the path"), path.source, path.suspects].append(path)
+    for (_, source, suspects), paths in networks_of.items():
+        networks = " and ".join(path.client_network for path in paths)
+        default = f", the default of {' and '.join(suspects)}" if suspects else ""
+        yield f"{_timeout_action(paths[0], f'the path from {networks}')}{default}: {source}."
 
 
-def _signs(direction: Direction) -> Iterator[str]:
-    if direction.probing:
-        yield f"{direction.probing} have keepalive probes that nobody answers"
-    if direction.leftovers:
-        yield f"{direction.leftovers} clients still retransmit their last packet"
-    if not (direction.probing or direction.leftovers):
-        alone = direction.client_host.given_up
-        yield f"{client_names(direction)} has ended {alone} connections alone, and had few resets"
+def _timeout_action(path: PathBounds, subject: str) -> str:
+    """Return what the middlebox of a path does, and after how long."""
+    if path.closes_both_ends:
+        return f"A proxy on {subject} closes both ends after {path.range_text}"
+    return f"A middlebox on {subject} drops its state after {path.range_text}"

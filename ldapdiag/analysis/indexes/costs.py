@@ -54,7 +54,7 @@ class WriteCounts:
     """What a log says of changes."""
 
     operations: int = 0
-    anywhere: int = 0
+    whole_entries: int = 0
     """Entries added, deleted and renamed: these touch every index."""
     modifications: int = 0
     by_attribute: Mapping[str, int] | None = None
@@ -70,7 +70,7 @@ class WriteCounts:
             by_attribute[attribute] = by_attribute.get(attribute, 0) + count
         return cls(
             operations=sum(counts),
-            anywhere=counts[ADD] + counts[DELETE] + counts[MODRDN],
+            whole_entries=counts[ADD] + counts[DELETE] + counts[MODRDN],
             modifications=counts[MODIFY],
             by_attribute=by_attribute or None,
         )
@@ -83,7 +83,7 @@ class WriteCounts:
         if self.by_attribute is not None:
             names = {"", *_names(attribute, schema)}
             touching = sum(count for name, count in self.by_attribute.items() if name in names)
-        return min(UNIT, UNIT * (self.anywhere + min(touching, self.modifications)) // self.operations)
+        return min(UNIT, UNIT * (self.whole_entries + min(touching, self.modifications)) // self.operations)
 
 
 def index_cost(family: Family | None, attribute: str, type_: str, writes: WriteCounts, schema: Schema) -> int:

@@ -48,11 +48,11 @@ class IndexCoverage:
 
     host: str
     family: Family | None
-    rows: tuple[SearchCoverage, ...]
+    searches: tuple[SearchCoverage, ...]
     """The costliest first."""
-    elsewhere: int
+    outside_suffixes: int
     """Searches below no suffix that the index configuration has."""
-    indexing: ServerIndexes | None
+    indexes: ServerIndexes | None
     """None: no index configuration is at hand."""
     etime: int
     """Nanoseconds of all searches."""
@@ -61,14 +61,14 @@ class IndexCoverage:
     origins: tuple[str, ...]
 
     @property
-    def scanned(self) -> tuple[SearchCoverage, ...]:
+    def scans(self) -> tuple[SearchCoverage, ...]:
         """Searches that look at every entry."""
-        return tuple(row for row in self.rows if row.scans)
+        return tuple(row for row in self.searches if row.is_scan)
 
     @property
     def harmless(self) -> tuple[SearchCoverage, ...]:
         """Searches that are partly without an index, and do no harm; many of them the server notes."""
-        return tuple(row for row in self.rows if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
+        return tuple(row for row in self.searches if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
 
 
 def audit_searches(server: Instance, traffic: Traffic, indexing: ServerIndexes | None) -> IndexCoverage:
@@ -79,16 +79,16 @@ def audit_searches(server: Instance, traffic: Traffic, indexing: ServerIndexes |
     rows = [
         row
         for search in work.searches
-        if not search.nameless and search.scope != "base"
+        if not search.unidentified and search.scope != "base"
         for row in _covered(search, family, simulations, work.search_etime)
     ]
     rows = _worth_together(rows, work.search_etime)
     return IndexCoverage(
         host=server.host,
         family=family,
-        elsewhere=sum(one.count for one in work.searches if _is_elsewhere(one, simulations)),
-        rows=tuple(sorted(rows, key=lambda row: (-row.etime, row.search.shape, row.search.base, row.search.scope))),
-        indexing=indexing,
+        outside_suffixes=sum(one.count for one in work.searches if _is_elsewhere(one, simulations)),
+        searches=tuple(sorted(rows, key=lambda row: (-row.etime, row.group.shape, row.group.base, row.group.scope))),
+        indexes=indexing,
         etime=work.search_etime,
         seconds=traffic.seconds,
         origins=tuple(sorted({*traffic.origins, *(indexing.origins if indexing else ())})),
@@ -96,19 +96,21 @@ def audit_searches(server: Instance, traffic: Traffic, indexing: ServerIndexes |
 
 
 def _is_elsewhere(search: SearchGroup, simulations: SimulatedServer) -> bool:
-    judged = not search.nameless and search.scope != "base" and not is_server_suffix(search.base)
-    return judged and not simulations.of(search.base, search.scope)
+    judged = not search.unidentified and search.scope != "base" and not is_server_suffix(search.base)
+    return judged and not simulations.databases(search.base, search.scope)
 
 
 def _worth_together(rows: list[SearchCoverage], total: int) -> list[SearchCoverage]:
     """Return the searches, and those worth an index that are so only together: of many bases, or of many filters."""
     together: dict[frozenset[ProposedIndex], int] = defaultdict(int)
     for row in rows:
-        for one in row.alternatives:
+        for one in row.sufficient_sets:
             together[one] += row.etime
     return [
-        replace(row, worth_it=True)
-        if not row.worth_it and row.mean >= SLOW and any(_is_much(together[one], total) for one in row.alternatives)
+        replace(row, worth_an_index=True)
+        if not row.worth_an_index
+        and row.mean >= SLOW
+        and any(_is_much(together[one], total) for one in row.sufficient_sets)
         else row
         for row in rows
     ]
@@ -122,7 +124,7 @@ def _covered(
     search: SearchGroup, family: Family | None, simulations: SimulatedServer, total: int
 ) -> Iterator[SearchCoverage]:
     """Yield the searches of one shape, apart by the lengths of their substrings where these make a difference."""
-    answering = simulations.of(search.base, search.scope)
+    answering = simulations.databases(search.base, search.scope)
     if not answering:
         return
     simulation = answering[0]
@@ -137,8 +139,8 @@ def _covered(
         unhelped_and_slow = _is_slow(search, count, etime) and not has_short_list(forecast, simulation)
         outlook = index_use_of(search, family, forecast, noted=noted, slow=unhelped_and_slow)
         row = SearchCoverage(
-            search=search,
-            lengths=lengths,
+            group=search,
+            piece_lengths=lengths,
             filter=tree,
             backends=tuple(one.database.backend for one in answering if isinstance(one, ConfiguredDatabase)),
             count=count,
@@ -148,8 +150,8 @@ def _covered(
             outlook=outlook,
             forecast=forecast,
         )
-        row = replace(row, worth_it=row.refused > 0 or _is_worth_it(row, total))
-        yield propose(row, answering, family) if row.scans else row
+        row = replace(row, worth_an_index=row.refused > 0 or _is_worth_it(row, total))
+        yield propose(row, answering, family) if row.is_scan else row
 
 
 def _refused(search: SearchGroup, group: Group, family: Family | None) -> int:
@@ -169,10 +171,10 @@ def _whole(search: SearchGroup) -> list[Group]:
 
 def _groups(search: SearchGroup, simulation: SimulatedDatabase) -> Iterable[Group]:
     """Return the searches of a shape by the lengths of their pieces; those that fare alike are one group."""
-    if not search.pieces:
+    if not search.by_piece_lengths:
         return _whole(search)
     groups: dict[object, Group] = {}
-    for lengths, (count, etime, noted, _) in sorted(search.pieces.items(), reverse=True):
+    for lengths, (count, etime, noted, _) in sorted(search.by_piece_lengths.items(), reverse=True):
         tree = parse_shape(search.shape, lengths)
         forecast = simulation.forecast(tree, search.base, search.scope) if tree else None
         alike = (forecast.outlook, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
@@ -189,6 +191,6 @@ def _is_slow(search: SearchGroup, count: int, etime: int) -> bool:
 
 def _is_worth_it(row: SearchCoverage, total: int) -> bool:
     """Tell whether searches take time enough to be worth an index."""
-    worst = row.search.worst
-    once = worst is not None and worst.etime >= ONCE and row.count == row.search.answered
+    worst = row.group.slowest
+    once = worst is not None and worst.etime >= ONCE and row.count == row.group.answered
     return (once or (row.count > 0 and row.mean >= SLOW)) and _is_much(row.etime, total)

@@ -48,17 +48,17 @@ class ResultCounts:
 class LoggedFrequencies:
     """The frequencies of one server's database."""
 
-    indexing: ServerIndexes | None
+    indexes: ServerIndexes | None
     total: int | None
     """Entries of the database; None: nobody told."""
-    seen: Mapping[Key, ResultCounts] = field(default_factory=dict)
-    looked_up: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    results: Mapping[Key, ResultCounts] = field(default_factory=dict)
+    list_lengths: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     """By attribute and type, in lower case: the fewest and the most ids of one lookup (389-ds STAT)."""
-    every: int | None = None
+    all_ids: int | None = None
     """The number of ids that stands for all entries in those."""
-    over: frozenset[tuple[str, str]] = frozenset()
+    over_limit: frozenset[tuple[str, str]] = frozenset()
     """Attributes and values, in lower case, whose lists the server says are over its limit."""
-    places: Mapping[tuple[str, str], ResultCounts] = field(default_factory=dict)
+    below_bases: Mapping[tuple[str, str], ResultCounts] = field(default_factory=dict)
     """What (objectClass=*) returned, by base, comparable, and scope."""
 
     def of(self, assertion: Assertion) -> Amount:
@@ -69,28 +69,28 @@ class LoggedFrequencies:
             if assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
             else None
         )
-        if value is not None and (name, value) in self.over:
+        if value is not None and (name, value) in self.over_limit:
             return Amount(least=self.total or 1 << 62)
-        seen = self.seen.get((name, assertion.kind, value))
+        seen = self.results.get((name, assertion.kind, value))
         least, most = 0, self.total
         if seen is not None:
             least = seen.entries if value is not None or assertion.kind is AssertionKind.PRESENCE else 0
             if not seen.limited and seen.entries and assertion.kind in EXACT_KINDS and name != "objectclass":
                 most = seen.entries
-        looked_up = self.looked_up.get((name, STAT_TYPES.get(assertion.kind, "")))
-        if looked_up is not None and value is None and looked_up[1] != self.every:
+        looked_up = self.list_lengths.get((name, STAT_TYPES.get(assertion.kind, "")))
+        if looked_up is not None and value is None and looked_up[1] != self.all_ids:
             most = looked_up[1] if most is None else min(most, looked_up[1])
         return Amount(least=min(least, most) if most is not None else least, most=most)
 
     def below(self, base: str, scope: str) -> Amount:
         """Return how many entries lie in the scope of a base."""
-        seen = self.places.get((comparable(base), scope))
+        seen = self.below_bases.get((comparable(base), scope))
         if seen is None:
             return Amount(most=self.total)
         return Amount(least=seen.entries, most=self.total if seen.limited or not seen.entries else seen.entries)
 
     def _primary(self, attribute: str) -> str:
-        return self.indexing.schema.primary(attribute).lower() if self.indexing else attribute
+        return self.indexes.schema.primary(attribute).lower() if self.indexes else attribute
 
 
 def count_frequencies(
@@ -121,13 +121,13 @@ def count_frequencies(
     }
     looked_up = {key: (least, most) for key, (_, most, least) in counts.items()}
     return LoggedFrequencies(
-        indexing=indexing,
+        indexes=indexing,
         total=_total(indexing, backend),
-        seen=seen,
-        looked_up=looked_up,
-        every=max((most for _, most in looked_up.values()), default=None),
-        over=_over(indexing),
-        places=places,
+        results=seen,
+        list_lengths=looked_up,
+        all_ids=max((most for _, most in looked_up.values()), default=None),
+        over_limit=_over(indexing),
+        below_bases=places,
     )
 
 

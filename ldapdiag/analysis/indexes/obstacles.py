@@ -36,9 +36,9 @@ class Obstacle:
     """As written; empty where the assertion names none."""
     text: str
     """The part of the filter, as logged."""
-    why: str
+    reason: str
     negated: bool = False
-    guessed: bool = False
+    inferred: bool = False
     """It follows from what the server did, and nothing says so."""
 
 
@@ -60,7 +60,7 @@ def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obsta
                     cause=Cause.UNINDEXABLE,
                     attribute=negated.name,
                     text=f"(!{negated.text})" if member is negated else "(!…)",
-                    why="negation: an index tells who has a value, never who has not",
+                    reason="negation: an index tells who has a value, never who has not",
                     negated=True,
                 )
         case Assertion():
@@ -68,4 +68,4 @@ def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obsta
             if told.cause not in GRAVEST:
                 return
             why = OVER_LIMIT if told.cause is Cause.LIMIT_PERHAPS else told.why
-            yield Obstacle(cause=told.cause, attribute=node.name, text=node.text, why=why)
+            yield Obstacle(cause=told.cause, attribute=node.name, text=node.text, reason=why)

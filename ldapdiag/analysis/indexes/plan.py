@@ -26,9 +26,9 @@ class PlannedIndexes:
     """The indexes, one by one."""
     backend: Backend | None
     """None: the configuration is not known."""
-    resolves: tuple[SearchCoverage, ...]
+    resolved: tuple[SearchCoverage, ...]
     """The searches it is needed for, the costliest first; others of them may be needed as well."""
-    askers: tuple[Requester, ...]
+    requesters: tuple[Requester, ...]
     """Whom to talk to, the costliest first."""
 
     @property
@@ -37,14 +37,14 @@ class PlannedIndexes:
         return tuple(sorted({one.type for one in self.changes}))
 
     @property
-    def saves(self) -> int:
+    def saved(self) -> int:
         """Nanoseconds that these searches took."""
-        return sum(row.etime for row in self.resolves)
+        return sum(row.etime for row in self.resolved)
 
     @property
-    def searches(self) -> int:
+    def search_count(self) -> int:
         """How many they are."""
-        return sum(row.count for row in self.resolves)
+        return sum(row.count for row in self.resolved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,57 +57,57 @@ class IndexPlan:
     host: str
     configured: bool
     """The index configuration is at hand; else what the plan says is only possible."""
-    rows: tuple[PlannedIndexes, ...]
+    indexes: tuple[PlannedIndexes, ...]
     """By the time they save."""
     exact: bool
     """No cheaper set does it; else it costs at most `cost / at_least` times as much as the cheapest."""
     cost: int
-    at_least: int
+    lower_bound: int
     resolved: tuple[SearchCoverage, ...]
     """Scans it ends, each once."""
     remaining: tuple[SearchCoverage, ...]
     """Scans worth ending that no index ends."""
-    spared: tuple[SearchCoverage, ...]
+    below_threshold: tuple[SearchCoverage, ...]
     """Scans that an index would end, and that take too little time to be worth one."""
 
     @property
-    def saves(self) -> int:
+    def saved(self) -> int:
         """Nanoseconds that the searches took which are indexed then."""
         return sum(row.etime for row in self.resolved)
 
 
 def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
     """Choose the indexes for one server."""
-    scanned = coverage.scanned
-    wanted = [row for row in scanned if row.worth_it and row.alternatives]
-    demands = [Demand(alternatives=row.alternatives, worth=row.etime) for row in wanted]
+    scanned = coverage.scans
+    wanted = [row for row in scanned if row.worth_an_index and row.sufficient_sets]
+    demands = [Demand(alternatives=row.sufficient_sets, worth=row.etime) for row in wanted]
     places = {place for demand in demands for one in demand.alternatives for place in one}
     chosen = cheapest(demands, {place: _price(place, coverage, traffic) for place in places})
     added = frozenset(chosen.chosen)
     backends = {one.name: one for row in scanned for one in row.backends}
-    rows = _rows(added, [row for row in scanned if row.alternatives], backends)
+    rows = _rows(added, [row for row in scanned if row.sufficient_sets], backends)
     return IndexPlan(
         host=coverage.host,
-        configured=coverage.indexing is not None,
-        rows=rows,
+        configured=coverage.indexes is not None,
+        indexes=rows,
         exact=chosen.exact,
         cost=chosen.cost,
-        at_least=chosen.at_least,
+        lower_bound=chosen.lower_bound,
         resolved=tuple(row for row in scanned if _ends(row, added)),
-        remaining=tuple(row for row in scanned if not row.alternatives),
-        spared=tuple(row for row in scanned if row.alternatives and not _ends(row, added)),
+        remaining=tuple(row for row in scanned if not row.sufficient_sets),
+        below_threshold=tuple(row for row in scanned if row.sufficient_sets and not _ends(row, added)),
     )
 
 
 def _price(place: ProposedIndex, coverage: IndexCoverage, traffic: Traffic) -> int:
-    schema = coverage.indexing.schema if coverage.indexing else standard()
+    schema = coverage.indexes.schema if coverage.indexes else standard()
     writes = WriteCounts.of(traffic.segment)
     _, change = place
     return index_cost(coverage.family, change.attribute, change.type, writes, schema)
 
 
 def _ends(row: SearchCoverage, added: frozenset[ProposedIndex]) -> bool:
-    return any(one <= added for one in row.alternatives)
+    return any(one <= added for one in row.sufficient_sets)
 
 
 def _rows(
@@ -119,7 +119,7 @@ def _rows(
     for name, change in added:
         changes[name, change.attribute].add(change)
     for row in (row for row in scanned if _ends(row, added)):
-        for key in {(name, change.attribute) for one in row.alternatives for name, change in one & added}:
+        for key in {(name, change.attribute) for one in row.sufficient_sets for name, change in one & added}:
             asking[key].append(row)
     rows = []
     for (name, attribute), several in changes.items():
@@ -130,18 +130,18 @@ def _rows(
                 attribute=attribute,
                 changes=tuple(sorted(several)),
                 backend=backends.get(name),
-                resolves=tuple(sorted(resolves, key=lambda row: -row.etime)),
-                askers=_askers(resolves),
+                resolved=tuple(sorted(resolves, key=lambda row: -row.etime)),
+                requesters=_askers(resolves),
             )
         )
-    return tuple(sorted(rows, key=lambda row: (-row.saves, row.attribute, row.types)))
+    return tuple(sorted(rows, key=lambda row: (-row.saved, row.attribute, row.types)))
 
 
 def _askers(rows: list[SearchCoverage]) -> tuple[Requester, ...]:
     """Return who asks these searches, each client and account once; the costliest first."""
     told: dict[tuple[str, str], list[int]] = {}
-    for search in {id(row.search): row.search for row in rows}.values():
-        for one in search.askers:
+    for search in {id(row.group): row.group for row in rows}.values():
+        for one in search.requesters:
             counts = told.setdefault((one.client, one.account), [0, 0, 0])
             for place, count in enumerate((one.count, one.etime, one.noted)):
                 counts[place] += count

@@ -45,7 +45,7 @@ def propose(row: SearchCoverage, answering: Sequence[SimulatedDatabase], family:
     told = tuple(one for one in chosen if one)[:MOST_ALTERNATIVES]
     sure = bool(told) and all(_is_sure(row, one, told) for one in answering)
     return replace(
-        row, alternatives=told, sure=sure, hindrance=_hindrance(row, answering[0], family, helped=bool(told))
+        row, sufficient_sets=told, certain=sure, obstacle=_hindrance(row, answering[0], family, helped=bool(told))
     )
 
 
@@ -90,7 +90,7 @@ def _would_help(
     """Tell whether indexes would help: not those of what nearly all may have, nor of what perhaps there is not."""
     if _returns_most(row, simulation) or any(_why_not(change, simulation, family) for change in changes):
         return False
-    if not row.search.entries and not all(simulation.knows(change.attribute) for change in changes):
+    if not row.group.entries and not all(simulation.in_schema(change.attribute) for change in changes):
         return False
     outlook = _with(changes, row, simulation)
     unsure_of_most = outlook is Outlook.DEPENDS and any(change.type in PRESENCE for change in changes)
@@ -100,7 +100,7 @@ def _would_help(
 def _with(changes: frozenset[Change], row: SearchCoverage, simulation: SimulatedDatabase) -> Outlook:
     if row.filter is None:
         return Outlook.DEPENDS
-    return simulation.with_added(row.filter, row.search.base, row.search.scope, changes)
+    return simulation.with_added(row.filter, row.group.base, row.group.scope, changes)
 
 
 def _is_sure(row: SearchCoverage, simulation: SimulatedDatabase, told: tuple[frozenset[ProposedIndex], ...]) -> bool:
@@ -131,7 +131,7 @@ def _why_not(change: Change, simulation: SimulatedDatabase, family: Family | Non
 
 def _returns_most(row: SearchCoverage, simulation: SimulatedDatabase) -> bool:
     """Tell whether searches return so many entries that no list of them would be kept, or none be shorter than all."""
-    search = row.search
+    search = row.group
     if not isinstance(simulation, ConfiguredDatabase) or not search.answered:
         return False
     each, database = search.entries // search.answered, simulation.database
@@ -156,14 +156,14 @@ def _hindrance(
         return None
     if told is None:
         return _of_the_first(row, simulation, family)
-    if told.cause is Cause.NONE and row.search.unindexed >= row.search.answered:
-        return replace(told, cause=Cause.NOT_BUILT, why=NOT_USED, guessed=True)
+    if told.cause is Cause.NONE and row.group.unindexed >= row.group.answered:
+        return replace(told, cause=Cause.NOT_BUILT, reason=NOT_USED, inferred=True)
     open_ = (
         not isinstance(simulation, ConfiguredDatabase)
         and isinstance(row.filter, And)
         and not _all_unindexable(row, simulation)
     )
-    return replace(told, cause=Cause.LIMIT_PERHAPS, why=OVER_LIMIT) if told.cause is Cause.NONE or open_ else told
+    return replace(told, cause=Cause.LIMIT_PERHAPS, reason=OVER_LIMIT) if told.cause is Cause.NONE or open_ else told
 
 
 def _all_unindexable(row: SearchCoverage, simulation: SimulatedDatabase) -> bool:
@@ -182,7 +182,7 @@ def _of_the_first(row: SearchCoverage, simulation: SimulatedDatabase, family: Fa
     if leaf.change is not None and (never := _why_not(leaf.change, simulation, family)):
         cause, why = Cause.UNINDEXABLE, never
     elif _returns_most(row, simulation):
-        cause, why = Cause.LIMIT, f"each search returns {row.search.entries // row.search.answered} entries"
-    elif not simulation.knows(leaf.assertion.attribute):
+        cause, why = Cause.LIMIT, f"each search returns {row.group.entries // row.group.answered} entries"
+    elif not simulation.in_schema(leaf.assertion.attribute):
         cause, why = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
-    return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, why=why)
+    return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=why)

@@ -18,8 +18,8 @@ ProposedIndex = tuple[str, Change]
 class SearchCoverage:
     """Searches of one filter without values, base and scope, whose substrings are alike long."""
 
-    search: SearchGroup
-    lengths: str
+    group: SearchGroup
+    piece_lengths: str
     """Of the pieces of its substrings (evidence/filter_tree.py); empty where there are none, or nobody tells."""
     filter: Node | None
     """None: cut off by the server, or not understood."""
@@ -34,17 +34,17 @@ class SearchCoverage:
     refused: int
     outlook: Outlook
     forecast: Forecast | None
-    alternatives: tuple[frozenset[ProposedIndex], ...] = ()
+    sufficient_sets: tuple[frozenset[ProposedIndex], ...] = ()
     """Sets of indexes, each at its database, any of which would help."""
-    sure: bool = False
+    certain: bool = False
     """One of them helps whatever is not known; else only if few entries have what is asked for."""
-    hindrance: Obstacle | None = None
+    obstacle: Obstacle | None = None
     """Why none helps."""
-    worth_it: bool = False
+    worth_an_index: bool = False
     """It takes time enough to be worth an index, or fails for want of one."""
 
     @property
-    def scans(self) -> bool:
+    def is_scan(self) -> bool:
         """Tell whether every entry below the base is looked at."""
         return self.outlook is Outlook.UNINDEXED
 

@@ -41,7 +41,7 @@ class SimulatedDatabase(Protocol):
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
         """Return what would become of a search with these indexes added."""
 
-    def knows(self, attribute: str) -> bool:
+    def in_schema(self, attribute: str) -> bool:
         """Tell whether a schema at hand has an attribute."""
 
 
@@ -75,7 +75,7 @@ class ConfiguredDatabase:
         backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
         return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).outlook
 
-    def knows(self, attribute: str) -> bool:
+    def in_schema(self, attribute: str) -> bool:
         """Tell whether a schema at hand has an attribute."""
         return self.database.schema.find(attribute) is not None
 
@@ -114,7 +114,7 @@ class UnconfiguredDatabase:
         """Return that it depends."""
         return Outlook.DEPENDS
 
-    def knows(self, attribute: str) -> bool:
+    def in_schema(self, attribute: str) -> bool:
         """Tell whether a schema at hand has an attribute."""
         return self.schema.find(attribute) is not None
 

@@ -31,7 +31,7 @@ class SimulatedServer:
         self.indexing = indexing
         self._known: dict[str, SimulatedDatabase] = {}
 
-    def of(self, base: str, scope: str) -> tuple[SimulatedDatabase, ...]:
+    def databases(self, base: str, scope: str) -> tuple[SimulatedDatabase, ...]:
         """Return what the server does with searches there, by database; none where there is nothing to advise."""
         if self.indexing is None:
             return () if is_server_suffix(base) else (self._of(None),)

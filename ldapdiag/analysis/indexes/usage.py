@@ -51,7 +51,7 @@ class IndexUsage:
 
     host: str
     unused: tuple[UnusedIndexes, ...] = ()
-    silent: tuple[str, ...] = ()
+    unsearched: tuple[str, ...] = ()
     """Databases that no search went to."""
     reason: str = ""
     """Why nothing can be said."""
@@ -59,11 +59,11 @@ class IndexUsage:
 
 def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
     """Compare the indexes of a server with what its log asked for."""
-    indexing = coverage.indexing
+    indexing = coverage.indexes
     if indexing is None:
         return IndexUsage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
     searches = traffic.workload.searches
-    if any(search.nameless for search in searches):
+    if any(search.unidentified for search in searches):
         return IndexUsage(
             host=coverage.host, reason="the log holds searches whose filters are not told: any may use it"
         )
@@ -78,7 +78,7 @@ def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
             unused.extend(_unused(backend, asked, indexing, coverage.family))
         elif backend.definitions:
             silent.append(backend.name)
-    return IndexUsage(host=coverage.host, unused=tuple(unused), silent=tuple(silent))
+    return IndexUsage(host=coverage.host, unused=tuple(unused), unsearched=tuple(silent))
 
 
 def _unused(

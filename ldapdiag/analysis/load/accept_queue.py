@@ -34,7 +34,7 @@ class AcceptQueue:
         return self.backlog is not None and self.waiting > self.backlog
 
     @property
-    def over(self) -> int:
+    def excess(self) -> int:
         """Return by how many the queue is beyond its backlog; negative when there is room."""
         return self.waiting - (self.backlog or 0)
 
@@ -59,7 +59,7 @@ def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
     for row, (state, port) in enumerate(zip(table.state, table.local_port, strict=True)):
         if state is TcpState.LISTEN and port in ports:
             queue = AcceptQueue(port=port, waiting=table.receive_queue[row], backlog=table.send_queue[row] or None)
-            queues[port] = max(queues.get(port, queue), queue, key=lambda one: one.over)
+            queues[port] = max(queues.get(port, queue), queue, key=lambda one: one.excess)
     return [queues[port] for port in sorted(queues)]
 
 

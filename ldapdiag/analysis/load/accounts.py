@@ -25,27 +25,27 @@ class Accounts:
     by_account: Mapping[str, int]
     """Most connections first; DNs that differ only in case are one, in the spelling seen most."""
     by_client: Mapping[str, int]
-    of_client: Mapping[str, Mapping[str, int]]
+    by_client_and_account: Mapping[str, Mapping[str, int]]
     """Per client address, its connections by account."""
-    of_port: Mapping[tuple[str, int], str]
+    by_endpoint: Mapping[tuple[str, int], str]
     """Per client endpoint, its account; only where the server publishes ports."""
     origins: tuple[str, ...]
 
-    def of_ghosts(self, direction: Direction) -> Mapping[str, int] | None:
+    def of_ghost_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of a direction's ghosts; None when the server's list cannot tell them from the living."""
-        if direction.ghost_ports is not None and self.of_port:
+        if direction.ghost_ports is not None and self.by_endpoint:
             endpoints = [(direction.client, port) for port in direction.ghost_ports]
-            if all(one in self.of_port for one in endpoints):
-                return ordered(Counter(self.of_port[one] for one in endpoints))
+            if all(one in self.by_endpoint for one in endpoints):
+                return ordered(Counter(self.by_endpoint[one] for one in endpoints))
         return self._if_only_one(direction, direction.ghosts)
 
-    def of_all(self, direction: Direction) -> Mapping[str, int] | None:
+    def of_all_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of all connections of a direction; None when the server's list has none of them."""
-        known = self.of_client.get(direction.client)
+        known = self.by_client_and_account.get(direction.client)
         return known if known and sum(known.values()) >= direction.server_count else None
 
     def _if_only_one(self, direction: Direction, count: int) -> Mapping[str, int] | None:
-        known = self.of_client.get(direction.client, {})
+        known = self.by_client_and_account.get(direction.client, {})
         return {next(iter(known)): count} if len(known) == 1 else None
 
 
@@ -70,8 +70,8 @@ def count_accounts(server: Instance) -> Accounts | Missing:
         host=server.host,
         by_account=ordered(by_account),
         by_client=ordered(Counter({client: accounts.total() for client, accounts in of_client.items()})),
-        of_client={client: ordered(accounts) for client, accounts in of_client.items()},
-        of_port=of_port,
+        by_client_and_account={client: ordered(accounts) for client, accounts in of_client.items()},
+        by_endpoint=of_port,
         origins=(monitor.origin.path,),
     )
 

@@ -41,14 +41,14 @@ class Descriptors:
     rate_per_hour: float | None
     """Growth of the connections between two looks a minute apart, else over an access log; None without either."""
     rate_source: str = ""
-    witnesses: tuple[str, ...]
+    exhaustion_reports: tuple[str, ...]
     """What testifies that the server has run out, in words."""
     recovered: bool
     """Every log's last word is that the server listens again."""
     origins: tuple[str, ...]
 
     @property
-    def are_connections(self) -> bool:
+    def counts_only_connections(self) -> bool:
         """Tell whether nothing but connections was counted and limited."""
         return self.limit_source == MOST_CONNECTIONS and not self.exact
 
@@ -63,7 +63,7 @@ class Descriptors:
     @property
     def exhausted(self) -> bool:
         """Tell whether it can take no more now: it said so and has not recovered, or the limit is reached."""
-        return bool(self.witnesses and not self.recovered) or (self.share or 0.0) >= 1.0
+        return bool(self.exhaustion_reports and not self.recovered) or (self.share or 0.0) >= 1.0
 
     @property
     def hours_left(self) -> float | None:
@@ -90,7 +90,7 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
         served=served,
         rate_per_hour=rate,
         rate_source=rate_source,
-        witnesses=(*_witnesses(server), *_logged_peak(traffic, served, limit)),
+        exhaustion_reports=(*_witnesses(server), *_logged_peak(traffic, served, limit)),
         recovered=_recovered(server, traffic, served, limit),
         origins=server.origins_of(
             server.descriptors, server.limits, server.configuration, server.monitor, *server.logs, *server.access_logs

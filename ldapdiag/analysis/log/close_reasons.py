@@ -23,7 +23,7 @@ class CloseReasons:
     """How the connections of one client ended."""
 
     client: str
-    spoken: Counter[CloseKind] = field(default_factory=Counter)
+    by_kind: Counter[CloseKind] = field(default_factory=Counter)
     """Of connections with an operation."""
     probes: int = 0
     """Connections without any, which the client ended."""
@@ -32,21 +32,21 @@ class CloseReasons:
     @property
     def unclean(self) -> int:
         """Return how many ended without a goodbye."""
-        return sum(self.spoken[nature] for nature in WRONG)
+        return sum(self.by_kind[nature] for nature in WRONG)
 
     @property
-    def closes(self) -> int:
+    def close_count(self) -> int:
         """Return how many ended, but by a restart."""
-        return self.spoken.total() - self.spoken[CloseKind.RESTART]
+        return self.by_kind.total() - self.by_kind[CloseKind.RESTART]
 
 
 def close_reasons_of(client: ClientActivity, family: Family | None) -> CloseReasons:
     """Return how a client's connections ended, in the words of this product's log."""
     ends = CloseReasons(client=client.address, codes=dict(client.closes))
     for code, count in client.closes.items():
-        kind, silent = close_reason(family, code).kind, client.silent.get(code, 0)
+        kind, silent = close_reason(family, code).kind, client.without_operations.get(code, 0)
         if kind in NOT_ASKED:
             silent = 0
         ends.probes += silent
-        ends.spoken[kind] += count - silent
+        ends.by_kind[kind] += count - silent
     return ends

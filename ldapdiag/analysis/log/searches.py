@@ -76,20 +76,20 @@ class SearchGroup:
     """The most that one complete answer had; -1: there was none."""
     most_limited: int
     """The most that one answer had which a limit cut off, or that was a page of a longer one; -1: there was none."""
-    pieces: Mapping[str, tuple[int, int, int, int]]
+    by_piece_lengths: Mapping[str, tuple[int, int, int, int]]
     """Of substrings, by the lengths of their pieces (evidence/filter_tree.py): results, nanoseconds, results with a
     note, most entries of one; empty text: not told."""
     notes: Mapping[str, int]
     errors: Mapping[int, int]
     share: float
     """Of the time of all searches."""
-    half_below: int
+    median_below: int
     """Half of the results took less; a power of two. 0: no time at all."""
-    most_below: int
+    p95_below: int
     """19 of 20 results took less."""
-    worst: SlowestSearch | None
+    slowest: SlowestSearch | None
     """None where nothing was answered."""
-    askers: tuple[Requester, ...]
+    requesters: tuple[Requester, ...]
     """Of this filter, whatever the base and the scope; the costliest first."""
 
     @property
@@ -99,7 +99,7 @@ class SearchGroup:
         return sum(count for notes, count in self.notes.items() if is_unindexed(notes)) - later
 
     @property
-    def nameless(self) -> bool:
+    def unidentified(self) -> bool:
         """Tell whether their requests are not in the log, or they are the rest of too many to be kept apart."""
         return self.shape == self.base == self.scope
 
@@ -185,14 +185,16 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
         entries=row.entries,
         most_entries=row.most_entries,
         most_limited=row.most_limited,
-        pieces={lengths.decode(): (told[0], told[1], told[2], told[3]) for lengths, told in row.pieces.items()},
+        by_piece_lengths={
+            lengths.decode(): (told[0], told[1], told[2], told[3]) for lengths, told in row.pieces.items()
+        },
         notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
         share=row.etime / total if total else 0.0,
-        half_below=below(row.histogram, 50),
-        most_below=below(row.histogram, 95),
-        worst=_worst(row) if row.answered else None,
-        askers=askers,
+        median_below=below(row.histogram, 50),
+        p95_below=below(row.histogram, 95),
+        slowest=_worst(row) if row.answered else None,
+        requesters=askers,
     )
 
 

@@ -41,7 +41,7 @@ class Traffic:
         return 0.0 if first is None or last is None else (last - first) / SECOND
 
     @property
-    def waits(self) -> int:
+    def timed_waits(self) -> int:
         """Return of how many operations the log tells how long they waited for a worker."""
         return sum(self.segment.waits.values())
 
@@ -49,7 +49,7 @@ class Traffic:
         """Return how many waited so long; those of the histogram's bucket that holds the edge are left out."""
         return sum(count for bits, count in self.segment.waits.items() if bits and 1 << (bits - 1) >= nanoseconds)
 
-    def longest_rests(self) -> dict[str, float]:
+    def longest_idle_seconds(self) -> dict[str, float]:
         """Return per client address the seconds of the longest rest that was followed by a request, at least.
 
         Between two stamps of a clock of whole seconds a second less may have gone by.
@@ -57,7 +57,7 @@ class Traffic:
         rests: dict[str, float] = {}
         rough = self.segment.resolution if self.segment.resolution >= SECOND else 0
         for client in self.workload.clients:
-            address, longest = normalise_address(client.address), client.rests.longest[0] - rough
+            address, longest = normalise_address(client.address), client.idle_times.longest[0] - rough
             if longest > 0:
                 rests[address] = max(rests.get(address, 0.0), longest // MILLISECOND / 1000)
         return rests

@@ -44,11 +44,11 @@ class ClientActivity:
     operations: int
     closes: Mapping[str, int]
     """By the server's word for why, the most frequent first."""
-    silent: Mapping[str, int]
+    without_operations: Mapping[str, int]
     """Those of them without any operation."""
-    rests: Rests
+    idle_times: Rests
     """Followed by a request."""
-    tails: Mapping[str, Rests]
+    idle_before_close: Mapping[str, Rests]
     """Before a close, by its reason."""
 
 
@@ -142,13 +142,13 @@ class Workload:
         return ranked_by_text(self.segment.accounts.items(), self._account)
 
     @cached_property
-    def asking_clients(self) -> tuple[SearchTotals, ...]:
+    def client_totals(self) -> tuple[SearchTotals, ...]:
         """Clients by the time of their searches."""
         counts = ((display_name(client), each) for (_, client, _), each in self.segment.attribution.items())
         return _asking(counts, {one.address: one.opened for one in self.clients})
 
     @cached_property
-    def asking_accounts(self) -> tuple[SearchTotals, ...]:
+    def account_totals(self) -> tuple[SearchTotals, ...]:
         """Accounts by the time of their searches."""
         counts = ((self._account(account), each) for (_, _, account), each in self.segment.attribution.items())
         return _asking(counts, self.by_account)
@@ -186,13 +186,13 @@ class Workload:
         return tuple(sorted(told, key=lambda one: (-one.count, one.dn, one.client, one.err)))
 
     @cached_property
-    def not_indexed(self) -> tuple[tuple[str, str, int], ...]:
+    def lacking_indexes(self) -> tuple[tuple[str, str, int], ...]:
         """What slapd says, at level filter, of a lacking index: attribute, kind of index, how often."""
         told = ((text(attribute), text(kind), count) for (attribute, kind), count in self.segment.not_indexed.items())
         return tuple(sorted(told, key=lambda one: (-one[2], one)))
 
     @cached_property
-    def noticed(self) -> tuple[UnindexedNotice, ...]:
+    def unindexed_notices(self) -> tuple[UnindexedNotice, ...]:
         """What the errors log of 389-ds tells of unindexed searches, the most frequent first."""
         return unindexed_notices(self.segment)
 
@@ -211,9 +211,9 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
         opened=row.opened,
         operations=row.operations,
         closes=ranked_by_text(row.codes.items()),
-        silent=ranked_by_text(row.silent.items()),
-        rests=row.rests,
-        tails=dict(sorted(tails.items())),
+        without_operations=ranked_by_text(row.silent.items()),
+        idle_times=row.rests,
+        idle_before_close=dict(sorted(tails.items())),
     )
 
 

@@ -27,18 +27,18 @@ def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
     return {
         "server": plan.host,
-        "configured": coverage.indexing is not None,
+        "configured": coverage.indexes is not None,
         "log_hours": round(coverage.seconds / HOUR, 3),
-        "searches": sum(row.count for row in coverage.rows),
+        "searches": sum(row.count for row in coverage.searches),
         "etime_seconds": seconds(coverage.etime),
-        "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scanned)),
-        "saves_seconds": seconds(plan.saves),
+        "unindexed_etime_seconds": seconds(sum(row.etime for row in coverage.scans)),
+        "saves_seconds": seconds(plan.saved),
         "exact": plan.exact,
         "cost": plan.cost,
-        "cost_at_least": plan.at_least,
-        "plan": [_row(row) for row in plan.rows],
+        "cost_at_least": plan.lower_bound,
+        "plan": [_row(row) for row in plan.indexes],
         "no_index_helps": _searches(plan.remaining),
-        "not_worth_an_index": _searches(plan.spared),
+        "not_worth_an_index": _searches(plan.below_threshold),
         "harmless": _searches(coverage.harmless),
     }
 
@@ -48,28 +48,28 @@ def _row(row: PlannedIndexes) -> dict[str, Any]:
         "attribute": row.attribute,
         "types": list(row.types),
         "backend": row.backend.name if row.backend else None,
-        "sure": any(one.sure for one in row.resolves),
-        "saves_seconds": seconds(row.saves),
-        "searches": row.searches,
-        "shapes": list(dict.fromkeys(one.search.shape for one in row.resolves)),
-        "clients": list(dict.fromkeys(asker.client for asker in row.askers)),
-        "accounts": list(dict.fromkeys(asker.account for asker in row.askers)),
+        "sure": any(one.certain for one in row.resolved),
+        "saves_seconds": seconds(row.saved),
+        "searches": row.search_count,
+        "shapes": list(dict.fromkeys(one.group.shape for one in row.resolved)),
+        "clients": list(dict.fromkeys(asker.client for asker in row.requesters)),
+        "accounts": list(dict.fromkeys(asker.account for asker in row.requesters)),
     }
 
 
 def _searches(rows: Iterable[SearchCoverage]) -> list[dict[str, Any]]:
     return [
         {
-            "shape": row.search.shape,
-            "base": row.search.base,
-            "scope": row.search.scope,
+            "shape": row.group.shape,
+            "base": row.group.base,
+            "scope": row.group.scope,
             "searches": row.count,
             "etime_seconds": seconds(row.etime),
             "noted": row.noted,
-            "cause": str(row.hindrance.cause) if row.hindrance else None,
-            "part": row.hindrance.text if row.hindrance else None,
-            "reason": row.hindrance.why if row.hindrance else None,
-            "wants": [_wanted(some) for some in row.alternatives],
+            "cause": str(row.obstacle.cause) if row.obstacle else None,
+            "part": row.obstacle.text if row.obstacle else None,
+            "reason": row.obstacle.reason if row.obstacle else None,
+            "wants": [_wanted(some) for some in row.sufficient_sets],
         }
         for row in rows
     ]

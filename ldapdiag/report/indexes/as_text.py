@@ -76,9 +76,9 @@ class IndexScreen:
 
     def server(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
         """Print what the searches of one server cost, and its plan."""
-        scanned = sum(row.etime for row in coverage.scanned)
+        scanned = sum(row.etime for row in coverage.scans)
         total = coverage.etime
-        searches = sum(row.count for row in coverage.rows)
+        searches = sum(row.count for row in coverage.searches)
         many = f"{number(searches)} search{'es' * (searches != 1)}"
         share = f" ({percent(scanned / total)})" if total and scanned else ""
         whole = f"{duration(total)} of search time"
@@ -95,16 +95,16 @@ class IndexScreen:
 
     def plan(self, plan: IndexPlan, coverage: IndexCoverage, scanned: int) -> None:
         """Print what to add, what that saves, and the commands."""
-        if not plan.rows:
+        if not plan.indexes:
             self.page.labelled("PLAN", "no index to add", "bold green", "bold")
             return
-        changes = f"{len(plan.rows)} change{'s' * (len(plan.rows) != 1)}"
-        ends = f"{changes} end{'s' * (len(plan.rows) == 1)} {percent(plan.saves / scanned if scanned else 0)} of it"
-        if coverage.indexing is None:
-            ends = f"perhaps: {changes} would end {percent(plan.saves / scanned if scanned else 0)} of it"
+        changes = f"{len(plan.indexes)} change{'s' * (len(plan.indexes) != 1)}"
+        ends = f"{changes} end{'s' * (len(plan.indexes) == 1)} {percent(plan.saved / scanned if scanned else 0)} of it"
+        if coverage.indexes is None:
+            ends = f"perhaps: {changes} would end {percent(plan.saved / scanned if scanned else 0)} of it"
         self.page.labelled("PLAN", f"{ends}; {_how_good(plan)}", "bold red", "bold")
-        self.table(plan.rows, Names({asker.account for row in plan.rows for asker in row.askers}))
-        if coverage.indexing is None:
+        self.table(plan.indexes, Names({asker.account for row in plan.indexes for asker in row.requesters}))
+        if coverage.indexes is None:
             self.page.indented(
                 "The index configuration is not at hand, so the cause is open: no such index, not built yet, or more "
                 "entries than the server's limit. To know, name the configuration, too (ldapdiag indexes --help)."
@@ -140,16 +140,16 @@ class IndexScreen:
     def table(self, rows: Sequence[PlannedIndexes], names: Names) -> None:
         """Print the indexes to add, with the filters they are for and who asks."""
         columns = [
-            ("saves", [duration(row.saves) for row in rows]),
-            ("searches", [number(row.searches) for row in rows]),
+            ("saves", [duration(row.saved) for row in rows]),
+            ("searches", [number(row.search_count) for row in rows]),
             ("add", [",".join(row.types) for row in rows]),
         ]
-        table = Columns(self.page, columns, [row.saves for row in rows])
+        table = Columns(self.page, columns, [row.saved for row in rows])
         table.header("attribute")
         for place, row in enumerate(rows):
             table.row(place, row.attribute)
-            shapes = list(dict.fromkeys(one.search.shape for one in row.resolves))
-            who = [f"{names(asker.account)} ({asker.client})" for asker in row.askers]
+            shapes = list(dict.fromkeys(one.group.shape for one in row.resolved))
+            who = [f"{names(asker.account)} ({asker.client})" for asker in row.requesters]
             parts = [
                 *_some(shapes, 2, verbose=self.verbose),
                 *_some(list(dict.fromkeys(who)), 2, verbose=self.verbose),
@@ -161,13 +161,13 @@ class IndexScreen:
     def rest(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
         """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
         self.searches("no index", "helps these, in all", plan.remaining, _why)
-        self.searches("not worth", "an index, for the little time they take", plan.spared, _needs)
-        if coverage.elsewhere:
-            lie = f"{number(coverage.elsewhere)} searches lie below no suffix that the index configuration has"
+        self.searches("not worth", "an index, for the little time they take", plan.below_threshold, _needs)
+        if coverage.outside_suffixes:
+            lie = f"{number(coverage.outside_suffixes)} searches lie below no suffix that the index configuration has"
             self.page.labelled("elsewhere", f"{lie}: they are not judged", "bold")
         if noted := coverage.harmless:
             count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
-            shapes = _some(list(dict.fromkeys(row.search.shape for row in noted)), FEW, verbose=self.verbose)
+            shapes = _some(list(dict.fromkeys(row.group.shape for row in noted)), FEW, verbose=self.verbose)
             story = f"{number(count)} searches look bad and are not, {_each(etime, count)}"
             why = "the rest of their filter, or their base, leaves few entries"
             self.page.packed("harmless", [f"{story}: {why}", *shapes], "bold")
@@ -190,7 +190,7 @@ class IndexScreen:
         width = max(len(duration(row.etime)) for row in shown)
         for row in shown:
             times = f"{duration(row.etime):>{width}}  {number(row.count)} x"
-            self.page.indented(f"{times} {row.search.shape}: {told(row)}")
+            self.page.indented(f"{times} {row.group.shape}: {told(row)}")
         if len(rows) > len(shown):
             more = rows[len(shown) :]
             took = duration(sum(row.etime for row in more))
@@ -207,7 +207,7 @@ def _how_good(plan: IndexPlan) -> str:
     """Return what is known of the plan among all that would do."""
     if plan.exact:
         return "no cheaper set of indexes does"
-    return f"it costs at most {plan.cost / plan.at_least:.2g} times as much as the cheapest set"
+    return f"it costs at most {plan.cost / plan.lower_bound:.2g} times as much as the cheapest set"
 
 
 def _each(etime: int, count: int) -> str:
@@ -218,15 +218,15 @@ def _why(row: SearchCoverage) -> str:
     """Return what stands in the way, and which part of the filter it is."""
     if row.filter is None:
         return "its filter was cut off in the log"
-    if row.hindrance is None:
+    if row.obstacle is None:
         return ""
-    part = row.hindrance.text if row.hindrance.text != row.search.shape else ""
-    return f"{part} {row.hindrance.why}".strip()
+    part = row.obstacle.text if row.obstacle.text != row.group.shape else ""
+    return f"{part} {row.obstacle.reason}".strip()
 
 
 def _needs(row: SearchCoverage) -> str:
     """Return which index would do."""
-    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.alternatives[0]))
+    wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.sufficient_sets[0]))
     return f"wants {', '.join(wanted)}"
 
 

@@ -44,11 +44,11 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies of every plan: all its indexes of one database at once."""
     coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
     for plan in diagnosis.facts.every(IndexPlan):
-        indexing = coverages[plan.host].indexing
+        indexing = coverages[plan.host].indexes
         if indexing is None:
             continue
         backends: dict[str, tuple[Backend, list[Change]]] = {}
-        for row in plan.rows:
+        for row in plan.indexes:
             if row.backend is not None:
                 backends.setdefault(row.backend.name, (row.backend, []))[1].extend(row.changes)
         for backend, changes in backends.values():
@@ -79,8 +79,8 @@ def as_ldif(diagnosis: Diagnosis) -> str:
     if told:
         return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in told)
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
-    planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.rows}
-    indexings = [one.indexing for one in diagnosis.facts.every(IndexCoverage) if one.indexing and one.host in planned]
+    planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
+    indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.host in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
     return "".join(advice or why or [f"# {NOTHING}\n"])
 

@@ -78,8 +78,10 @@ def document(read: ReadLog) -> dict[str, Any]:
         ],
         "waits": _waits(work),
         "searches": _searches(work),
-        "noticed": [asdict(one) for one in work.noticed],
-        "not_indexed": [{"attribute": name, "kind": kind, "count": count} for name, kind, count in work.not_indexed],
+        "noticed": [asdict(one) for one in work.unindexed_notices],
+        "not_indexed": [
+            {"attribute": name, "kind": kind, "count": count} for name, kind, count in work.lacking_indexes
+        ],
         "caps_hit": segment.caps_hit,
     }
 
@@ -131,9 +133,9 @@ def _client(client: ClientActivity) -> dict[str, Any]:
         "client": client.address,
         "opened": client.opened,
         "operations": client.operations,
-        "closed_without_operation": dict(client.silent),
-        "rests": _rests(client.rests),
-        "rests_before_close": {code: _rests(rests) for code, rests in client.tails.items()},
+        "closed_without_operation": dict(client.without_operations),
+        "rests": _rests(client.idle_times),
+        "rests_before_close": {code: _rests(rests) for code, rests in client.idle_before_close.items()},
     }
 
 
@@ -186,16 +188,16 @@ def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
         "etime_seconds": seconds(search.etime),
         "wait_seconds": seconds(search.wait),
         "share": round(search.share, 6),
-        "p50_seconds": seconds(search.half_below),
-        "p95_seconds": seconds(search.most_below),
+        "p50_seconds": seconds(search.median_below),
+        "p95_seconds": seconds(search.p95_below),
         "entries": search.entries,
         "notes": dict(search.notes),
         "unindexed": search.unindexed,
         "errors": {str(err): count for err, count in search.errors.items()},
-        "clients": _costliest((one.client, one.etime) for one in search.askers),
-        "accounts": _costliest((one.account, one.etime) for one in search.askers),
-        "askers": [_asker(one) for one in search.askers],
-        "worst": None if search.worst is None else _worst(search.worst, resolution),
+        "clients": _costliest((one.client, one.etime) for one in search.requesters),
+        "accounts": _costliest((one.account, one.etime) for one in search.requesters),
+        "askers": [_asker(one) for one in search.requesters],
+        "worst": None if search.slowest is None else _worst(search.slowest, resolution),
     }
 
 

@@ -51,7 +51,7 @@ class LogScreen:
     """How accounts are told in few words."""
 
     def __post_init__(self) -> None:
-        self.names = Names(one.name for one in self.work.asking_accounts)
+        self.names = Names(one.name for one in self.work.account_totals)
 
     @property
     def work(self) -> Workload:
@@ -120,9 +120,9 @@ class LogScreen:
             told.append(f"{number(total - work.logical_searches)} are later pages")
         self.page.packed("searches", told, "bold", "bold")
         if self.by is By.CLIENT:
-            print_askers(self.page, "client", work.asking_clients, self.top, work.search_etime)
+            print_askers(self.page, "client", work.client_totals, self.top, work.search_etime)
         elif self.by is By.ACCOUNT:
-            print_askers(self.page, "account", work.asking_accounts, self.top, work.search_etime)
+            print_askers(self.page, "account", work.account_totals, self.top, work.search_etime)
         if total:
             print_searches(self.page, work.searches, self.top if self.by is By.SHAPE else FEW, self.names)
 
@@ -160,7 +160,7 @@ class LogScreen:
     def askers(self) -> None:
         """Print who has most of the time, where a table above does not say so."""
         work = self.work
-        for label, askers in (("clients", work.asking_clients), ("accounts", work.asking_accounts)):
+        for label, askers in (("clients", work.client_totals), ("accounts", work.account_totals)):
             if label != f"{self.by}s" and askers:
                 told = [
                     f"{self.names(one.name)} {_what(one.etime, one.connections, work.search_etime)}" for one in askers
@@ -193,7 +193,7 @@ class LogScreen:
 
     def noticed(self) -> None:
         """Print what the errors log tells of unindexed searches: a second witness, counted apart."""
-        told = self.work.noticed
+        told = self.work.unindexed_notices
         if told:
             count = number(sum(one.count for one in told))
             few = 1 if sum(self.work.segment.operations) else self.top

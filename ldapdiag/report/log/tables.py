@@ -33,14 +33,14 @@ def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names:
         ("share", [percent(one.share) for one in shown]),
         ("time", [duration(one.etime) for one in shown]),
         ("count", [number(one.count) for one in shown]),
-        ("worst", [duration(one.worst.etime) if one.worst else "" for one in shown]),
+        ("worst", [duration(one.slowest.etime) if one.slowest else "" for one in shown]),
         ("", [_notes(one) for one in shown]),
     ]
     table = Columns(page, columns, [one.etime for one in shown])
     table.header("filter")
     for place, search in enumerate(shown):
         table.row(place, search.shape)
-        who = _who(search.askers, names)
+        who = _who(search.requesters, names)
         parts = [_where(search), f"any base: {who}" if often[search.shape] > 1 else who]
         for line in packed(parts, page.room - table.deeper):
             page.indented(line, "dim", deeper=table.deeper)
@@ -105,7 +105,7 @@ def _notes(search: SearchGroup) -> str:
 
 def _where(search: SearchGroup) -> str:
     """Return scope and base; a search whose request is not in the log, or that stands for many, has none."""
-    if search.nameless:
+    if search.unidentified:
         return "their requests are not in the log" if search.shape == UNKNOWN_NAME else "filters not told apart"
     return f"{search.scope} {search.base or 'root'}"
 

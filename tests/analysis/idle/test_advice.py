@@ -40,7 +40,7 @@ class TestDrain:
         self, rest: float, seconds: int
     ) -> None:
         advice = advised(facts.direction(server_count=2, matched=2, rests=(1.0, rest)))
-        assert (advice.recommended_seconds, advice.longest_rest, advice.hurried) == (seconds, rest, False)
+        assert (advice.recommended_seconds, advice.longest_idle_seconds, advice.shortened) == (seconds, rest, False)
 
     @pytest.mark.parametrize(
         ("seen", "logged", "seconds", "source"),
@@ -55,13 +55,13 @@ class TestDrain:
         log.now += logged
         log.searches(number, 1)
         advice = advised(facts.direction(server_count=2, matched=2, rests=seen), traffic=log.traffic())
-        assert (advice.recommended_seconds, advice.rest_source) == (seconds, source)
-        assert advice.longest_rest == max((*seen, logged))
+        assert (advice.recommended_seconds, advice.longest_idle_source) == (seconds, source)
+        assert advice.longest_idle_seconds == max((*seen, logged))
 
     def test_without_ages_it_is_the_shortest_that_is_safe(self) -> None:
         advice = advised(facts.direction(server_count=2, matched=2))
-        assert (advice.recommended_seconds, advice.longest_rest) == (300, None)
-        assert advice.would_cut_living is None
+        assert (advice.recommended_seconds, advice.longest_idle_seconds) == (300, None)
+        assert advice.would_cut_live is None
 
     @pytest.mark.parametrize(
         ("rate", "seconds", "hurried"), [(3600, 90, True), (1200.1, 240, True), (1200, 300, False), (0, 300, False)]
@@ -71,7 +71,7 @@ class TestDrain:
     ) -> None:
         descriptors = facts.descriptors(used=900, limit=1000, rate_per_hour=rate)
         advice = advised(facts.direction(), descriptors=descriptors)
-        assert (advice.recommended_seconds, advice.hurried) == (seconds, hurried)
+        assert (advice.recommended_seconds, advice.shortened) == (seconds, hurried)
 
     def test_with_nothing_left_it_is_the_shortest_there_is(self) -> None:
         full = facts.descriptors(used=1000, limit=1000, rate_per_hour=60)
@@ -108,12 +108,12 @@ class TestWhatItWouldClose:
         host = facts.host("ldap", facts.table([facts.listening(), *rows]))
         living = facts.direction(server_count=5, ghosts=2, matched=3, rests=(150.0, 100.0, 1.0))
         advice = advised(living, host=host)
-        assert (advice.recommended_seconds, advice.would_close_now, advice.would_cut_living) == (300, 2, 0)
+        assert (advice.recommended_seconds, advice.would_close_now, advice.would_cut_live) == (300, 2, 0)
 
     def test_a_hurried_value_tells_how_many_living_ones_it_cuts(self) -> None:
         living = facts.direction(server_count=3, matched=3, rests=(150.0, 100.0, 1.0))
         full = facts.descriptors(used=900, limit=1000, rate_per_hour=3600)
-        assert advised(living, descriptors=full).would_cut_living == 2
+        assert advised(living, descriptors=full).would_cut_live == 2
 
     def test_without_ages_nobody_knows(self) -> None:
         host = facts.host("ldap", facts.table(facts.at_server(2)))
@@ -123,5 +123,5 @@ class TestWhatItWouldClose:
 def test_connections_that_nobody_can_judge_are_counted() -> None:
     unread = facts.direction(server_count=7, missing=Missing(reason="no table"))
     unproven = facts.direction(facts.APP2, server_count=5, unproven={"churn": 2})
-    assert advised(unread, unproven).unread == 9
-    assert advise(facts.server(established=12), NO_TABLE).unread == 12
+    assert advised(unread, unproven).unclassified == 9
+    assert advise(facts.server(established=12), NO_TABLE).unclassified == 12

@@ -155,7 +155,7 @@ class TestRestsThatSurvived:
         path = only(bound(direction(), host=self.looks(24_000, 3_000)))
         assert (path.lower_seconds, path.upper_seconds) == (24.0, None)
         assert path.source == "the longest rest followed by traffic"
-        assert path.words == "more than 24 s"
+        assert path.range_text == "more than 24 s"
 
 
 class TestTheUpperBound:
@@ -183,7 +183,7 @@ class TestTheUpperBound:
         path = only(bound(direction(retransmitting_for=(30.01, 30.02))))
         assert (path.lower_seconds, path.upper_seconds) == (None, 30.01)
         assert path.source == "clients whose first packet after a rest goes unanswered"
-        assert path.words == "at most 30.01 s"
+        assert path.range_text == "at most 30.01 s"
 
     def test_clients_of_one_network_confirm_each_other(self) -> None:
         one, other = (
@@ -195,7 +195,7 @@ class TestTheUpperBound:
     def test_a_bracket_with_one_vendors_default_in_it_names_the_suspect(self) -> None:
         host = TestRestsThatSurvived.looks(310_000, 3_000)
         path = only(bound(direction(retransmitting_for=(350.1, 350.2)), host=host))
-        assert path.words == "310 to 350.1 s"
+        assert path.range_text == "310 to 350.1 s"
         assert path.suspects == ("AWS Network Load Balancer", "AWS NAT gateway")
 
     def test_bounds_that_contradict_each_other_leave_the_lower_one(self) -> None:
@@ -209,15 +209,15 @@ class TestTheWholeServer:
     def test_the_tightest_path_speaks(self) -> None:
         one, other = direction(retransmitting_for=(30.0, 30.1)), direction(APP2, retransmitting_for=(9.0, 9.1))
         bounds = bound(one, other)
-        assert bounds.tightest == bounds.of(APP2)
-        assert bounds.forgets_after == 9.0
+        assert bounds.tightest == bounds.for_client(APP2)
+        assert bounds.silent_drop_seconds == 9.0
 
     def test_without_an_upper_bound_the_highest_lower_one_is_told(self) -> None:
         bounds = bound(direction(), host=TestRestsThatSurvived.looks(24_000, 3_000))
-        assert (bounds.tightest, bounds.forgets_after, bounds.lower_seconds) == (None, None, 24.0)
+        assert (bounds.tightest, bounds.silent_drop_seconds, bounds.lower_seconds) == (None, None, 24.0)
 
     def test_a_client_that_is_not_on_any_path_has_no_bounds(self) -> None:
-        assert bound(direction()).of("192.0.2.1") is None
+        assert bound(direction()).for_client("192.0.2.1") is None
 
     @pytest.mark.parametrize(
         ("address", "told"),
@@ -229,5 +229,5 @@ class TestTheWholeServer:
 
 def test_what_is_known_of_a_path_is_said_in_words() -> None:
     path = PathBounds(client_network="", lower_seconds=None, upper_seconds=None, source="")
-    assert path.words == "an unknown time"
-    assert replace(path, lower_seconds=30, upper_seconds=30).words == "30 s"
+    assert path.range_text == "an unknown time"
+    assert replace(path, lower_seconds=30, upper_seconds=30).range_text == "30 s"

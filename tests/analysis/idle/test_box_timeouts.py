@@ -39,7 +39,7 @@ def test_a_proxys_timeout_holds_for_what_its_table_holds() -> None:
 
 def test_it_says_that_both_ends_are_told() -> None:
     (setting,) = middlebox_timeouts(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
-    assert setting.tells
+    assert setting.closes_both_ends
 
 
 def test_it_holds_for_the_legs_its_own_host_dials() -> None:

@@ -52,7 +52,7 @@ def test_a_server_older_than_keepalives_has_none() -> None:
     ancient = ServerIdentity(family=Family.DS389, version=(1, 2, 10))
     lifetime = lived(identity=ancient, configuration=configured(identity=ancient, idle_timeout_seconds=0))
     assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
-    assert lifetime.words.startswith("a dead connection lives until the server restarts")
+    assert lifetime.summary.startswith("a dead connection lives until the server restarts")
 
 
 def test_without_a_setting_the_versions_default_holds() -> None:
@@ -65,7 +65,7 @@ def test_an_excerpt_that_is_silent_does_not_speak_for_the_default() -> None:
     lifetime = lived(configuration=configured())
     assert lifetime.idle_timeout_seconds is None
     assert "does not tell" in lifetime.idle_timeout_source
-    assert "at most 975 s" in lifetime.words
+    assert "at most 975 s" in lifetime.summary
 
 
 @pytest.mark.parametrize(("values", "seconds"), [({}, 7875), ({"time": 600}, 1275)])
@@ -77,7 +77,7 @@ def test_an_older_server_takes_the_kernels_time(values: dict[str, int], seconds:
 def test_sockets_without_a_keepalive_timer_outvote_the_configuration() -> None:
     lifetime = lived(running(Timer.OFF, Timer.OFF), configuration=configured(idle_timeout_seconds=0))
     assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
-    assert "lives until the server restarts" in lifetime.words
+    assert "lives until the server restarts" in lifetime.summary
 
 
 def test_a_configuration_that_switches_keepalives_off_is_believed_until_timers_show_them() -> None:
@@ -105,7 +105,7 @@ def test_an_idle_limit_that_the_version_ignores_is_none_but_for_one_of_every_acc
 def test_what_is_not_known_is_said() -> None:
     lifetime = lived(identity=None)
     assert (lifetime.seconds, lifetime.keepalive) == (None, None)
-    assert "unknown" in lifetime.words
+    assert "unknown" in lifetime.summary
 
 
 class TestWhatTimersShow:

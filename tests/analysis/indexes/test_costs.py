@@ -26,7 +26,10 @@ TYPES = ["pres", "eq", "presence", "equality", "ordering", "approx", "approximat
 DEARER = [("eq", "approx"), ("approx", "sub"), ("equality", "approximate"), ("approximate", "substring")]
 WRITES = st.builds(
     lambda reads, anywhere, modifications, by: WriteCounts(
-        operations=reads + anywhere + modifications, anywhere=anywhere, modifications=modifications, by_attribute=by
+        operations=reads + anywhere + modifications,
+        whole_entries=anywhere,
+        modifications=modifications,
+        by_attribute=by,
     ),
     COUNTS,
     COUNTS,
@@ -53,7 +56,9 @@ def test_more_keys_are_dearer(family, name, writes, pair) -> None:
 def test_more_writes_are_never_cheaper(family, name, type_, reads, anywhere, modifications, more) -> None:
     def at(added: int, changed: int) -> int:
         operations = 1 + reads + anywhere + modifications + more
-        writes = WriteCounts(operations=operations, anywhere=anywhere + added, modifications=modifications + changed)
+        writes = WriteCounts(
+            operations=operations, whole_entries=anywhere + added, modifications=modifications + changed
+        )
         return index_cost(family, name, type_, writes, SCHEMA)
 
     assert at(0, 0) <= at(more, 0)

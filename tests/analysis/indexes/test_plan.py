@@ -29,9 +29,9 @@ def test_numbers_need_an_index_in_their_own_order(tmp_path: Path, filter_: str) 
     (tmp_path / "dse.ldif").write_text(CONFIGURATION)
     diagnosis = diagnosed(tmp_path)
     (plan,) = diagnosis.facts.every(IndexPlan)
-    (row,) = plan.rows
+    (row,) = plan.indexes
     assert row.changes == (Change("shadowMax", "eq", "integerOrderingMatch"),)
     assert row.types == ("eq",)
-    assert [one.search.count for one in row.resolves] == [1]
+    assert [one.group.count for one in row.resolved] == [1]
     remedy, _ = finding(diagnosis, "missing-index").remedies
     assert "integerOrderingMatch" in remedy.text

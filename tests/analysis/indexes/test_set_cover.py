@@ -83,8 +83,8 @@ class TestAgainstEverySet:
     def test_cost_and_bound_enclose_the_least_price(self, wanted, price, budget) -> None:
         found = cheapest(wanted, price, reducing=budget[0], searching=budget[1])
         least = optimum(wanted, price)
-        assert found.at_least <= least <= found.cost
-        assert found.exact == (found.at_least == found.cost)
+        assert found.lower_bound <= least <= found.cost
+        assert found.exact == (found.lower_bound == found.cost)
         assert found.cost == sum(price[name] for name in found.chosen)
 
     @settings(max_examples=100)
@@ -133,7 +133,7 @@ class TestAnyBudget:
             for place in places
         ]
         first, second = (cheapest(each, price, reducing=budget[0], searching=budget[1]) for each in (wanted, mixed))
-        assert (first.chosen, first.saves, first.at_least) == (second.chosen, second.saves, second.at_least)
+        assert (first.chosen, first.saves, first.lower_bound) == (second.chosen, second.saves, second.lower_bound)
         assert set(first.unsatisfiable) == {places[place] for place in second.unsatisfiable}
 
     @given(demands, prices)
@@ -156,8 +156,8 @@ def test_large_ones_stay_within_their_bound(seed, traits) -> None:
     found = cheapest(wanted, price, searching=50_000)
     chosen = frozenset(found.chosen)
     assert all(satisfied(demand, chosen) for demand in wanted)
-    assert found.at_least <= found.cost <= 1.2 * found.at_least
-    assert cheapest(wanted, price).at_least >= found.at_least
+    assert found.lower_bound <= found.cost <= 1.2 * found.lower_bound
+    assert cheapest(wanted, price).lower_bound >= found.lower_bound
 
 
 @pytest.mark.parametrize("steps", [0, 1000, 20_000])
@@ -220,7 +220,7 @@ def test_what_nothing_satisfies_is_told() -> None:
 
 def test_nothing_wanted_costs_nothing() -> None:
     found = cheapest([], {"a": 1})
-    assert (found.chosen, found.cost, found.at_least, found.exact) == ((), 0, 0, True)
+    assert (found.chosen, found.cost, found.lower_bound, found.exact) == ((), 0, 0, True)
 
 
 def test_a_price_is_above_zero() -> None:

@@ -61,7 +61,7 @@ def counted(limit: int, **settings: Any) -> Descriptors:
 def test_a_limit_on_connections_counts_where_it_is_the_lower_one_and_0_is_none(most, limit, source) -> None:
     found = counted(20000, max_connections=most)
     assert (found.limit, found.limit_source) == (limit, source)
-    assert found.are_connections == (source == "the most connections it is set to take")
+    assert found.counts_only_connections == (source == "the most connections it is set to take")
 
 
 class TestWhatTheServerKeeps:
@@ -125,16 +125,16 @@ class TestTheAccessLog:
             log.closes(number)
         found = self.count(log, limit)
         if recovered is None:
-            assert found.witnesses == ()
+            assert found.exhaustion_reports == ()
         else:
-            assert found.witnesses == ("30 connections at once in its access log, and there is room for 30",)
+            assert found.exhaustion_reports == ("30 connections at once in its access log, and there is room for 30",)
             assert found.recovered is recovered
 
     def test_a_log_that_lost_lines_may_have_lost_closes(self) -> None:
         log = self.gaining(30)
         log.scan.lost(1)
         found = self.count(log, 30)
-        assert (found.witnesses, found.used, found.rate_per_hour) == ((), None, None)
+        assert (found.exhaustion_reports, found.used, found.rate_per_hour) == ((), None, None)
 
     def test_more_connections_than_there_can_be_are_no_witness(self) -> None:
-        assert self.count(self.gaining(2), 29).witnesses == ()
+        assert self.count(self.gaining(2), 29).exhaustion_reports == ()

@@ -57,7 +57,7 @@ def test_waits_are_counted_from_the_bucket_above() -> None:
     for op, wait in enumerate((0, 0.09, 0.13, 0.2, 40)):
         log.searches(number, op, wait=wait)
     traffic = log.traffic()
-    assert (traffic.waits, traffic.waited_at_least(10**8)) == (5, 2)
+    assert (traffic.timed_waits, traffic.waited_at_least(10**8)) == (5, 2)
 
 
 def test_rests_by_a_clock_of_whole_seconds_may_have_been_a_second_shorter() -> None:
@@ -66,6 +66,6 @@ def test_rests_by_a_clock_of_whole_seconds_may_have_been_a_second_shorter() -> N
     log.searches(number, 0, took=0)
     log.now += 30
     log.searches(number, 1, took=0)
-    assert log.traffic().longest_rests() == {facts.APP1: 30}
+    assert log.traffic().longest_idle_seconds() == {facts.APP1: 30}
     log.scan.resolution(SECOND)
-    assert log.traffic().longest_rests() == {facts.APP1: 29}
+    assert log.traffic().longest_idle_seconds() == {facts.APP1: 29}

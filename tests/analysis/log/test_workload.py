@@ -26,9 +26,9 @@ def test_the_slow_search_of_one_application_comes_first_with_who_asks():
         "sub",
     )
     assert (first.count, first.etime, first.notes, first.unindexed) == (3, 90 * SECOND, {"A": 3}, 3)
-    assert (first.worst.etime, first.worst.connection, first.worst.operation) == (30 * SECOND, 1, 1)
-    assert first.worst.filter == "(&(objectClass=person)(displayName=joe*))"
-    (asker,) = first.askers
+    assert (first.slowest.etime, first.slowest.connection, first.slowest.operation) == (30 * SECOND, 1, 1)
+    assert first.slowest.filter == "(&(objectClass=person)(displayName=joe*))"
+    (asker,) = first.requesters
     assert (asker.client, asker.account) == ("10.10.1.168", "uid=quickr,ou=services,dc=example,dc=com")
     assert first.share > 0.99
     assert work.unindexed == 3
@@ -41,7 +41,7 @@ class TestWhatIsOne:
         for filter_ in (b"(displayname=a)", b"(displayName=b)", b"(displayName=c)", b"(DISPLAYNAME=d)"):
             talk.search(1, filter_)
         (search,) = worked(talk).searches
-        assert (search.shape, search.count, search.askers[0].count) == ("(displayName=?)", 4, 4)
+        assert (search.shape, search.count, search.requesters[0].count) == ("(displayName=?)", 4, 4)
 
     def test_of_spellings_seen_as_often_the_smallest_is_shown(self):
         talk = Conversations()
@@ -72,8 +72,8 @@ class TestWhatIsOne:
             talk.bind(number, account.upper(), err=49)
         work = worked(talk)
         (failed,) = work.failed_binds
-        assert failed.dn == work.searches[0].askers[0].account
-        assert {one.name for one in work.asking_accounts} == {failed.dn, "anonymous"}
+        assert failed.dn == work.searches[0].requesters[0].account
+        assert {one.name for one in work.account_totals} == {failed.dn, "anonymous"}
 
     @given(st.binary(max_size=60))
     def test_anything_has_a_fold_and_folding_it_again_changes_nothing(self, name):
@@ -101,15 +101,15 @@ class TestWho:
         talk.search(1)
         talk.operation[7] = 3
         talk.search(7)
-        told = {(asker.client, asker.account) for asker in worked(talk).searches[0].askers}
+        told = {(asker.client, asker.account) for asker in worked(talk).searches[0].requesters}
         assert told == {("10.10.1.168", "anonymous"), ("unknown", "unknown")}
 
     def test_has_all_of_the_time(self):
         work = worked(founding_story())
-        for askers in (work.asking_clients, work.asking_accounts):
+        for askers in (work.client_totals, work.account_totals):
             assert sum(one.etime for one in askers) == work.search_etime
-        assert [one.name for one in work.asking_clients] == ["10.10.1.168", "10.10.1.169", "10.10.1.170"]
-        assert [(one.name.partition(",")[0], one.connections) for one in work.asking_accounts] == [
+        assert [one.name for one in work.client_totals] == ["10.10.1.168", "10.10.1.169", "10.10.1.170"]
+        assert [(one.name.partition(",")[0], one.connections) for one in work.account_totals] == [
             ("uid=quickr", 1),
             ("uid=hr-sync", 2),
         ]
@@ -118,7 +118,7 @@ class TestWho:
         talk = Conversations()
         talk.open(1, account=b"cn=J\xf6rg")
         talk.search(1)
-        assert worked(talk).searches[0].askers[0].account == "cn=J\\xf6rg"
+        assert worked(talk).searches[0].requesters[0].account == "cn=J\\xf6rg"
 
 
 class TestUnindexed:

@@ -64,7 +64,7 @@ class Cover(Generic[T]):
     cost: int
     exact: bool
     """No other set is cheaper."""
-    at_least: int
+    lower_bound: int
     """No set is cheaper than this; equal to `cost` where that is exact."""
     unsatisfiable: tuple[int, ...]
     """Places, in the sequence given, of the demands that no set satisfies."""
@@ -100,7 +100,7 @@ def cheapest(
         saves=tuple(saves[each] for each in order),
         cost=cost,
         exact=at_least == cost,
-        at_least=at_least,
+        lower_bound=at_least,
         unsatisfiable=tuple(place for place, one in enumerate(possible) if not one),
     )
 
