@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,9 @@ from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
+
+NARROWEST = 20
+"""Columns that a title has on the narrowest terminal."""
 
 
 def checks(
@@ -24,12 +28,17 @@ def checks(
     try:
         known = chosen(installed_checks(), [one] if one else [])
         with standard_output() as stream:
-            stream.write(manual_page(known[0], shutil.get_terminal_size().columns) if one else _catalogue(known))
+            columns = shutil.get_terminal_size().columns
+            stream.write(manual_page(known[0], columns) if one else _catalogue(known, columns))
     except LdapdiagError as error:
         complain(error)
         raise typer.Exit(2) from None
 
 
-def _catalogue(known: tuple[AnyCheck, ...]) -> str:
-    width = max(len(check.id) for check in known)
-    return "".join(f"{check.id:{width}}  {check.title}\n" for check in known)
+def _catalogue(known: tuple[AnyCheck, ...], columns: int) -> str:
+    """Return a line for each check; where the terminal is too narrow, its title goes on below itself."""
+    width = max(len(check.id) for check in known) + 2
+    room = max(columns - width, NARROWEST)
+    lines = (textwrap.wrap(check.title, room, break_on_hyphens=False) for check in known)
+    indented = f"\n{'':{width}}"
+    return "".join(f"{check.id:{width}}{indented.join(title)}\n" for check, title in zip(known, lines, strict=True))

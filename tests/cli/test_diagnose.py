@@ -140,9 +140,9 @@ class TestHelp:
 
 
 class TestChecks:
-    def test_lists_each_check_in_a_line(self) -> None:
+    def test_lists_each_check(self) -> None:
         lines = ldapdiag("checks").text.splitlines()
-        assert [line.split()[0] for line in lines] == [check.id for check in installed_checks()]
+        assert [line.split()[0] for line in lines if line[0] != " "] == [check.id for check in installed_checks()]
 
     @pytest.mark.parametrize("check", [check.id for check in installed_checks()])
     def test_explains_each_check(self, check: str) -> None:
