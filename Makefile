@@ -1,15 +1,16 @@
 # A fresh machine with git, make and python3 needs two commands:
 #
-##   make demo    set up, then diagnose the incident in examples/incident
-##   make test    set up with the developer's tools, then run every check of the house
-##   make bench   set up, then measure how fast it reads and judges
-##   make clean   remove what the commands above made
+##   make demo           set up, then diagnose the incident in examples/incident
+##   make test           set up with the developer's tools, then run every check that needs no server: minutes
+##   make lab            the same and the laboratory tier: real servers, namespaces, fuzzing, memory; as CI does
+##   make experiments    go on with the experiments that take hours (tests/experiments/); ONLY=name runs one of them
+##   make bench          set up, then measure how fast it reads and judges
+##   make clean          remove what the commands above made
 #
-# Where there is cargo, the first three build the native log scanner, too (native/), and the second checks it; elsewhere the one in Python
-# reads logs.
+# Where there is cargo, they build the native log scanner, too (native/), and `make test` checks it; elsewhere the one in Python reads logs.
 # All of it lands in .venv and in caches beside it. Only for root, setup.sh calls apt-get: for Python's venv where it is missing,
-# and, before the tests, for the directory servers that some of them start.
-# The stamps in .venv spare the second run the installation; a newer pyproject.toml asks for it again.
+# and, before the laboratory tier (LDAPDIAG_REQUIRE_LAB is set), for the directory servers and tools that it needs.
+# The stamps in .venv save the second run the installation; a newer pyproject.toml asks for it again.
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet
@@ -18,7 +19,7 @@ export PYTHON ?= python3
 export PIP_CACHE_DIR ?= $(CURDIR)/.venv/pip-cache
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench clean
+.PHONY: help demo test lab experiments bench clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -28,28 +29,37 @@ help:
 demo: .venv/installed .venv/native
 	$(BIN)/ldapdiag diagnose examples/incident --fail-on never
 
-test: .venv/developing .venv/servers .venv/native
+# --dist loadfile: the tests of one file share what is expensive to make, such as a server.
+test: .venv/developing .venv/native $(if $(LDAPDIAG_REQUIRE_LAB),.venv/servers)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vulture
 	@sh setup.sh check-native
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile --durations 20
+
+lab:
+	LDAPDIAG_REQUIRE_LAB=1 $(MAKE) test
+
+experiments: .venv/developing .venv/native .venv/servers
+	LDAPDIAG_REQUIRE_LAB=1 PYTHONPATH=tests:bench $(BIN)/python -m experiments $(ONLY)
 
 bench: .venv/developing .venv/servers .venv/native
 	PYTHONPATH=tests $(BIN)/python bench/run.py
 
 clean:
-	rm -rf .venv dist .*_cache .hypothesis
+	rm -rf .venv dist .*_cache .hypothesis .experiments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made:
 	@sh setup.sh
-	touch $@
+	@touch $@
 
 .venv/installed: pyproject.toml .venv/made
-	$(PIP) --editable .
-	touch $@
+	@echo "setup: installing ldapdiag and its dependencies"
+	@$(PIP) --editable .
+	@touch $@
 
 # Without cargo there is no stamp, and the line that says so comes again.
 .venv/native: native/pyproject.toml native/Cargo.toml native/Cargo.lock native/ldapdiag_native.pyi $(wildcard native/src/*.rs native/src/*/*.rs) .venv/made
@@ -57,8 +67,9 @@ clean:
 
 .venv/servers: setup.sh .venv/made
 	@sh setup.sh servers
-	touch $@
+	@touch $@
 
 .venv/developing: pyproject.toml .venv/installed
-	$(PIP) --group dev
-	touch $@
+	@echo "setup: installing the developer's tools"
+	@$(PIP) --group dev
+	@touch $@

@@ -1,12 +1,12 @@
 #!/bin/sh
 # The Makefile calls it.
 #   setup.sh            make .venv, with a pip that knows dependency groups; PYTHON names the interpreter
-#   setup.sh servers    install what the live tests need: directory servers, and what makes a laboratory of hosts; without it they
-#                       are skipped, or fail where LDAPDIAG_REQUIRE_LAB is set, as in CI
+#   setup.sh servers    install what the laboratory tier needs: directory servers, and what makes a laboratory of hosts; without
+#                       it that tier fails
 #   setup.sh native     build the native log scanner (native/) and install it into .venv, where there is cargo; where it cannot be
 #                       built, a line says so and logs are read by the scanner in Python, more slowly
-#   setup.sh check-native       run cargo's checks of it, and a minute of fuzzing; what cannot be run here, as there is no cargo, no
-#                       C++ compiler or no way to the crates, is said in a line, and fails where LDAPDIAG_REQUIRE_LAB is set
+#   setup.sh check-native       run cargo's checks of it; where LDAPDIAG_REQUIRE_LAB is set, its memory test and a minute of fuzzing,
+#                       too; a line names what cannot be run, without cargo, a C++ compiler or the crates, and fails in that case
 set -eu
 
 python=${PYTHON:-python3}
@@ -47,7 +47,7 @@ if [ "${1:-}" = servers ]; then
     elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ] && apt_install_stopped $packages; then
         exit 0
     fi
-    echo "setup: no directory servers or no laboratory here, so live tests will be skipped; on Debian: apt-get install $packages" >&2
+    echo "setup: no directory servers or no laboratory here, so its tests will fail; on Debian: apt-get install $packages" >&2
     exit 0
 fi
 
@@ -57,7 +57,10 @@ export PYO3_PYTHON="$PWD/.venv/bin/python"
 if [ "${1:-}" = native ]; then
     if ! all_there cargo; then
         echo "setup: no cargo here, so logs are read by the scanner in Python, more slowly; rustup.rs brings it" >&2
-    elif .venv/bin/python -m pip install --quiet --force-reinstall --no-deps ./native > .venv/native.log 2>&1; then
+        exit 0
+    fi
+    echo "setup: compiling the native log scanner (about 40 s)"
+    if .venv/bin/python -m pip install --quiet --force-reinstall --no-deps ./native > .venv/native.log 2>&1; then
         touch .venv/native
     else
         rm -f .venv/native
@@ -88,9 +91,10 @@ if [ "${1:-}" = check-native ]; then
             cargo fmt --check
             cargo clippy --quiet --all-targets --all-features -- -D warnings
             cargo test --quiet
-            cargo test --quiet --release --test memory
         )
         [ -e .venv/native ] || not_here "the wheel of native/ could not be built (see .venv/native.log)" "compared with the reference"
+        [ -n "${LDAPDIAG_REQUIRE_LAB:-}" ] || exit 0
+        (cd native && cargo test --quiet --release --test memory)
         if ! all_there c++; then
             not_here "no C++ compiler here" fuzzed
         elif ! have_crates native/fuzz/Cargo.toml; then
@@ -120,5 +124,6 @@ if ! can_make_venv; then
         stop "$python still lacks the module ensurepip although python3-venv is installed; name another: make PYTHON=/usr/bin/python3 ..."
 fi
 
+echo "setup: making .venv"
 .venv/bin/python -m pip --version >/dev/null 2>&1 || "$python" -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'

@@ -6,20 +6,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-from lab.laboratory import Laboratory, need
+import examples
+from lab.laboratory import Laboratory, need, required
 from lab.topology import Topology
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs.native import VARIABLE
 from log.scanners import need_native
 
-settings.register_profile("ldapdiag", deadline=None, print_blob=True)
-settings.load_profile("ldapdiag")
-
 TESTS = Path(__file__).parent
 CAPTURES = TESTS / "captures"
 CORPUS = TESTS.parent.parent / "shared" / "corpus"
+
+
+@pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
+def pytest_configure() -> None:
+    """Choose how many examples property tests draw."""
+    examples.load("ci" if required() else "desk")
+
+
+def pytest_runtest_setup(item: pytest.Function) -> None:
+    """Leave out the laboratory tier unless required: what asks for the fixture `laboratory`, or is marked `long`."""
+    if not required() and ("laboratory" in item.fixturenames or item.get_closest_marker("long")):
+        pytest.skip("left out, the laboratory tier: `make lab` (LDAPDIAG_REQUIRE_LAB=1)")
 
 
 @pytest.fixture
@@ -48,13 +57,13 @@ def scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="session")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    """Return what the laboratory makes once in a run; a test that asks for it is skipped where it cannot be had."""
+    """Return what the laboratory makes once in a run; a test that asks for it fails where there can be none."""
     need()
     return Laboratory(tmp_path_factory.mktemp("laboratory"))
 
 
 @pytest.fixture
-def topology(laboratory: Laboratory) -> Iterator[Topology]:  # noqa: ARG001  it says whether there can be one
+def topology(laboratory: Laboratory) -> Iterator[Topology]:
     """Return a running network of its own: ldap, app1 and app2 behind fw, and desk."""
     with Topology() as running:
         yield running

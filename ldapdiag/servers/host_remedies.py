@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
 
-# Measured on Linux 6.18 (tests/servers/test_remedies_live.py): a timer already armed runs out first.
+# Measured on Linux 6.18 (tests/live/servers/test_remedies.py): a timer already armed runs out first.
 ARMED_TIMERS = (
     "For the whole host and every program on it. Connections open now wait out the time they were last given, then "
     "take the new one."

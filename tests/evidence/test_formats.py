@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import CAPTURES, CORPUS
@@ -105,7 +105,6 @@ def test_a_text_that_is_no_evidence_is_none(text):
     assert recognise(head_of("notes.txt", text.encode(), whole=True)) is None
 
 
-@settings(max_examples=100)
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_are_recognised_or_not(data, whole):
     recognise(head_of("file", data, whole=whole))

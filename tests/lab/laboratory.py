@@ -1,6 +1,6 @@
 """The laboratory as tests get it: what is made once in a run, and the question whether this machine can have it at all.
 
-Where it cannot, a test is skipped with the reason; with LDAPDIAG_REQUIRE_LAB set, as in CI, it fails.
+Its tests run where LDAPDIAG_REQUIRE_LAB is set, as in CI; where there can be no laboratory, they fail.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ TOOLS = (
 )  # fmt: skip
 
 
+def required() -> bool:
+    """Tell whether this run includes the laboratory tier."""
+    return bool(os.environ.get("LDAPDIAG_REQUIRE_LAB"))
+
+
 def need(*tools: str) -> None:
-    """Skip the test, or fail it where the laboratory is required, unless this machine has one and these tools."""
-    reason = lacking(tuple(sorted({*TOOLS, *tools})))
-    if reason and os.environ.get("LDAPDIAG_REQUIRE_LAB"):
+    """Fail the test unless this machine can have a laboratory, and has these tools."""
+    assert required(), "a test that needs the laboratory has to ask for its fixture (conftest.py)"
+    if reason := lacking(tuple(sorted({*TOOLS, *tools}))):
         pytest.fail(f"no laboratory, and LDAPDIAG_REQUIRE_LAB is set: {reason}", pytrace=False)
-    elif reason:
-        pytest.skip(f"no laboratory: {reason}")
 
 
 @cache

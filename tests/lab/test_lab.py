@@ -351,11 +351,11 @@ class TestWithoutALaboratory:
             text=True, check=False,
         )  # fmt: skip
 
-    def test_each_test_is_skipped_with_the_reason_in_one_line(self) -> None:
+    def test_its_tests_are_left_out_with_one_line_that_says_so(self) -> None:
         done = self.run()
-        lines = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
-        assert (done.returncode, f"{len(lines)} skipped" in done.stdout) == (0, True), done.stdout
-        assert all("no laboratory: conntrack, haproxy, ip, " in line for line in lines)
+        (line,) = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
+        assert done.returncode == 0, done.stdout
+        assert "left out, the laboratory tier: `make lab`" in line
 
     def test_they_fail_where_it_is_required(self) -> None:
         done = self.run(LDAPDIAG_REQUIRE_LAB="1")

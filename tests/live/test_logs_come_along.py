@@ -131,7 +131,7 @@ def test_a_file_that_is_named_besides_counts_once(site, gathered) -> None:
     assert [one[3] for one in said["logs"]] == [SEARCHES + ROTATED]
 
 
-def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gathered) -> None:  # noqa: ARG001  it must have been gathered
+def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gathered) -> None:
     dse = site.ldap.run(["cat", "/etc/dirsrv/slapd-live/dse.ldif"])
     slapcat = site.app1.run(["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"])
     for host, whole in ((site.ldap, dse), (site.app1, slapcat)):

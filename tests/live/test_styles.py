@@ -27,7 +27,7 @@ def rest() -> None:
 
 
 @pytest.fixture
-def parted(server, topology, start):  # noqa: ARG001  it runs
+def parted(server, topology, start):
     """Let app1's connections rest beyond the memory of a box, and use them again; app2 has a pool in good health."""
 
     def made(box):

@@ -24,7 +24,7 @@ DEAF = "import socket, sys, time; s = socket.create_server(('', int(sys.argv[1])
 
 
 @pytest.fixture(scope="module")
-def site(laboratory):  # noqa: ARG001  it says whether there can be one
+def site(laboratory):
     """Return a network with a directory, and application hosts that lack tools."""
     with Topology(apps=6, without={"app5": ["ss"], "app6": ["ss", "ip", "netstat"]}) as running:
         yield running

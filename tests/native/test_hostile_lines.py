@@ -1,19 +1,16 @@
-"""Lines that no server would write, and logs that one could have written: both scanners say the same of them.
-
-LDAPDIAG_MUTATIONS=1000000 asks for more than a test run has time for.
-"""
+"""Lines that no server would write, and logs that one could have written: both scanners say the same of them."""
 
 from __future__ import annotations
 
-import os
 import random
 from functools import cache, reduce
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from hostile_logs import HOSTILE, Hostile
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import finish, merge, start
@@ -22,7 +19,7 @@ from log.laid_open import plain
 from log.mutations import FORGED, NUMBERS, mutated
 from log.real_logs import ALL_LOGS
 from log.said import rendered
-from log.scanners import NATIVE, NATIVE_DIALECTS, need_native, scanned
+from log.scanners import NATIVE_DIALECTS, need_native, scanned
 from log.servers import drawn_logs
 from log.vectors import HINTS
 
@@ -30,10 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.segment import Segment
 
-MUTATIONS = int(os.environ.get("LDAPDIAG_MUTATIONS", "12000"))
-"""Of all dialects together."""
 AT_ONCE = 200
-SEEDS = range(MUTATIONS // AT_ONCE // len(NATIVE))
 MOST_LINES = 4000
 """Of one dialect, to choose from."""
 
@@ -67,7 +61,7 @@ def lines_of(dialect: Dialect) -> list[bytes]:
 
 
 @each_dialect
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", examples.rounds(8))
 def test_damaged_lines_are_read_alike(dialect: Dialect, seed: int) -> None:
     choose = random.Random(f"{dialect.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
     for _ in range(AT_ONCE):
@@ -88,7 +82,6 @@ def test_every_forged_text_at_every_place_of_a_line_is_read_alike(dialect: Diale
 
 
 @given(st.lists(drawn_logs(), min_size=1, max_size=3))
-@settings(max_examples=120)
 def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]]) -> None:
     dialect = named("389-text")
     pieces = [agreed(dialect, b"".join(lines)) for lines in logs]
@@ -97,7 +90,6 @@ def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]])
 
 
 @given(drawn_logs(), st.integers(0, 60))
-@settings(max_examples=100)
 def test_with_caps_hit_the_totals_are_alike(lines: list[bytes], place: int) -> None:
     dialect = named("389-text")
     pieces = [
@@ -136,7 +128,6 @@ def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
 
 @each_dialect
 @given(data=st.data())
-@settings(max_examples=100)
 def test_any_bytes_are_read_alike(dialect: Dialect, data: st.DataObject) -> None:
     words = st.sampled_from([word for line in lines_of(dialect)[:400] for word in line.split(b" ")])
     bits = st.one_of(words, st.sampled_from(FORGED + NUMBERS), st.binary(max_size=4), st.just(b"\n"))

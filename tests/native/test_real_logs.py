@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+import examples
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import finish, forget, merge, start
 from ldapdiag.evidence.log.plain import segment_of
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.segment import Segment
 
 PIECES = (1, 3, 40)
-MOST_SECONDS = 40
+MOST_SECONDS = len(examples.rounds(40))
+"""Of a log, at which it is parted."""
 STEP = 97
 """Bytes from one cut to the next; a prime, so that each kind of place is met."""
 

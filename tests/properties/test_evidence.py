@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 import facts
 from incidents import (
     CASES,
@@ -70,7 +71,7 @@ def unshuffled(case: str) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=5)
+@examples.every(60)
 @given(seed=st.integers(0, 1 << 32))
 def test_shuffled_rows_give_the_same_report(case: str, seed: int) -> None:
     shuffler = random.Random(seed)  # noqa: S311  an order, not a secret
@@ -80,7 +81,7 @@ def test_shuffled_rows_give_the_same_report(case: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=5)
+@examples.every(60)
 @given(seed=st.integers(0, 1 << 32))
 def test_shuffled_files_give_the_same_report(case: str, seed: int) -> None:
     evidence = facts_of_case(case)
@@ -152,7 +153,7 @@ def substance(evidence: list[Any]) -> Any:
     ]
 
 
-@settings(max_examples=60)
+@examples.every(5)
 @given(ends=both_ends(), at_server=st.sampled_from(list(WRITERS)), at_client=st.sampled_from(list(WRITERS)))
 def test_a_table_written_as_netstat_ss_and_proc_gives_one_answer(
     ends: tuple[list[Socket], list[Socket]], at_server: str, at_client: str
@@ -160,7 +161,7 @@ def test_a_table_written_as_netstat_ss_and_proc_gives_one_answer(
     assert substance(written(*ends, at_server, at_client)) == substance(written(*ends, "ss", "ss"))
 
 
-@settings(max_examples=60)
+@examples.every(5)
 @given(ends=both_ends(), at_server=st.sampled_from(list(WRITERS)), at_client=st.sampled_from(list(WRITERS)))
 def test_two_tellings_of_one_table_are_never_a_sum(
     ends: tuple[list[Socket], list[Socket]], at_server: str, at_client: str
@@ -188,7 +189,7 @@ def check_and_ends(identity: str) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=60)
+@examples.every(5)
 @given(data=st.data())
 def test_removing_evidence_never_adds_a_finding(case: str, data: st.DataObject) -> None:
     files = files_of(INCIDENTS / case)
@@ -278,7 +279,6 @@ def masqueraded(hidden: list[facts.Row], table: FlowTable) -> FlowTable:
     )
 
 
-@settings(max_examples=200)
 @given(case=containers())
 def test_an_application_in_a_container_is_never_a_certain_ghost(case: tuple[list[Any], bool]) -> None:
     evidence, box_tells = case
@@ -359,7 +359,6 @@ def any_tables(draw: st.DrawFn) -> list[Any]:
     return evidence
 
 
-@settings(max_examples=300)
 @given(evidence=any_tables())
 def test_no_table_crashes_the_diagnosis_and_every_check_leaves_a_verdict(evidence: list[Any]) -> None:
     diagnosis = diagnosed_facts(evidence)

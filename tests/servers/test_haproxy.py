@@ -14,6 +14,7 @@ from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
 LISTEN = "defaults\n  mode tcp\n  timeout connect 3s\nlisten ldap\n  bind 127.0.0.1:13389\n  server a 127.0.0.1:389\n"
 
 
+@pytest.mark.usefixtures("laboratory")
 @pytest.mark.parametrize("remedy", [probe_clients("proxy"), limit_idle_time("proxy", 300)])
 def test_a_remedy_is_a_configuration_that_haproxy_takes(remedy, tmp_path) -> None:
     assert (remedy.target, remedy.where, remedy.kind) == ("proxy", Where.BOX, RemedyKind.CONFIG)

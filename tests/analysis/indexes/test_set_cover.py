@@ -6,9 +6,10 @@ from itertools import chain, combinations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
 from ldapdiag.analysis.indexes.set_cover.bound import least_cost
 from ldapdiag.analysis.indexes.set_cover.greedy import greedy, improved
@@ -78,7 +79,6 @@ def in_numbers(wanted, price) -> CoverProblem:
 
 
 class TestAgainstEverySet:
-    @settings(max_examples=150)
     @given(demands, prices, st.sampled_from(BUDGETS))
     def test_cost_and_bound_enclose_the_least_price(self, wanted, price, budget) -> None:
         found = cheapest(wanted, price, reducing=budget[0], searching=budget[1])
@@ -87,14 +87,12 @@ class TestAgainstEverySet:
         assert found.exact == (found.lower_bound == found.cost)
         assert found.cost == sum(price[name] for name in found.chosen)
 
-    @settings(max_examples=100)
     @given(demands, prices)
     def test_small_instances_are_solved(self, wanted, price) -> None:
         found = cheapest(wanted, price)
         assert found.exact
         assert found.cost == optimum(wanted, price)
 
-    @settings(max_examples=150)
     @given(demands.filter(satisfiable), prices)
     def test_the_bound_never_exceeds_it(self, wanted, price) -> None:
         wanted = [one for one in satisfiable(wanted) if frozenset() not in one.alternatives]
@@ -102,7 +100,6 @@ class TestAgainstEverySet:
             optimum(wanted, price)
         )
 
-    @settings(max_examples=150)
     @given(demands, prices, st.integers(0, 300))
     def test_reduction_leaves_a_best_set(self, wanted, price, steps) -> None:
         wanted = [one for one in satisfiable(wanted) if frozenset() not in one.alternatives]
@@ -113,7 +110,6 @@ class TestAgainstEverySet:
 
 
 class TestAnyBudget:
-    @settings(max_examples=150)
     @given(demands, prices, st.sampled_from(BUDGETS))
     def test_satisfies_what_can_be_and_nothing_can_be_left_out(self, wanted, price, budget) -> None:
         found = cheapest(wanted, price, reducing=budget[0], searching=budget[1])
@@ -122,7 +118,6 @@ class TestAnyBudget:
         for name in chosen:
             assert not all(satisfied(demand, chosen - {name}) for demand in satisfiable(wanted))
 
-    @settings(max_examples=100)
     @given(demands, prices, st.sampled_from(BUDGETS), st.randoms(use_true_random=False))
     def test_the_order_changes_nothing(self, wanted, price, budget, random) -> None:
         places = random.sample(range(len(wanted)), len(wanted))
@@ -172,7 +167,7 @@ def test_the_search_keeps_to_its_work(steps) -> None:
 
 def test_greedy_is_improved_and_never_made_worse() -> None:
     better = 0
-    for seed in range(30):
+    for seed in examples.rounds(30):
         numbers = in_numbers(*generated(seed, 60, 40, 5, 2))
         first = greedy(numbers.demands, numbers.prices)
         second = improved(numbers.demands, numbers.prices, first, WorkBudget(10_000))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import CAPTURES
@@ -137,7 +137,6 @@ def check(data: bytes) -> None:
     assert document.missed <= document.seen
 
 
-@settings(max_examples=100)
 @given(data=st.data())
 def test_a_damaged_text_is_counted_line_by_line(data: st.DataObject) -> None:
     sample = bytearray(data.draw(st.sampled_from(SAMPLES)).read_bytes())

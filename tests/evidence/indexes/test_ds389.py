@@ -5,9 +5,10 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from conftest import CAPTURES
 from indexes_389 import BACKEND, DATABASES, LIST, by_attribute, index, limits, read
 from ldapdiag.evidence.configuration import Configuration
@@ -182,7 +183,7 @@ class TestBounds:
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 70), st.booleans())
-@settings(max_examples=20)
+@examples.every(12)
 def test_any_spelling_tells_the_same(random: Random, width: int, upper: bool) -> None:  # noqa: FBT001  drawn by hypothesis
     """However the entries are ordered, folded and capitalised, and whatever blanks are in their DNs."""
     folder = CAPTURES / "389ds" / "indexes"

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.tables import CAPS, Caps
@@ -49,7 +50,6 @@ def bracketed(pieces: list[Segment], choices: list[int]) -> Segment:
 
 
 @given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12), st.lists(st.integers(0, 10_000), max_size=12))
-@settings(max_examples=300, deadline=None)
 def test_any_cut_merged_in_any_bracketing_is_the_whole(
     lines: list[bytes], places: list[int], choices: list[int]
 ) -> None:
@@ -62,7 +62,6 @@ def test_any_cut_merged_in_any_bracketing_is_the_whole(
 
 
 @given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12))
-@settings(max_examples=100, deadline=None)
 def test_what_another_process_hands_back_merges_alike(lines: list[bytes], places: list[int]) -> None:
     whole = finish(piece(lines))
 
@@ -72,7 +71,6 @@ def test_what_another_process_hands_back_merges_alike(lines: list[bytes], places
 
 
 @given(drawn_logs(), st.lists(st.integers(0, 10_000), max_size=12), st.lists(st.integers(0, 10_000), max_size=12))
-@settings(max_examples=150, deadline=None)
 def test_with_caps_hit_the_totals_hold(lines: list[bytes], places: list[int], choices: list[int]) -> None:
     whole = finish(piece(lines))
 
@@ -88,7 +86,7 @@ def test_with_caps_hit_the_totals_hold(lines: list[bytes], places: list[int], ch
 
 
 @given(st.lists(drawn_logs(), min_size=2, max_size=4), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples.every(5)
 def test_streams_combine_in_any_order(logs: list[list[bytes]], random: Any) -> None:
     shuffled = list(logs)
     random.shuffle(shuffled)

@@ -8,9 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 from conftest import CAPTURES, CORPUS
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
@@ -83,7 +84,7 @@ def test_it_can_be_cut_in_many_places(path: Path) -> None:
 
 
 @each_log
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", examples.rounds(6))
 def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
     choose = random.Random(f"{path.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
     places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
@@ -94,8 +95,8 @@ def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
 @each_log
 def test_each_boundary_of_its_beginning_and_end(path: Path) -> None:
     """Where connections are opened and closed is where a cut hurts most: each place there, one after the other."""
-    ends = boundaries(path)
-    for place in {*ends[:25], *ends[-25:]}:
+    ends, most = boundaries(path), len(examples.rounds(25))
+    for place in {*ends[:most], *ends[-most:]}:
         data = text(path)
         left, right = (scan_chunk(dialect_of(path), part) for part in (data[:place], data[place:]))
         assert told(finish(merge(left, right))) == whole(path), place
@@ -111,7 +112,7 @@ def test_read_piece_by_piece_it_is_the_whole(path: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples.every(5)
 def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
     """Hypothesis looks for the smallest cut that breaks the law: of the first 300 records, that is soon."""
     path = data.draw(st.sampled_from(LOGS))
@@ -128,7 +129,7 @@ def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
     assert told(finish(bracketed(segments, choose))) == told(finish(scan_chunk(dialect_of(path), head)))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", examples.rounds(10))
 def test_streams_combine_in_any_order(seed: int) -> None:
     choose = random.Random(seed)  # noqa: S311  a test that can be repeated, no secret
     chosen = choose.sample([path for path in LOGS if len(text(path)) < 1 << 20], 6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conftest import CORPUS
+from lab.laboratory import Laboratory
 from log.said import Report, closes, said
 
 if TYPE_CHECKING:
@@ -31,13 +31,10 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(autouse=True)
-def _logconv() -> None:
-    """Skip, or fail where the laboratory is required, unless this machine has logconv."""
+def _logconv(laboratory: Laboratory) -> None:
+    """Fail unless this machine has logconv."""
     if LOGCONV is None:
-        reason = "logconv is not installed (Debian: 389-ds-base)"
-        if os.environ.get("LDAPDIAG_REQUIRE_LAB"):
-            pytest.fail(f"LDAPDIAG_REQUIRE_LAB is set: {reason}", pytrace=False)
-        pytest.skip(reason)
+        pytest.fail("logconv is not installed (Debian: 389-ds-base)", pytrace=False)
 
 
 class Told:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import examples
 from conftest import CORPUS
 from ldapdiag.evidence.log.merge import finish
 from log.cuts import boundaries, bracketed, pieces, told, whole
@@ -300,7 +301,7 @@ class TestJsonOf389:
         assert {name: theirs[name] for name in same} == {name: mine[name] for name in same}
 
     @pytest.mark.parametrize("indent", [None, 2])
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", examples.rounds(4))
     def test_any_cut_in_any_bracketing_is_the_whole(
         self, as_json: Path, tmp_path: Path, indent: int | None, seed: int
     ) -> None:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from struct import pack
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import diag_writer as diag
 import drawn
+import examples
 from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.socket_formats import inet_diag
 from ldapdiag.evidence.sockets import TcpState, Timer
@@ -48,7 +49,7 @@ def rows_of(table):
 
 
 @BOTH
-@settings(max_examples=60)
+@examples.every(5)
 @given(sockets=st.lists(drawn.sockets(), min_size=1, max_size=12))
 def test_a_dump_tells_what_ss_tells(order, sockets):
     sockets = [replace(one, inode=one.inode & 0xFFFFFFFF) for one in sockets]
@@ -175,14 +176,12 @@ def test_chunks_may_end_anywhere(chunk):
     assert (again.seen, again.missed) == (document.seen, document.missed) == (7, 0)
 
 
-@settings(max_examples=200)
 @given(at=st.integers(len(diag.start(owners="owner 41 1171 java\n")), len(WHOLE) - 1), damage=st.binary(max_size=24))
 def test_damage_anywhere_never_raises(at, damage):
     _, document = tally(WHOLE[:at] + damage + WHOLE[at + len(damage) :])
     assert document.missed <= document.seen
 
 
-@settings(max_examples=200)
 @given(order=st.sampled_from("<>"), content=st.binary(max_size=400))
 def test_any_bytes_never_raise(order, content):
     _, document = tally(diag.start(order) + content)

@@ -9,9 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 import writers
 from conftest import CAPTURES, CORPUS
 from drawn import sockets
@@ -69,7 +70,7 @@ def fragments():
 
 
 @each_format
-@settings(max_examples=60)
+@examples.every(5)
 @given(
     data=st.one_of(st.binary(max_size=300), st.builds(b"".join, st.lists(st.sampled_from(fragments()), max_size=30)))
 )
@@ -77,7 +78,6 @@ def test_any_bytes_are_counted_line_by_line(form, data):
     check_reading(form, data)
 
 
-@settings(max_examples=250)
 @given(data=st.data())
 def test_a_damaged_file_is_counted_line_by_line(data):
     sample = bytearray(data.draw(st.sampled_from(SAMPLES), label="file").read_bytes())
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_counted_line_by_line(data):
     check_reading(data.draw(st.sampled_from(FORMATS)), bytes(sample))
 
 
-@settings(max_examples=60)
+@examples.every(5)
 @given(path=st.sampled_from(SAMPLES), form=st.sampled_from(FORMATS), keep=st.floats(0, 1))
 def test_a_cut_file_is_counted_line_by_line(path, form, keep):
     data = path.read_bytes()
@@ -205,7 +205,7 @@ WRITERS = {
 }
 
 
-@settings(max_examples=80)
+@examples.every(3)
 @given(
     rows=st.lists(sockets(), max_size=12),
     writer=st.sampled_from(sorted(WRITERS)),
@@ -233,7 +233,6 @@ PLAIN_WRITERS = {
 """Tools that show keys and states; lsof the queues, too, and nothing in TIME_WAIT."""
 
 
-@settings(max_examples=120)
 @given(rows=st.lists(sockets(), max_size=12), writer=st.sampled_from(sorted(PLAIN_WRITERS)))
 def test_sockets_written_without_timers_are_read_back(rows, writer):
     rows = [*rows, *ANCHORS]
@@ -246,7 +245,7 @@ def test_sockets_written_without_timers_are_read_back(rows, writer):
     assert table.origin.not_understood == 0
 
 
-@settings(max_examples=80)
+@examples.every(3)
 @given(rows=st.lists(sockets(), min_size=1, max_size=12))
 def test_what_netstat_cut_is_marked_and_keeps_its_port(rows):
     (table,) = facts_of(writers.as_netstat(rows, wide=False))
@@ -295,7 +294,7 @@ def test_every_telling_of_the_incident_counts_its_sockets(corpus: Path, folder, 
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)")
-@settings(max_examples=60)
+@examples.every(5)
 @given(data=st.data())
 def test_a_damaged_public_sample_is_counted_line_by_line(data):
     files = sorted(path for room in ("sockets", "middlebox") for path in (CORPUS / "public" / room).iterdir())

@@ -8,9 +8,10 @@ import sys
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import examples
 import writers
 from drawn import sockets
 from ldapdiag.evidence.addresses import CUT, UNKNOWN_PORT
@@ -69,7 +70,7 @@ def plainly_told(table):
     return [(*key, *rest) for key, *rest in zip(table.keys(), *columns, strict=True)]
 
 
-@settings(max_examples=80)
+@examples.every(3)
 @given(
     rows=st.lists(sockets(), max_size=12),
     writer=st.sampled_from(sorted(UNIX_WRITERS)),
@@ -83,7 +84,7 @@ def test_sockets_written_by_another_unix_are_read_back(rows, writer, ending):
     assert table.tool == "netstat"
 
 
-@settings(max_examples=40)
+@examples.every(5)
 @given(rows=st.lists(sockets(), min_size=1, max_size=12))
 def test_a_socket_of_two_processes_is_read_once(rows):
     rows = small(rows)
@@ -94,7 +95,6 @@ def test_a_socket_of_two_processes_is_read_once(rows):
     assert set(table.pid) == {531}
 
 
-@settings(max_examples=150)
 @given(rows=st.lists(sockets(), min_size=1, max_size=12), writer=st.sampled_from(sorted(CUTTING_WRITERS)))
 def test_what_another_unix_cut_is_marked(rows, writer):
     rows = small(rows)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+import examples
 from conversations import SECOND, Conversations, founding_story, read_log
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
@@ -233,7 +234,7 @@ class TestCaveats:
 HOSTILE = "\x1b]0;owned\x07[bold]\u202e\r\n"
 
 
-@settings(max_examples=25)
+@examples.every(12)
 @given(st.text(max_size=200).map(str.encode), st.sampled_from(WIDTHS), st.sampled_from(By))
 def test_nothing_a_client_sends_reaches_the_terminal_as_it_is(sent, width, by):
     sent += HOSTILE.encode()

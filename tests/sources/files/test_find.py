@@ -45,7 +45,8 @@ def test_what_lies_deeper_is_listed_as_passed_over(folder: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "ss.txt").write_bytes(TABLE.read_bytes())
     ran = diagnose(folder, "-v")
-    assert f"{deep}: deeper than a folder's sub-folders; name it to read it" in " ".join(ran.text.split())
+    passed_over = f"{deep}: deeper than a folder's sub-folders; name it to read it"
+    assert "".join(passed_over.split()) in "".join(ran.text.split())  # wherever a line of this length was folded
     assert ran.complaints == []
     assert pieces(folder) == ["incident/ss.txt"]
 
@@ -116,6 +117,7 @@ def test_what_may_not_be_read_is_one_line(tmp_path: Path, kind: str) -> None:
     assert ran.complaints == [f"ldapdiag: {locked}: cannot read it: permission denied; {advice}"]
 
 
+@pytest.mark.long
 def test_two_gigabytes_of_zeros_cost_neither_time_nor_memory(tmp_path: Path) -> None:
     zeros = tmp_path / "zeros"
     with zeros.open("wb") as file:
@@ -126,6 +128,7 @@ def test_two_gigabytes_of_zeros_cost_neither_time_nor_memory(tmp_path: Path) -> 
     assert "first bytes: 00 00 00 00" in ran.complaints[0]
 
 
+@pytest.mark.long
 def test_a_table_that_turns_into_zeros_fits_into_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "ss.txt"
     with path.open("wb") as file:
@@ -137,6 +140,7 @@ def test_a_table_that_turns_into_zeros_fits_into_little_memory(tmp_path: Path) -
     assert "not understood" in ran.text
 
 
+@pytest.mark.long
 def test_a_folder_of_a_hundred_thousand_files_is_one_line(folder: Path) -> None:
     for number in range(100_000):
         os.close(os.open(folder / f"z{number:06}", os.O_CREAT | os.O_WRONLY, 0o600))

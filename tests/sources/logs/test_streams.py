@@ -10,6 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+import examples
 import log_lines
 from ldapdiag.evidence.log.kinds import SEARCH
 from ldapdiag.evidence.log.merge import finish
@@ -197,7 +198,7 @@ def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) ->
     cuts=st.lists(st.tuples(st.integers(0, 99), st.integers(2, 60)), min_size=1, max_size=6),
     torn=st.booleans(),
 )
-@settings(max_examples=40, phases=[Phase.reuse, Phase.generate])
+@settings(examples.every(5), phases=[Phase.reuse, Phase.generate])
 def test_pieces_of_a_log_count_each_record_once_however_they_overlap(
     tmp_path_factory: pytest.TempPathFactory,
     cuts: list[tuple[int, int]],

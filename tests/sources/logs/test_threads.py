@@ -158,7 +158,7 @@ def test_a_panic_is_told_with_the_place_and_what_came_before_is_kept(
 ) -> None:
     (tmp_path / "access").write_bytes(TEXT)
 
-    def panicking(self: Any, data: bytes) -> None:  # noqa: ARG001  as `feed` has it
+    def panicking(self: Any, data: bytes) -> None:
         raise PanicException("index out of bounds at src/runs.rs:12")
 
     from_middle_on(monkeypatch, panicking)
@@ -188,7 +188,7 @@ def test_a_disk_that_fails_is_told_with_the_place_and_what_came_before_is_kept(
 ) -> None:
     (tmp_path / "access").write_bytes(TEXT)
 
-    def failing(self: Any, data: bytes) -> None:  # noqa: ARG001  as `feed` has it
+    def failing(self: Any, data: bytes) -> None:
         raise OSError(5, "Input/output error")
 
     from_middle_on(monkeypatch, failing)

@@ -1,4 +1,4 @@
-"""What a directory may do to those who ask it, from a fake one: 8 s. Real ones: servers/test_directory_live.py."""
+"""What a directory may do to those who ask it, from a fake one: 8 s. Real ones: live/servers/test_directory.py."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LONGEST = 15
 
 
 @pytest.fixture(scope="module")
-def slapd(tmp_path_factory):
+def slapd(laboratory, tmp_path_factory):
     """Return a process called slapd, which listens at three ports and a path, in a namespace of its own."""
     folder = tmp_path_factory.mktemp("run")
     with sockets_held("slapd", folder=str(folder)) as pid:
@@ -27,7 +27,7 @@ def slapd(tmp_path_factory):
 
 
 @pytest.fixture
-def named():
+def named(laboratory):
     need("ip")
     subprocess.run(["ip", "netns", "add", NAME], check=True)
     yield NAME
@@ -100,6 +100,7 @@ def test_a_directory_server_is_found_where_it_listens(slapd):
         ("org.apache.catalina.startup.Bootstrap", False),
     ],
 )
+@pytest.mark.usefixtures("laboratory")
 def test_a_java_program_is_a_directory_when_its_main_class_is(main, is_directory):
     with sockets_held("java", main) as pid:
         assert (pid in [one.pid for one in processes.directory_processes()]) is is_directory
@@ -112,6 +113,7 @@ def test_who_holds_a_socket_is_known_by_its_inode():
     assert holder.program == Path("/proc/self/comm").read_text()[:-1]
 
 
+@pytest.mark.usefixtures("laboratory")
 def test_a_program_calls_itself_what_it_wants_and_stays_on_one_line():
     with sockets_held("a\nowner 1 2\x1b[2J") as pid:
         name = namespaces.program_of(pid)

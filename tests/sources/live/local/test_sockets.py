@@ -34,7 +34,7 @@ TIED = "held sockets"
 
 
 @pytest.fixture(scope="module")
-def holder():
+def holder(laboratory):
     """Return a process with sockets in every state, in a namespace of its own."""
     with sockets_held(TIED) as pid:
         patience = monotonic() + 10

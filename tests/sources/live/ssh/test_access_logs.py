@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.laboratory import need
+from lab.laboratory import Laboratory, need
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh import access_logs
@@ -71,7 +71,7 @@ SERVERS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def rights() -> None:
+def rights(laboratory: Laboratory) -> None:
     """Need what the laboratory needs: processes of others, alone in a namespace."""
     need("setpriv")
 

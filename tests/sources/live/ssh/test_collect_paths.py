@@ -20,7 +20,7 @@ ALONE = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 
 @pytest.fixture(autouse=True)
-def rights():
+def rights(laboratory):
     """Need what the laboratory needs: processes of others, alone in a namespace."""
     need("setpriv")
 

@@ -270,6 +270,7 @@ class TestSchema:
             if one.name not in {*absent, "memberOf"}:  # whose rule differs from server to server
                 assert rules(known, name) == rules(slapd, name), name
 
+    @pytest.mark.usefixtures("laboratory")
     def test_schema_files_say_what_their_ldif_says(self):
         need("slapd")
         for path in Path("/etc/ldap/schema").glob("*.schema"):

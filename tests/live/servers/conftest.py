@@ -53,7 +53,7 @@ class Room(Host):
 
 @contextmanager
 def a_room() -> Iterator[Room]:
-    """Make a room, or skip with the reason."""
+    """Make a room, or fail with the reason."""
     need()
     folder = Path(tempfile.mkdtemp(prefix="ldapdiag-room-"))
     folder.chmod(0o755)  # ns-slapd reads its configuration as a user of its own
@@ -66,7 +66,7 @@ def a_room() -> Iterator[Room]:
 
 
 @pytest.fixture(scope="module")
-def room():
+def room(laboratory):
     with a_room() as empty:
         yield empty
 
@@ -118,7 +118,7 @@ openssl req -x509 $key -CA ca.pem -CAkey ca.key -keyout server.key -out server.p
 
 
 @pytest.fixture(scope="module")
-def slapd():
+def slapd(laboratory):
     """Start a slapd with cn=config in a room of its own, reachable where its tools look by default."""
     need("slapd")
     with a_room() as room:
