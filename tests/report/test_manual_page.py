@@ -13,7 +13,7 @@ from ldapdiag.report.manual_page import manual_page
 
 
 @check
-def judge(kernel: KernelSettings | None = None) -> tuple[()]:  # noqa: ARG001  only its page is read
+def judge(kernel: KernelSettings | None = None) -> tuple[()]:
     """Sockets that nobody reads.
 
     ## What it looks at
