@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from measure import Figure, best, peak_memory
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
@@ -60,7 +60,7 @@ def table(host: str, local: Iterable[tuple[str, int]], remote: Iterable[tuple[st
 
 def host(name: str, address: str, sockets: SocketTable) -> Host:
     """Return a host as attribution would."""
-    return Host(host=name, addresses=frozenset({address}), looks=snapshots_of([sockets]))
+    return Host(host=name, addresses=frozenset({address}), snapshots=snapshots_of([sockets]))
 
 
 def evidence() -> tuple[Host, list[Host]]:
@@ -88,7 +88,7 @@ def pair_all(server: Host, clients: list[Host]) -> Pairing:
 
 def join_all(server: Host, clients: list[Host]) -> list[Direction]:
     """Join the directions alone, without finding out which there are."""
-    shown = ServerIndex(server.looks[0])
+    shown = ServerIndex(server.snapshots[0])
     rows = {one.host: list(range(at * PORTS, (at + 1) * PORTS)) for at, one in enumerate(clients)}
     return [
         join(UnjoinedDirection(one.host, SERVER, PORT, rows[one.host], shown), server, ClientSnapshots(one), ())
@@ -103,8 +103,8 @@ def as_the_server_writes_them(sockets: SocketTable) -> Iterator[Key]:
 
 def two_sets(server: Host, clients: list[Host]) -> int:
     """Hold the same tuples against each other as briefly as Python can."""
-    here = set(server.looks[0].sockets.keys())
-    there = set(chain.from_iterable(as_the_server_writes_them(one.looks[0].sockets) for one in clients))
+    here = set(server.snapshots[0].sockets.keys())
+    there = set(chain.from_iterable(as_the_server_writes_them(one.snapshots[0].sockets) for one in clients))
     return len(here) - len(there)
 
 

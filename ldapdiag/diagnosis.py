@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ldapdiag.analysis.hosts.identity import Host, attribute
+from ldapdiag.analysis.hosts.attribution import attribute
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
@@ -123,7 +123,7 @@ def host(name: str = "ldap", *tables: SocketTable, **traits: Any) -> Host:
     return Host(
         host=name,
         addresses=frozenset(addresses),
-        looks=snapshots_of(tables),
+        snapshots=snapshots_of(tables),
         origins=tuple(one.origin.path for one in tables),
         **traits,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
 from ldapdiag.check import check
@@ -88,7 +88,7 @@ def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severit
         server=server.host,
         hosts=(server.host,),
         remedies=_remedies(server, queue),
-        origins=tuple(sorted({*(host.now.origins if host.now else ()), *server.origins_of(server.counters)})),
+        origins=tuple(sorted({*(host.latest.origins if host.latest else ()), *server.origins_of(server.counters)})),
     )
 
 

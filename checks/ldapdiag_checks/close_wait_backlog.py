@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, hidden, rows_by_peer
+from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, rows_by_peer, why_incomplete
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -50,7 +50,7 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
     """
     known = endpoints_of(servers, hosts)
-    looks = [(host, host.now) for host in hosts if host.now is not None]
+    looks = [(host, host.latest) for host in hosts if host.latest is not None]
     for host, look in looks:
         own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
         yield from _judge_host(host, look, rows_by_peer(look.sockets, OPEN, host.host, own, known))
@@ -64,7 +64,7 @@ def _judge_host(host: Host, look: Snapshot, connections: Groups) -> Iterator[Ver
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
         yield _finding(host, look, peer, rows, worse=stuck and peer.end is End.SERVER)
-    missing = hidden(look, host.host)
+    missing = why_incomplete(look, host.host)
     for subject, count in _the_rest(host, connections, closed):
         if missing is None:
             yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")

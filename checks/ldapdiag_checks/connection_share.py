@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.load.accounts import Accounts, ordered
@@ -62,15 +62,15 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
         },
         server=server.host,
         hosts=(server.host,),
-        origins=accounts.origins if accounts else host.now.origins if host.now else (),
+        origins=accounts.origins if accounts else host.latest.origins if host.latest else (),
     )
 
 
 def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None:
     """Return the established connections at the server's end by client address; None without a table."""
-    if host.now is None or unfit_because(host.now.sockets, ports):
+    if host.latest is None or unfit_because(host.latest.sockets, ports):
         return None
-    table = host.now.sockets
+    table = host.latest.sockets
     return ordered(Counter(table.remote_address[row] for row in table.established_at(ports)))
 
 

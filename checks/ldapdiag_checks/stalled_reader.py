@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.hosts.ldap_sockets import hidden
+from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
@@ -50,14 +50,14 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     ## When it is harmless
     A slow line during a large answer: ten seconds later Send-Q has changed.
     """
-    if host.now is None:
+    if host.latest is None:
         reason = f"no table of {host.host}'s sockets"
         yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
         return
-    missing = hidden(host.now, host.host)
-    directions = _directions(host.now.sockets, server)
+    missing = why_incomplete(host.latest, host.host)
+    directions = _directions(host.latest.sockets, server)
     for direction, rows in sorted(directions.items()):
-        yield _verdict(direction, rows, server, host.now, missing)
+        yield _verdict(direction, rows, server, host.latest, missing)
     if not directions and missing is not None:
         yield NotJudged.lacking(missing, subject=host.host)
     elif not directions:

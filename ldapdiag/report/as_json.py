@@ -14,7 +14,7 @@ from ldapdiag.finding import Clear, Crashed, Finding, NotJudged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.diagnosis import Diagnosis
     from ldapdiag.finding import Judged
     from ldapdiag.remedy import Remedy
@@ -65,9 +65,9 @@ def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:
         "name": host.host,
         "addresses": sorted(host.addresses),
         "roles": list(diagnosis.roles(host)),
-        "looks": len(host.looks),
+        "looks": len(host.snapshots),
         "origins": list(host.origins),
-        "merged_because": host.merged_because,
+        "merged_because": host.merge_reason,
     }
 
 

@@ -165,7 +165,12 @@ class TestGhostsBehindAFirewall:
         earlier = [INCIDENTS / DURING / host for host in ("app1", "ldap")]
         diagnosis = diagnosed(*hosts(INCIDENTS, GHOSTS), *earlier)
         assert finding(diagnosis, "ghost-connections").observed["ghost_client_ports"] == ghost_ports(GHOSTS)
-        assert {host.host: len(host.looks) for host in diagnosis.hosts} == {"app1": 2, "app2": 1, "fw": 0, "ldap": 2}
+        assert {host.host: len(host.snapshots) for host in diagnosis.hosts} == {
+            "app1": 2,
+            "app2": 1,
+            "fw": 0,
+            "ldap": 2,
+        }
 
     def test_the_folder_of_the_case_is_enough(self) -> None:
         whole = diagnose(gather([str(INCIDENTS / GHOSTS)]), installed_checks())

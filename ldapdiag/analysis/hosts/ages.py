@@ -1,4 +1,4 @@
-"""How long sockets have been at rest, and whether anybody still answers, by what a table's columns tell."""
+"""Ages of sockets: the time since data last arrived, and unanswered keepalive probes, from a table's columns."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def seconds(column: Sequence[int | None] | None, row: int | None) -> float | None:
-    """Return a column of milliseconds in seconds; None where the telling has no such column or value."""
+def column_seconds(column: Sequence[int | None] | None, row: int | None) -> float | None:
+    """Return one value of a column of milliseconds in seconds; None where the table has no such column or value."""
     value = column[row] if column is not None and row is not None else None
     return None if value is None else value / 1000
 
 
-def idle_seconds(table: SocketTable, rows: Iterable[int]) -> list[float]:
-    """Return for how long no data has come in on these rows, where the table tells."""
+def seconds_since_received(table: SocketTable, rows: Iterable[int]) -> list[float]:
+    """Return the seconds since data last arrived on these rows, where the table shows them (tcp_info lastrcv)."""
     if table.last_received is None:
         return []
-    ages = (seconds(table.last_received, row) for row in rows)
+    ages = (column_seconds(table.last_received, row) for row in rows)
     return [age for age in ages if age is not None]
 
 
 def probes_unanswered(table: SocketTable, row: int) -> bool:
-    """Tell whether keepalive probes of this socket go unanswered."""
+    """Return whether keepalive probes of this socket are unanswered."""
     timer, probes = table.timer, table.probes
     return bool(timer and probes and timer[row] is Timer.KEEPALIVE and probes[row] >= 1)

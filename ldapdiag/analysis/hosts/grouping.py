@@ -1,4 +1,4 @@
-"""Grouping: which socket tables are one host's (CONTRACT: whose it is; DESIGN: pairing, rule 2)."""
+"""Grouping: which socket tables are one host's (docs/how-it-decides.md, "Whose table it is")."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.sockets import Key
 
-SAMPLE_OF_ROWS = 1000
+SAMPLED_ROWS = 1000
 
 
 @dataclass(slots=True)
-class Group:
-    """Tables taken to be one host's, while that is being found out."""
+class HostGroup:
+    """Tables that belong to one host, as far as grouping has come."""
 
     folder: str
     tables: list[SocketTable]
@@ -33,30 +33,31 @@ class Group:
     merged: list[str] = field(default_factory=list)
 
     @property
-    def because(self) -> str | None:
-        """Return why tables of several folders are one host; None when there is one folder."""
+    def merge_reason(self) -> str | None:
+        """Return why tables of several folders are one host's; None when there is one folder."""
         if not self.merged:
             return None
-        others = ", ".join(short(folder) for folder in self.merged)
+        others = ", ".join(base_name(folder) for folder in self.merged)
         return f"{others} shows the same addresses: {', '.join(sorted(self.with_peers))}"
 
-    def joins(self, other: Group) -> bool:
-        """Tell whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
+    def may_merge(self, other: HostGroup) -> bool:
+        """Return whether two groups of one folder are one host: shared rows, or addresses that do not contradict."""
         if not self.addresses and not other.addresses:
             return shares_rows(self.tables, other.tables)
         if not self.addresses or not other.addresses:
-            cut, known = (other, self) if self.addresses else (self, other)
-            return shares_ports(cut.tables, known.tables)
+            truncated, known = (other, self) if self.addresses else (self, other)
+            return shares_ports(truncated.tables, known.tables)
         if not self.addresses & other.addresses:
             return False
         contradict = self.addresses - other.addresses and other.addresses - self.addresses
         return not contradict or shares_rows(self.tables, other.tables)
 
 
-def groups_of(tables: list[SocketTable], namespaces: Mapping[str, str] = MappingProxyType({})) -> list[Group]:
+def group_tables(tables: list[SocketTable], namespaces: Mapping[str, str] = MappingProxyType({})) -> list[HostGroup]:
     """Return the groups of tables that are one host's, each with its name.
 
-    `namespaces` are by folder, where a host told which it is: two of them are two hosts, whatever addresses they have.
+    `namespaces` are by folder, where a host description names one: two namespaces are two hosts, whatever their
+    addresses.
     """
     folders: dict[str, list[SocketTable]] = defaultdict(list)
     for table in sorted(tables, key=lambda table: table.origin.path):
@@ -71,8 +72,8 @@ def groups_of(tables: list[SocketTable], namespaces: Mapping[str, str] = Mapping
     return groups
 
 
-def _groups_in(folder: str, tables: list[SocketTable], *, one_host: bool) -> list[Group]:
-    groups: list[Group] = []
+def _groups_in(folder: str, tables: list[SocketTable], *, one_host: bool) -> list[HostGroup]:
+    groups: list[HostGroup] = []
     unplaced: list[SocketTable] = []
     for table in tables:
         addresses = {address for address in set(table.local_address) if identifies_a_host(address)}
@@ -80,15 +81,15 @@ def _groups_in(folder: str, tables: list[SocketTable], *, one_host: bool) -> lis
         if not addresses and not with_peers:
             unplaced.append(table)
             continue
-        new = Group(folder, [table], addresses, with_peers & addresses)
-        for old in [group for group in groups if one_host or group.joins(new)]:
+        new = HostGroup(folder, [table], addresses, with_peers & addresses)
+        for old in [group for group in groups if one_host or group.may_merge(new)]:
             groups.remove(old)
             new = _union(old, new)
         groups.append(new)
     if len(groups) == 1:
         groups[0].tables.extend(unplaced)
     elif unplaced:
-        groups.append(Group(folder, unplaced, set(), set()))
+        groups.append(HostGroup(folder, unplaced, set(), set()))
     return groups
 
 
@@ -97,8 +98,8 @@ def _addresses_with_peers(table: SocketTable) -> set[str]:
     return {address for address, has_peer in pairs if has_peer}
 
 
-def _union(one: Group, other: Group) -> Group:
-    return Group(
+def _union(one: HostGroup, other: HostGroup) -> HostGroup:
+    return HostGroup(
         one.folder,
         one.tables + other.tables,
         one.addresses | other.addresses,
@@ -107,14 +108,14 @@ def _union(one: Group, other: Group) -> Group:
     )
 
 
-def _merged_across_folders(groups: list[Group], namespaces: Mapping[str, str]) -> list[Group]:
-    """Join groups of different folders that share all identifying addresses seen with peers."""
+def _merged_across_folders(groups: list[HostGroup], namespaces: Mapping[str, str]) -> list[HostGroup]:
+    """Merge groups of different folders that share all identifying addresses that have connections."""
 
-    def are_apart(one: Group, other: Group) -> bool:
-        told = {namespaces.get(group.folder) for group in (one, other)} - {None}
-        return len(told) > 1
+    def are_different(one: HostGroup, other: HostGroup) -> bool:
+        named = {namespaces.get(group.folder) for group in (one, other)} - {None}
+        return len(named) > 1
 
-    merged: list[Group] = []
+    merged: list[HostGroup] = []
     for group in groups:
         twin = next(
             (
@@ -123,7 +124,7 @@ def _merged_across_folders(groups: list[Group], namespaces: Mapping[str, str]) -
                 if one.folder != group.folder
                 and one.with_peers
                 and one.with_peers == group.with_peers
-                and not are_apart(one, group)
+                and not are_different(one, group)
             ),
             None,
         )
@@ -136,38 +137,40 @@ def _merged_across_folders(groups: list[Group], namespaces: Mapping[str, str]) -
     return merged
 
 
-def _name(groups: list[Group], folders: dict[str, list[SocketTable]]) -> None:
+def _name(groups: list[HostGroup], folders: dict[str, list[SocketTable]]) -> None:
     """Name a group after its folder when it is the only one there, else after its first file's stem."""
-    alone = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
+    single = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
     for group in groups:
         file = group.tables[0].origin.path.rpartition("/")[2]
-        group.name = short(group.folder) if alone[group.folder] else file.rpartition(".")[0] or file
+        group.name = base_name(group.folder) if single[group.folder] else file.rpartition(".")[0] or file
     same = Counter(group.name for group in groups)
     for number, group in enumerate(groups, 1):
         if same[group.name] > 1:
             parents = (
-                group.folder.rstrip("/").split("/")[-2:] if alone[group.folder] else [short(group.folder), group.name]
+                group.folder.rstrip("/").split("/")[-2:]
+                if single[group.folder]
+                else [base_name(group.folder), group.name]
             )
             group.name = "/".join(parents)
         if any(other.name == group.name for other in groups[: number - 1]):
             group.name = f"{group.name} ({number})"
 
 
-def short(folder: str) -> str:
+def base_name(folder: str) -> str:
     """Return the last part of a folder's path, its name."""
     return folder.rstrip("/").rpartition("/")[2] or folder
 
 
 def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:
-    """Tell whether two sets of tables have an established socket in common (the first thousand are looked up)."""
-    sample = set(islice((key for table in some for key in _established(table)), SAMPLE_OF_ROWS))
+    """Return whether two sets of tables share an established socket (the first SAMPLED_ROWS are looked up)."""
+    sample = set(islice((key for table in some for key in _established(table)), SAMPLED_ROWS))
     return any(key in sample for table in others for key in table.keys())  # noqa: SIM118  not a mapping
 
 
-def shares_ports(cut: Sequence[SocketTable], known: Sequence[SocketTable]) -> bool:
-    """Tell whether at least half of the sockets whose address is cut, or a name, are in other tables by their ports."""
+def shares_ports(truncated: Sequence[SocketTable], known: Sequence[SocketTable]) -> bool:
+    """Return whether other tables have the ports of at least half of the sockets with a truncated or named address."""
     sample = list(
-        islice((key[1::2] for table in cut for key in _established(table) if not is_exact(key[0])), SAMPLE_OF_ROWS)
+        islice((key[1::2] for table in truncated for key in _established(table) if not is_exact(key[0])), SAMPLED_ROWS)
     )
     pairs = {key[1::2] for table in known for key in _established(table)} if sample else set()
     return bool(sample) and 2 * sum(pair in pairs for pair in sample) >= len(sample)

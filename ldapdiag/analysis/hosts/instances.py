@@ -1,4 +1,4 @@
-"""Instance: everything the evidence contains about one directory server process, in one place."""
+"""Instance: the evidence about one directory server process, in one place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.listeners import served_ports, unfit_because
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.configuration import Configuration
@@ -20,7 +20,7 @@ from ldapdiag.servers.products import Product, product_of
 T = TypeVar("T")
 
 Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
-"""What a server says of itself."""
+"""Evidence that a server reports about itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Instance:
     identity: ServerIdentity | None = None
     ports: frozenset[int] = frozenset()
     established: int | None = None
-    """Established connections at the server's end, in the latest look."""
+    """Established connections at the server's end, in the latest snapshot."""
     monitor: Monitor | None = None
     configuration: Configuration | None = None
     limits: ProcessLimits | None = None
@@ -47,7 +47,7 @@ class Instance:
 
     @property
     def product(self) -> Product | None:
-        """Return what we know of this server's family."""
+        """Return the product data of this server's family."""
         return product_of(self.identity.family) if self.identity else None
 
     @property
@@ -65,7 +65,7 @@ class Instance:
         return tuple(sorted({fact.origin.path for fact in facts if fact is not None}))
 
 
-def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence that say something of a server
+def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a server
     hosts: tuple[Host, ...],
     monitors: tuple[Monitor, ...],
     configurations: tuple[Configuration, ...],
@@ -77,41 +77,41 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence that say so
     counters: tuple[TcpCounters, ...],
     indexes: tuple[IndexConfiguration, ...],
 ) -> Iterator[Instance]:
-    """Yield every host that serves LDAP, by its listeners or by what its server says of itself."""
+    """Yield an instance for every host that serves LDAP, by its listeners or by what its server reports."""
     for host in hosts:
         name = host.host
-        monitor = best_monitor(own(monitors, name))
-        configuration = merged_configuration(own(configurations, name))
-        own_logs = tuple(sorted(own(logs, name), key=lambda log: log.origin.path))
-        own_access_logs = tuple(sorted(own(access_logs, name), key=lambda log: log.origin.path))
-        told = (monitor, configuration, *own_logs, *own_access_logs, *own(indexes, name))
-        ports = _ports(host, told)
-        if not (ports or any(told)):
+        monitor = choose_monitor(facts_of(monitors, name))
+        configuration = merge_configurations(facts_of(configurations, name))
+        own_logs = tuple(sorted(facts_of(logs, name), key=lambda log: log.origin.path))
+        own_access_logs = tuple(sorted(facts_of(access_logs, name), key=lambda log: log.origin.path))
+        sources = (monitor, configuration, *own_logs, *own_access_logs, *facts_of(indexes, name))
+        ports = _ports(host, sources)
+        if not (ports or any(sources)):
             continue
         yield Instance(
             host=name,
-            identity=_identity(told),
+            identity=_identity(sources),
             ports=ports,
             established=_established(host, ports),
             monitor=monitor,
             configuration=configuration,
-            limits=_last(own(limits, name)),
-            descriptors=_last(own(descriptors, name)),
+            limits=_last(facts_of(limits, name)),
+            descriptors=_last(facts_of(descriptors, name)),
             logs=own_logs,
             access_logs=own_access_logs,
-            kernel=merged_settings(own(kernels, name)),
-            counters=_last(own(counters, name)),
+            kernel=merge_settings(facts_of(kernels, name)),
+            counters=_last(facts_of(counters, name)),
             origins=host.origins,
         )
 
 
-def own(facts: Iterable[T], host: str) -> list[T]:
+def facts_of(facts: Iterable[T], host: str) -> list[T]:
     """Return the facts that belong to a host."""
     return [fact for fact in facts if fact.origin.host == host]  # type: ignore[attr-defined]  # T is a read fact
 
 
-def best_monitor(monitors: list[Monitor]) -> Monitor | None:
-    """Return the telling of cn=monitor that says most: with connections, the latest."""
+def choose_monitor(monitors: list[Monitor]) -> Monitor | None:
+    """Return the most informative reading of cn=monitor: with connections, the latest."""
 
     def order(monitor: Monitor) -> tuple[bool, float, str]:
         at = monitor.taken_at.timestamp() if monitor.taken_at else 0.0
@@ -120,20 +120,20 @@ def best_monitor(monitors: list[Monitor]) -> Monitor | None:
     return max(monitors, key=order, default=None)
 
 
-def merged_configuration(configurations: list[Configuration]) -> Configuration | None:
-    """Return one configuration of several excerpts; a whole entry's word goes first."""
+def merge_configurations(configurations: list[Configuration]) -> Configuration | None:
+    """Merge several excerpts of a configuration; a complete entry has precedence."""
     if len(configurations) < 2:
         return configurations[0] if configurations else None
     ordered = sorted(configurations, key=lambda one: (not one.complete, one.origin.path))
     merged = {name.name: getattr(ordered[0], name.name) for name in fields(Configuration)}
     for one in ordered[1:]:
-        silent = [name for name, value in merged.items() if value is None or value is False or value == ()]
-        merged |= {name: getattr(one, name) for name in silent}
+        unset = [name for name, value in merged.items() if value is None or value is False or value == ()]
+        merged |= {name: getattr(one, name) for name in unset}
     return Configuration(**merged)
 
 
-def merged_settings(settings: list[KernelSettings]) -> KernelSettings | None:
-    """Return one host's kernel parameters from several files."""
+def merge_settings(settings: list[KernelSettings]) -> KernelSettings | None:
+    """Merge one host's kernel parameters from several files."""
     if not settings:
         return None
     values = {name: value for one in settings for name, value in one.values.items()}
@@ -145,14 +145,14 @@ def _last(facts: list[T]) -> T | None:
 
 
 def _ports(host: Host, sources: Iterable[Source]) -> frozenset[int]:
-    """Return the ports the server answers on: told by itself, or seen in its tables."""
-    told = set(host.ldap_ports)
+    """Return the ports on which the server accepts connections: reported by itself, or shown by its tables."""
+    known = set(host.ldap_ports)
     for source in sources:
         if isinstance(source, Configuration):
-            told.update(source.ports)
+            known.update(source.ports)
         elif source is not None and not isinstance(source, IndexConfiguration):
-            told.update(port for _, port in source.listeners)
-    return frozenset[int]().union(*(served_ports(look.sockets, told) for look in host.looks))
+            known.update(port for _, port in source.listeners)
+    return frozenset[int]().union(*(served_ports(snapshot.sockets, known) for snapshot in host.snapshots))
 
 
 def _identity(sources: Iterable[Source]) -> ServerIdentity | None:
@@ -161,6 +161,6 @@ def _identity(sources: Iterable[Source]) -> ServerIdentity | None:
 
 
 def _established(host: Host, ports: frozenset[int]) -> int | None:
-    if host.now is None or unfit_because(host.now.sockets, ports):
+    if host.latest is None or unfit_because(host.latest.sockets, ports):
         return None
-    return len(host.now.sockets.established_at(ports))
+    return len(host.latest.sockets.established_at(ports))

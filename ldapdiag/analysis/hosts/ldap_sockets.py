@@ -1,4 +1,4 @@
-"""Rows: which rows of a table are LDAP connections, at which end, and what the absence of a row proves."""
+"""LDAP sockets: which rows of a socket table are LDAP connections, at which end, and whether the table is complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.hosts.snapshots import Snapshot
 
@@ -28,10 +28,10 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Peer:
-    """What an LDAP socket is connected with."""
+    """The other end of an LDAP socket."""
 
     end: End
-    """This end, not the peer's."""
+    """The local end, not the peer's."""
     name: str
     """A client's address, or a server's endpoint."""
     server: str = ""
@@ -39,7 +39,7 @@ class Peer:
 
 
 def endpoints_of(servers: Iterable[Instance], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
-    """Return the host of the server that answers on an address and port, for every one that is known."""
+    """Return the host of each server by the address and port on which it accepts connections."""
     addresses = {host.host: host.addresses for host in hosts}
     return {
         (address, port): server.host
@@ -58,8 +58,8 @@ def rows_by_peer(
 ) -> Mapping[Peer, Sequence[int]]:
     """Return the rows of a host's table that are LDAP connections in these states, by peer.
 
-    The server's end has one of the host's own LDAP `ports`; the client's end leads to a registered port, to a known
-    endpoint, or to a server on the same host.
+    A server socket has one of the host's own LDAP `ports`; a client socket is connected to a registered port, a known
+    endpoint, or a server on the same host.
     """
     found: dict[tuple[End, str, int], list[int]] = defaultdict(list)
     for row, (_, port, address, remote) in enumerate(table.keys()):
@@ -77,15 +77,15 @@ def rows_by_peer(
     }
 
 
-def hidden(look: Snapshot, host: str) -> Missing | None:
-    """Return why a look may lack rows, so that the absence of one proves nothing; None when it shows all."""
-    if TcpState.UNKNOWN in set(look.sockets.state):
+def why_incomplete(snapshot: Snapshot, host: str) -> Missing | None:
+    """Return why a snapshot may lack rows, so that an absence proves nothing; None when it is complete."""
+    if TcpState.UNKNOWN in set(snapshot.sockets.state):
         reason = f"the table of {host} has no column of states"
-    elif not look.sockets.shows_connections:
+    elif not snapshot.sockets.shows_connections:
         reason = f"the table of {host} lists listening sockets only"
-    elif look.selected:
+    elif snapshot.headerless:
         reason = f"the table of {host} has no header, so it may be a selection of rows"
-    elif not look.sockets.shows_all_programs:
+    elif not snapshot.sockets.shows_all_programs:
         reason = f"the table of {host} shows one program's sockets"
     else:
         return None

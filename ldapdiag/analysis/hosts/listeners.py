@@ -1,4 +1,4 @@
-"""Which sockets are an LDAP server's end: by listeners, programs, and the ports everybody knows."""
+"""Listeners: which sockets are an LDAP server's end, by listening ports, programs and registered ports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd", "dsamain.exe")
 """Program names of directory servers, as ss, netstat and lsof print them; dsamain is AD LDS.
 
-A domain controller's lsass.exe is not among them: it listens on 389 and 3268, which are known by their numbers, and on
+A domain controller's lsass.exe is not among them: it listens on 389 and 3268, which are registered ports, and on
 88, 464 and 49664 for Kerberos and RPC, the last on every Windows client, too.
 """
 
 
 def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
-    """Return the ports on which this table shows an LDAP listener; `known` adds ports to the registered ones."""
+    """Return the ports of this table's LDAP listeners; `known` adds ports to the registered ones."""
     ports = set()
     for row, state in enumerate(table.state):
         if state is TcpState.LISTEN:
@@ -30,7 +30,7 @@ def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]
 
 
 def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
-    """Return the local ports of this table that are an LDAP server's.
+    """Return the local ports of this table on which an LDAP server accepts connections.
 
     Without any LISTEN row (a table taken without -a) a registered port with peers on other ports counts, too: a
     client's own port is never a registered one.
@@ -45,16 +45,16 @@ def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
 
 
 def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
-    """Return why a table cannot say which connections a server has on these ports; None when it can."""
+    """Return why a table does not show which connections a server has on these ports; None when it does."""
     if not table.shows_connections:
         return "lists listening sockets only"
     ends = set(zip(table.local_port, table.state, strict=True))
     states = {state for port, state in ends if port in ports}
     if TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
         return (
-            "shows no states, or some in words that are not known here (ss was asked for one state only, BSD's netstat "
-            "for -T, -x or -R, lsof -F without T)"
+            "shows no states, or unrecognised ones (ss for one state only, BSD's netstat with -T, -x or -R, "
+            "lsof -F without T)"
         )
     if table.ports_truncated and (UNKNOWN_PORT, TcpState.ESTABLISHED) in ends:
-        return "cuts the ports of its own end (netstat -A), so that any connection may be LDAP's"
+        return "truncates local ports (netstat -A), so that any connection may be LDAP"
     return None

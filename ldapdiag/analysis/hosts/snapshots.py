@@ -1,4 +1,4 @@
-"""A look: one host's sockets at one time. Several tellings of it (netstat, ss, /proc, lsof) are one table."""
+"""Snapshots: one host's sockets at one time. Several listings of them (netstat, ss, /proc, lsof) become one table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Span
 
-OPTIONAL: tuple[Column, ...] = get_args(Column)
+OPTIONAL_COLUMNS: tuple[Column, ...] = get_args(Column)
 
-RANK = {"inet_diag": 0, "ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
-"""Which telling's word is taken for a row's state when tellings differ: the kernel's own first, then the rest."""
+STATE_PRECEDENCE = {"inet_diag": 0, "ss": 0, "netstat": 1, "proc": 2, "lsof": 3}
+"""Which listing decides a row's state when listings differ: the kernel's own first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,58 +26,56 @@ class Snapshot:
 
     taken: Span | None
     sockets: SocketTable
-    """All rows any telling shows, each once, with every column some telling has."""
-    wavering: frozenset[Key]
-    """Rows that one whole telling shows and another does not: opened or closed while the look was taken."""
-    tellings: tuple[str, ...]
+    """All rows of all listings, each once, with all their columns."""
+    inconsistent: frozenset[Key]
+    """Rows that one complete listing shows and another does not: opened or closed while the snapshot was taken."""
+    tools: tuple[str, ...]
     origins: tuple[str, ...]
-    selected: bool
-    """No telling had a header: the rows may be somebody's selection."""
+    headerless: bool
+    """No listing has a header, so the rows may be a selection."""
     unreadable: int = 0
-    """Lines that were not understood in the best read telling: as many sockets may be missing here."""
+    """Lines that were not understood in the listing that was read best: as many sockets may be missing."""
 
     def covers(self, address: str) -> bool:
-        """Tell whether this shows all sockets with an address: dual-stack programs keep IPv4 ones in /proc/net/tcp6."""
+        """Return whether all sockets of an address are shown: dual-stack programs keep IPv4 ones in /proc/net/tcp6."""
         return 6 in self.sockets.families and (":" in address or 4 in self.sockets.families)
 
 
 def snapshots_of(tables: Sequence[SocketTable]) -> tuple[Snapshot, ...]:
-    """Return the looks at one host, in order of time; those of unknown time come last, by folder.
+    """Return the snapshots of one host, in order of time; those of unknown time come last, by folder.
 
-    A file that holds several tables of one kind (a loop around ss) is as many looks, in their order.
+    A file with several tables of one kind (a loop around ss) is as many snapshots, in their order.
     """
     at: dict[tuple[bool, float, str, int], list[SocketTable]] = defaultdict(list)
-    turns: Counter[tuple[str, frozenset[int]]] = Counter()
+    tables_in: Counter[tuple[str, frozenset[int]]] = Counter()
     for table in tables:
         taken, folder = table.origin.taken, table.origin.folder
-        turn = turns[table.origin.path, table.families]
-        turns[table.origin.path, table.families] += 1
-        at[taken is None, taken.start.timestamp() if taken else 0.0, folder, turn].append(table)
-    return tuple(look(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
+        number = tables_in[table.origin.path, table.families]
+        tables_in[table.origin.path, table.families] += 1
+        at[taken is None, taken.start.timestamp() if taken else 0.0, folder, number].append(table)
+    return tuple(merge_tables(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
 
 
-def look(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
-    """Make one table of several tellings of it."""
-    tellings = sorted(
-        _summed(_uncut(tables)), key=lambda table: (RANK.get(table.tool, 9), -richness(table), table.origin.path)
-    )
-    tellings, exact = _without_doubles(tellings)
+def merge_tables(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
+    """Merge several listings of one host's sockets into one snapshot."""
+    listings = sorted(_join_families(_with_whole_ports(tables)), key=_precedence)
+    listings, comparable = _without_duplicates(listings)
     origins = tuple(sorted(table.origin.path for table in tables))
     return Snapshot(
         taken=taken,
-        sockets=tellings[0] if len(tellings) == 1 else united(tellings),
-        wavering=wavering(exact),
-        tellings=tuple(sorted({table.tool for table in tables})),
+        sockets=listings[0] if len(listings) == 1 else merge_listings(listings),
+        inconsistent=inconsistent_rows(comparable),
+        tools=tuple(sorted({table.tool for table in tables})),
         origins=origins,
-        selected=not any(table.has_header for table in tables),
+        headerless=not any(table.has_header for table in tables),
         unreadable=_unreadable(tables),
     )
 
 
-def _uncut(tables: Sequence[SocketTable]) -> Sequence[SocketTable]:
-    """Leave out tellings that cut ports where another shows them whole: their rows would count twice."""
+def _with_whole_ports(tables: Sequence[SocketTable]) -> Sequence[SocketTable]:
+    """Leave out listings with truncated ports where another has them whole: their rows would count twice."""
     exact = [table for table in tables if not table.ports_truncated]
-    return exact if any(is_whole(table) for table in exact) else tables
+    return exact if any(is_complete(table) for table in exact) else tables
 
 
 def _unreadable(tables: Sequence[SocketTable]) -> int:
@@ -86,39 +84,40 @@ def _unreadable(tables: Sequence[SocketTable]) -> int:
     return min([*whole, *([sum(halves)] if halves else [])], default=0)
 
 
-def richness(table: SocketTable) -> int:
-    """Return how many optional columns a telling has."""
-    return sum(getattr(table, column) is not None for column in OPTIONAL)
+def _precedence(table: SocketTable) -> tuple[int, int, str]:
+    """Return the sort key of a listing: the most reliable tool first, then the most columns."""
+    columns = sum(getattr(table, column) is not None for column in OPTIONAL_COLUMNS)
+    return STATE_PRECEDENCE.get(table.tool, 9), -columns, table.origin.path
 
 
-def _summed(tables: Sequence[SocketTable]) -> list[SocketTable]:
-    """Add /proc/net/tcp and tcp6, which are halves of one table; the rest stays."""
+def _join_families(tables: Sequence[SocketTable]) -> list[SocketTable]:
+    """Join /proc/net/tcp and tcp6, which are halves of one table; other listings stay as they are."""
     halves = [table for table in tables if len(table.families) == 1]
     whole = [table for table in tables if len(table.families) != 1]
-    return [*whole, united(halves)] if len(halves) > 1 else [*whole, *halves]
+    return [*whole, merge_listings(halves)] if len(halves) > 1 else [*whole, *halves]
 
 
-def _without_doubles(tellings: list[SocketTable]) -> tuple[list[SocketTable], list[SocketTable]]:
-    """Take out rows that an exact telling shows, too, and would count twice; return also what may be compared."""
-    rough = [inexact(telling) for telling in tellings]
-    exact = [telling for telling, rows in zip(tellings, rough, strict=True) if not rows]
-    if len(exact) == len(tellings):
-        return tellings, tellings
-    if any(map(is_whole, exact)):
-        return [without(telling, rows) for telling, rows in zip(tellings, rough, strict=True)], exact
-    ports = {key[1::2] for telling in exact for key in telling.keys()}  # noqa: SIM118  not a mapping
+def _without_duplicates(listings: list[SocketTable]) -> tuple[list[SocketTable], list[SocketTable]]:
+    """Remove inexact rows that an exact listing shows, too; return also the listings that may be compared."""
+    inexact = [inexact_rows(listing) for listing in listings]
+    exact = [listing for listing, rows in zip(listings, inexact, strict=True) if not rows]
+    if len(exact) == len(listings):
+        return listings, listings
+    if any(map(is_complete, exact)):
+        return [without_rows(listing, rows) for listing, rows in zip(listings, inexact, strict=True)], exact
+    ports = {key[1::2] for listing in exact for key in listing.keys()}  # noqa: SIM118  not a mapping
     kept = [
-        without(
-            telling,
-            frozenset(row for row in rows if (telling.local_port[row], telling.remote_port[row]) in ports),
+        without_rows(
+            listing,
+            frozenset(row for row in rows if (listing.local_port[row], listing.remote_port[row]) in ports),
         )
-        for telling, rows in zip(tellings, rough, strict=True)
+        for listing, rows in zip(listings, inexact, strict=True)
     ]
     return kept, kept
 
 
-def inexact(table: SocketTable) -> frozenset[int]:
-    """Return the rows that only resemble a socket: an end is cut, or has a name instead of an address or a port."""
+def inexact_rows(table: SocketTable) -> frozenset[int]:
+    """Return the rows with a truncated address or port, or a name instead of one."""
     addresses = {address for address in {*table.local_address, *table.remote_address} if not is_exact(address)}
     if not addresses and UNKNOWN_PORT not in table.local_port and UNKNOWN_PORT not in table.remote_port:
         return frozenset()
@@ -129,11 +128,11 @@ def inexact(table: SocketTable) -> frozenset[int]:
     )
 
 
-def without(table: SocketTable, rows: frozenset[int]) -> SocketTable:
+def without_rows(table: SocketTable, rows: frozenset[int]) -> SocketTable:
     """Return a table without some of its rows."""
     if not rows:
         return table
-    names = ("local_address", "local_port", "remote_address", "remote_port", "state", *OPTIONAL)
+    names = ("local_address", "local_port", "remote_address", "remote_port", "state", *OPTIONAL_COLUMNS)
     kept = [row for row in range(len(table)) if row not in rows]
     columns: dict[str, Any] = {
         name: [column[row] for row in kept] for name in names if (column := getattr(table, name)) is not None
@@ -141,74 +140,77 @@ def without(table: SocketTable, rows: frozenset[int]) -> SocketTable:
     return replace(table, **columns)
 
 
-def wavering(tellings: Sequence[SocketTable]) -> frozenset[Key]:
-    """Return the established rows on which whole tellings disagree."""
-    whole = [table for table in tellings if is_whole(table)]
-    if len(whole) < 2:
+def inconsistent_rows(listings: Sequence[SocketTable]) -> frozenset[Key]:
+    """Return the established rows on which complete listings disagree."""
+    complete = [table for table in listings if is_complete(table)]
+    if len(complete) < 2:
         return frozenset()
     established = [
         {key for key, state in zip(table.keys(), table.state, strict=True) if state is TcpState.ESTABLISHED}
-        for table in whole
+        for table in complete
     ]
     first, *others = established
     return frozenset(first.union(*others) - first.intersection(*others))
 
 
-def is_whole(table: SocketTable) -> bool:
-    """Tell whether a telling shows every established socket: not one program's, family's or state's, or listeners."""
+def is_complete(table: SocketTable) -> bool:
+    """Return whether a listing shows every established socket: not of one program, family or state, or listeners."""
     only_listeners = all(state is TcpState.LISTEN for state in table.state)
     has_states = TcpState.UNKNOWN not in table.state
-    whole = table.shows_all_programs and len(table.families) > 1 and table.has_header
-    return whole and has_states and not only_listeners
+    unfiltered = table.shows_all_programs and len(table.families) > 1 and table.has_header
+    return unfiltered and has_states and not only_listeners
 
 
-def united(tellings: Sequence[SocketTable]) -> SocketTable:
-    """Return all rows, each once; the first telling that has a row or a column decides."""
+def merge_listings(listings: Sequence[SocketTable]) -> SocketTable:
+    """Return all rows, each once; the first listing that has a row or a column decides."""
     row_of: dict[tuple[Key, int], int] = {}
-    first = tellings[0]
-    columns: dict[str, list[Any]] = {"state": []}
-    seconds: list[tuple[SocketTable, list[int]]] = []
-    for table in tellings:
-        places = []
+    states: list[TcpState] = []
+    merged: list[tuple[SocketTable, list[int]]] = []
+    for table in listings:
+        rows = []
         listeners: Counter[Key] = Counter()
         for key, state in zip(table.keys(), table.state, strict=True):
             # 0.0.0.0:389 and [::]:389 are one key and two sockets, each with its own accept queue.
             listeners[key] += state is TcpState.LISTEN
-            place = row_of.setdefault((key, listeners[key]), len(row_of))
-            if place == len(columns["state"]):
-                columns["state"].append(state)
-            elif columns["state"][place] is TcpState.UNKNOWN:
-                columns["state"][place] = state
-            places.append(place)
-        seconds.append((table, places))
-    for column in OPTIONAL:
-        if (filled := _column(column, seconds, len(row_of))) is not None:
-            columns[column] = filled
+            row = row_of.setdefault((key, listeners[key]), len(row_of))
+            if row == len(states):
+                states.append(state)
+            elif states[row] is TcpState.UNKNOWN:
+                states[row] = state
+            rows.append(row)
+        merged.append((table, rows))
+    columns = {
+        column: filled
+        for column in OPTIONAL_COLUMNS
+        if (filled := _merge_column(column, merged, len(row_of))) is not None
+    }
     keys = [key for key, _ in row_of]
-    shown = [table.shows_time_wait for table in tellings]
+    shows_time_wait = [table.shows_time_wait for table in listings]
     return SocketTable(
-        origin=first.origin,
-        tool="+".join(sorted({table.tool for table in tellings})),
+        origin=listings[0].origin,
+        tool="+".join(sorted({table.tool for table in listings})),
         local_address=[key[0] for key in keys],
         local_port=[key[1] for key in keys],
         remote_address=[key[2] for key in keys],
         remote_port=[key[3] for key in keys],
-        shows_time_wait=True if True in shown else None if None in shown else False,
-        shows_all_programs=any(table.shows_all_programs for table in tellings),
-        ports_truncated=any(table.ports_truncated for table in tellings),
-        families=frozenset[int]().union(*(table.families for table in tellings)),
-        has_header=any(table.has_header for table in tellings),
+        state=states,
+        shows_time_wait=True if True in shows_time_wait else None if None in shows_time_wait else False,
+        shows_all_programs=any(table.shows_all_programs for table in listings),
+        ports_truncated=any(table.ports_truncated for table in listings),
+        families=frozenset[int]().union(*(table.families for table in listings)),
+        has_header=any(table.has_header for table in listings),
         **columns,
     )
 
 
-def _column(name: str, tellings: Iterable[tuple[SocketTable, list[int]]], length: int) -> list[Any] | None:
-    having = [(getattr(table, name), places) for table, places in tellings if getattr(table, name) is not None]
-    if not having:
+def _merge_column(name: str, merged: Iterable[tuple[SocketTable, list[int]]], length: int) -> list[Any] | None:
+    """Return one column of the merged table; None where no listing has it. `merged` maps each listing's rows."""
+    columns = [(getattr(table, name), rows) for table, rows in merged if getattr(table, name) is not None]
+    if not columns:
         return None
     filled: list[Any] = [BLANK.get(name)] * length
-    for values, places in reversed(having):
-        for place, value in zip(places, values, strict=True):
+    for values, rows in reversed(columns):
+        for row, value in zip(rows, values, strict=True):
             if value not in {None, ""}:
-                filled[place] = value
+                filled[row] = value
     return filled

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.hosts.ages import idle_seconds
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.ages import seconds_since_received
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.load.descriptors import Descriptors
@@ -115,6 +115,6 @@ def _before_running_out(descriptors: Descriptors | None) -> float | None:
 
 def _ages(host: Host, ports: frozenset[int]) -> list[float] | None:
     """Return for how long each established connection at the server rests; None when no table tells."""
-    if host.now is None or host.now.sockets.last_received is None:
+    if host.latest is None or host.latest.sockets.last_received is None:
         return None
-    return idle_seconds(host.now.sockets, host.now.sockets.established_at(ports))
+    return seconds_since_received(host.latest.sockets, host.latest.sockets.established_at(ports))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout, middlebox_timeouts
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
@@ -150,7 +150,7 @@ def survived_idle_times(host: Host, lifetime: GhostLifetime) -> dict[str, float]
     has been used again. Its rest counts no further than the keepalive interval, which may have kept the path open.
     """
     longest: dict[str, float] = {}
-    for first, second in pairwise(host.looks):
+    for first, second in pairwise(host.snapshots):
         if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
             continue
         apart = (second.taken.start - first.taken.end).total_seconds()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ldapdiag.analysis.hosts.instances import Instance, merged_settings, own
+from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
@@ -95,7 +95,7 @@ def _cure(
     directions = pairing.directions if pairing else ()
     clients = {name for one in directions if one.ghosts and not one.translated_by for name in one.client_hosts}
     for client in sorted(clients - {server.host}):
-        kernel = merged_settings(own(kernels, client))
+        kernel = merge_settings(facts_of(kernels, client))
         its_time = kernel.number(KEEPALIVE_TIME) if kernel else None
         if its_time is None or its_time > seconds:
             yield _named("or cure", set_client_keepalive(client, seconds, its_time))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import ClassVar
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
@@ -108,9 +108,9 @@ def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
 
     A timer that repeats a packet takes the keepalive timer's place, so a socket that runs one shows neither.
     """
-    if host.now is None or (timers := host.now.sockets.timer) is None:
+    if host.latest is None or (timers := host.latest.sockets.timer) is None:
         return None
-    shown = {timers[row] for row in host.now.sockets.established_at(ports)} & {Timer.OFF, Timer.KEEPALIVE}
+    shown = {timers[row] for row in host.latest.sockets.established_at(ports)} & {Timer.OFF, Timer.KEEPALIVE}
     return Timer.KEEPALIVE in shown if shown else None
 
 

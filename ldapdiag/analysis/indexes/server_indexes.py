@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.instances import Instance, own
+from ldapdiag.analysis.hosts.instances import Instance, facts_of
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration
 from ldapdiag.evidence.indexes.entry_count import EntryCount
@@ -76,7 +76,7 @@ def find_server_indexes(
     statuses: tuple[IndexStatus, ...],
 ) -> ServerIndexes | Missing:
     """Put together what is told of a server's indexes."""
-    told = [one for one in own(configurations, server.host) if server.family in {None, one.identity.family}]
+    told = [one for one in facts_of(configurations, server.host) if server.family in {None, one.identity.family}]
     if not told:
         return Missing(
             host=server.host,
@@ -87,9 +87,9 @@ def find_server_indexes(
     configuration = merged_indexes(told)
     if not configuration.identity.version:
         configuration = replace(configuration, identity=server.identity or configuration.identity)
-    known = own(schemas, server.host)
-    told_suffixes = [one.suffix for one in own(statuses, server.host)]
-    told_suffixes += [one.suffix for one in own(counts, server.host)]
+    known = facts_of(schemas, server.host)
+    told_suffixes = [one.suffix for one in facts_of(statuses, server.host)]
+    told_suffixes += [one.suffix for one in facts_of(counts, server.host)]
     suffixes = tuple(dict.fromkeys(told_suffixes))
     if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
         configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
@@ -97,9 +97,9 @@ def find_server_indexes(
         host=server.host,
         configuration=configuration,
         schema=merged([*known, standard()]) or standard(),
-        entries={comparable(one.suffix): one.entries for one in own(counts, server.host)},
-        explanations=tuple(own(explanations, server.host)),
-        statuses=tuple(own(statuses, server.host)),
+        entries={comparable(one.suffix): one.entries for one in facts_of(counts, server.host)},
+        explanations=tuple(facts_of(explanations, server.host)),
+        statuses=tuple(facts_of(statuses, server.host)),
         origins=server.origins_of(*told, *known),
     )
 

@@ -10,7 +10,7 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.evidence.sockets import SocketTable
 
 
@@ -41,14 +41,14 @@ class AcceptQueue:
 
 def accept_queues(host: Host, ports: Collection[int]) -> Iterator[AcceptQueue]:
     """Yield the queue of each of these ports that the latest look shows listening."""
-    if host.now is None:
+    if host.latest is None:
         return
-    for queue in _fullest(host.now.sockets, ports):
-        earlier = [old for look in host.looks[:-1] for old in _fullest(look.sockets, {queue.port})]
+    for queue in _fullest(host.latest.sockets, ports):
+        earlier = [old for look in host.snapshots[:-1] for old in _fullest(look.sockets, {queue.port})]
         yield replace(
             queue,
             full_before=any(old.full for old in earlier),
-            not_accepted=_not_accepted(host.now.sockets, queue.port),
+            not_accepted=_not_accepted(host.latest.sockets, queue.port),
         )
 
 

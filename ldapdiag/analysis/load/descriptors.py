@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
@@ -173,7 +173,7 @@ def logged_growth_per_hour(traffic: Traffic) -> float | None:
 
 def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
     """Return how many established connections an hour the server gains, from the first look to the last."""
-    timed = [look for look in host.looks if look.taken]
+    timed = [look for look in host.snapshots if look.taken]
     if len(timed) < 2 or timed[0].taken is None or timed[-1].taken is None:
         return None
     elapsed = (timed[-1].taken.start - timed[0].taken.start).total_seconds()

@@ -11,7 +11,7 @@ from ldapdiag.servers.kernel import IP_FORWARD
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.pairing.classification import Classified
     from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
@@ -40,7 +40,7 @@ def spare_carried(ends: UnjoinedDirection, rows: Classified, boxes: Iterable[Box
 
 def spare_wavering(ends: UnjoinedDirection, rows: Classified) -> None:
     """Spare rows that one telling of the server's table shows and another does not."""
-    if not (wavering := ends.look.wavering):
+    if not (wavering := ends.look.inconsistent):
         return
     steady = [row for row in rows.absent if ends.key_of(row) not in wavering]
     if spared := len(rows.absent) - len(steady):

@@ -18,7 +18,7 @@ from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT, endpoint
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
 
 EPHEMERAL_PORTS = 28232
 """Linux net.ipv4.ip_local_port_range 32768-60999: how likely two connections share a port by chance."""

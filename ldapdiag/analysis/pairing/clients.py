@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.identity import inner_addresses
+from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
 from ldapdiag.analysis.pairing.via_translation import machine_of
 from ldapdiag.evidence.addresses import is_loopback
@@ -14,7 +14,7 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import seconds
+from ldapdiag.analysis.hosts.ages import column_seconds
 from ldapdiag.analysis.pairing.via_translation import follow
 from ldapdiag.evidence.flows import Relay
 
@@ -54,7 +54,7 @@ def _may_be_newer(box: Box, ends: UnjoinedDirection, client: ClientSnapshots, ro
     if any(port in view.sockets.get(ends.way, {}) for view in client.views):
         return False
     moment = box.nearest(ends.look.taken)
-    age = seconds(ends.look.sockets.last_received, row)
+    age = column_seconds(ends.look.sockets.last_received, row)
     if moment is None or ends.look.taken is None:
         return False
     return age is None or age <= ends.look.taken.seconds_apart(moment)

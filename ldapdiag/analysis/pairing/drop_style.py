@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import seconds
+from ldapdiag.analysis.hosts.ages import column_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import Direction
 
@@ -124,5 +124,5 @@ def outlived(look: Snapshot, rows: Iterable[int], booted: datetime | None) -> in
     if booted is None or look.taken is None:
         return 0
     since = (look.taken.start - booted).total_seconds()
-    ages = (seconds(look.sockets.last_received, row) for row in rows)
+    ages = (column_seconds(look.sockets.last_received, row) for row in rows)
     return sum(age is not None and age > since for age in ages)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import idle_seconds, probes_unanswered, seconds
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import HALF
 from ldapdiag.analysis.pairing.classification import Classified, Virtual, classify
 from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
@@ -27,7 +27,7 @@ from ldapdiag.evidence.flows import Relay
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.flow_tables import Box
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
@@ -87,7 +87,7 @@ def join(
         namespaces_read=shows_all_namespaces(client.host),
         rests=turn.rests,
         retransmitting_for=_first_unanswered(near, rows),
-        selected=look.selected or near.look.selected,
+        selected=look.headerless or near.look.headerless,
         partial=not near.table.shows_all_programs,
         unreadable=near.look.unreadable,
         origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in rows.on_path for o in box.origins)})),
@@ -234,8 +234,8 @@ def _spared(stranded: Survivors, ends: UnjoinedDirection, rows: Classified, turn
 
 def _rests(ends: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     """Return for how long the matched connections have rested, by the server's ages, else by the client's."""
-    at_server = idle_seconds(ends.look.sockets, (row for row, _ in rows.matched))
-    return tuple(at_server or idle_seconds(near.table, (row for _, row in rows.matched if row is not None)))
+    at_server = seconds_since_received(ends.look.sockets, (row for row, _ in rows.matched))
+    return tuple(at_server or seconds_since_received(near.table, (row for _, row in rows.matched if row is not None)))
 
 
 def client_only(ends: UnjoinedDirection, living: Mapping[int, int]) -> tuple[list[int], int]:
@@ -272,7 +272,7 @@ def _first_unanswered(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     for _, row in (*rows.leftover, *rows.matched):
         if row is None or not near.retransmits(row):
             continue
-        received, busy = seconds(near.table.last_received, row), seconds(near.table.busy, row)
+        received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
         if received is not None and busy:
             idle.append(round(received - busy, 3))
     return tuple(sorted(idle))

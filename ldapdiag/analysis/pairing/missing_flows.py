@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import idle_seconds, seconds
+from ldapdiag.analysis.hosts.ages import column_seconds, seconds_since_received
 from ldapdiag.analysis.pairing.skew import at_least
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def _was_there(box: Box, ends: UnjoinedDirection, row: int, living: Collection[i
     """Tell whether a connection was there, by its age, when the box's table was taken; where times are told at all."""
     look = ends.look
     moment = box.nearest(look.taken)
-    age = seconds(look.sockets.last_received, row)
+    age = column_seconds(look.sockets.last_received, row)
     if age is None or moment is None or look.taken is None:
         return True
-    least = at_least(look.taken, moment, idle_seconds(look.sockets, living))
+    least = at_least(look.taken, moment, seconds_since_received(look.sockets, living))
     return age > max(look.taken.seconds_apart(moment), least)

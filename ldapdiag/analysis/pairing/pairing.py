@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.pairing import container_host
@@ -42,13 +42,13 @@ class Pairing:
 def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
     """Join every direction that ends at this server by the strongest key that works on its path."""
     host = next(one for one in hosts if one.host == server.host)
-    unfit = "is not in the evidence" if host.now is None else unfit_because(host.now.sockets, server.ports)
-    if unfit or host.now is None:
+    unfit = "is not in the evidence" if host.latest is None else unfit_because(host.latest.sockets, server.ports)
+    if unfit or host.latest is None:
         reason = f"the table of {server.host}'s sockets {unfit}"
         return Missing(host=server.host, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     boxes = boxes_of(flows)
     clients = Clients(hosts, server, boxes)
-    directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.now, clients)]
+    directions = [_direction(ends, host, clients, boxes) for ends in _directions(server, host.latest, clients)]
     return Pairing(host=server.host, directions=tuple(directions))
 
 

@@ -21,7 +21,7 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.flow_tables import Box
@@ -110,7 +110,7 @@ def held_legs(
         ports=tuple(sorted(ports[row] for row in rows)) if exact else None,
         clients=hosts,
         at_proxy=exact and bool(rows) and legs.gone_at_proxy.issuperset(rows),
-        selected=ends.look.selected or any(look.selected for look in looks),
+        selected=ends.look.headerless or any(look.headerless for look in looks),
         unproven=dict(sorted(legs.unproven.items())),
         because=tuple(excluded),
         origins=tuple(sorted({*ends.look.origins, *box.origins, *(path for look in looks for path in look.origins)})),

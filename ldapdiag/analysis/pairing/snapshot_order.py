@@ -10,7 +10,7 @@ from ldapdiag.evidence.sockets import TcpState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.socket_index import ClientIndex
@@ -45,7 +45,7 @@ def judged_by_looks(ends: UnjoinedDirection, server: Host, views: Sequence[Clien
         return True
     before = [is_before(view.look, ends.look) for view in views]
     twice = any(
-        is_before(look, view.look) for look in server.looks for view in views if is_before(view.look, ends.look)
+        is_before(look, view.look) for look in server.snapshots for view in views if is_before(view.look, ends.look)
     )
     return twice and not all(before)
 
@@ -69,7 +69,7 @@ def preceding(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> set[int]
 def persistent(ends: UnjoinedDirection, server: Host, looks: Sequence[Snapshot]) -> set[int]:
     """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
     between = [look for look in looks if is_before(look, ends.look)]
-    earlier = [look for look in server.looks if any(is_before(look, one) for one in between)]
+    earlier = [look for look in server.snapshots if any(is_before(look, one) for one in between)]
     if not earlier:
         return set()
     row_of = {ends.key_of(row): row for row in ends.rows}

@@ -13,7 +13,7 @@ from ldapdiag.evidence.sockets import Key, TcpState, Timer
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from ldapdiag.analysis.hosts.identity import Host
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.evidence.monitor import Monitor
 
@@ -144,7 +144,7 @@ class ClientSnapshots:
 
     def __init__(self, host: Host, served: frozenset[int] = frozenset()) -> None:
         self.host = host
-        self.views = tuple(ClientIndex(look, served) for look in host.looks if look.sockets.shows_connections)
+        self.views = tuple(ClientIndex(look, served) for look in host.snapshots if look.sockets.shows_connections)
 
     @property
     def latest(self) -> ClientIndex:

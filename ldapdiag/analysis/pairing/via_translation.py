@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import idle_seconds, probes_unanswered
-from ldapdiag.analysis.hosts.identity import inner_addresses
+from ldapdiag.analysis.hosts.ages import probes_unanswered, seconds_since_received
+from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.classification import CUT_OR_NAMED
 from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
 from ldapdiag.analysis.pairing.drop_style import NOTHING_TOLD, told_by
@@ -56,7 +56,7 @@ def join_through(
     if rows.absent and (blind := _blind(ends, box)):
         rows.unproven[blind] += len(rows.absent)
         rows.absent = []
-    rests = tuple(idle_seconds(table, rows.matched))
+    rests = tuple(seconds_since_received(table, rows.matched))
     least = at_least(ends.look.taken, box.nearest(ends.look.taken), rests)
     lost = survivors(rows.absent, table.last_received, (), _turnover(ends, box), least=least)
     return Direction(
@@ -80,7 +80,7 @@ def join_through(
         client_host=told_by(owner.host) if owner is not None else NOTHING_TOLD,
         probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
         rests=rests,
-        selected=ends.look.selected,
+        selected=ends.look.headerless,
         origins=tuple(sorted({*ends.look.origins, *box.origins})),
     )
 

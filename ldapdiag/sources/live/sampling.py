@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from ldapdiag.analysis.hosts.identity import own_addresses
+from ldapdiag.analysis.hosts.host import own_addresses
 from ldapdiag.analysis.hosts.listeners import served_ports
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.bundle import Gap

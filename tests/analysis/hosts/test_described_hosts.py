@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import facts
 from facts import APP1, LDAP, at_client, at_server, listening, row, table
-from ldapdiag.analysis.hosts.identity import attribute
+from ldapdiag.analysis.hosts.attribution import attribute
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.flows import FlowTable
@@ -31,7 +31,7 @@ def test_a_namespace_is_one_host_whatever_addresses_come_and_go() -> None:
     assert len(attributed(early, late)) == 2
     hosts = attributed(early, late, facts.description("app1", namespace="net:[1]"))
     assert set(hosts) == {"app1"}
-    assert len(hosts["app1"].looks) == 2
+    assert len(hosts["app1"].snapshots) == 2
 
 
 def test_a_host_whose_sockets_show_no_address_has_those_it_told() -> None:

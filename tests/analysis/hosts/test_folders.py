@@ -7,7 +7,7 @@ import pytest
 
 import facts
 from indexes_389 import BACKEND, index, read
-from ldapdiag.analysis.hosts.folders import names_of_servers
+from ldapdiag.analysis.hosts.folders import name_servers
 from ldapdiag.evidence.family import Family
 from traffic import Log
 
@@ -37,30 +37,30 @@ def indexes(folder: str) -> Any:
     ],
 )
 def test_a_log_and_the_only_configuration_are_one_server(logs: str, settings: str, name: str) -> None:
-    assert names_of_servers([log(logs), indexes(settings)]) == {logs: name, settings: name}
+    assert name_servers([log(logs), indexes(settings)]) == {logs: name, settings: name}
 
 
 def test_folders_of_one_name_belong_together() -> None:
     told = [log("/log/ds1"), log("/log/ds2"), indexes("/etc/ds1"), indexes("/etc/ds2")]
-    assert names_of_servers(told) == {"/log/ds1": "ds1", "/etc/ds1": "ds1", "/log/ds2": "ds2", "/etc/ds2": "ds2"}
+    assert name_servers(told) == {"/log/ds1": "ds1", "/etc/ds1": "ds1", "/log/ds2": "ds2", "/etc/ds2": "ds2"}
 
 
 def test_a_log_with_its_own_configuration_takes_no_other() -> None:
-    assert names_of_servers([log("/ds1"), indexes("/ds1"), indexes("/ds2")]) == {}
+    assert name_servers([log("/ds1"), indexes("/ds1"), indexes("/ds2")]) == {}
 
 
 def test_of_two_configurations_the_nearer_is_the_logs() -> None:
-    told = names_of_servers([log("/site/ds1/logs"), indexes("/site/ds1/config"), indexes("/site/ds2/config")])
+    told = name_servers([log("/site/ds1/logs"), indexes("/site/ds1/config"), indexes("/site/ds2/config")])
     assert told == {"/site/ds1/logs": "ds1", "/site/ds1/config": "ds1"}
 
 
 def test_two_configurations_equally_near_are_nobodys() -> None:
-    assert "/b" not in names_of_servers([log("/a"), indexes("/b"), indexes("/c")])
+    assert "/b" not in name_servers([log("/a"), indexes("/b"), indexes("/c")])
 
 
 def test_another_product_is_another_server() -> None:
-    assert names_of_servers([log("/a", Family.OPENLDAP), indexes("/b")]) == {}
+    assert name_servers([log("/a", Family.OPENLDAP), indexes("/b")]) == {}
 
 
 def test_without_a_log_every_folder_stands_alone() -> None:
-    assert names_of_servers([indexes("/a"), indexes("/b"), lying(facts.table([]), "/c")]) == {}
+    assert name_servers([indexes("/a"), indexes("/b"), lying(facts.table([]), "/c")]) == {}

@@ -4,13 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import facts
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import (
     Instance,
-    best_monitor,
+    choose_monitor,
     find_instances,
-    merged_configuration,
-    merged_settings,
+    merge_configurations,
+    merge_settings,
 )
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
@@ -84,12 +84,12 @@ class TestSeveralTellings:
             return Monitor(origin=facts.origin(name=name), identity=facts.DS389, taken_at=at, **counters)
 
         anonymous, early, late = monitor("a", 9), monitor("b", 1, connections=()), monitor("c", 5, connections=())
-        assert best_monitor([anonymous, early, late]) is late
-        assert best_monitor([anonymous]) is anonymous
-        assert best_monitor([]) is None
+        assert choose_monitor([anonymous, early, late]) is late
+        assert choose_monitor([anonymous]) is anonymous
+        assert choose_monitor([]) is None
 
     def test_excerpts_of_a_configuration_are_one(self) -> None:
-        one = merged_configuration(
+        one = merge_configurations(
             [configured("a", idle_timeout_seconds=90), configured("b", max_descriptors=1024, ports=(389,))]
         )
         assert one is not None
@@ -101,19 +101,19 @@ class TestSeveralTellings:
             [configured("a", max_descriptors=1024), configured("b", idle_timeout_seconds=0)],
             [configured("a", idle_timeout_seconds=0), configured("b", idle_timeout_seconds=90)],
         ):
-            one = merged_configuration(excerpts)
+            one = merge_configurations(excerpts)
             assert one is not None
             assert one.idle_timeout_seconds == 0
 
     def test_the_whole_entry_goes_before_an_excerpt(self) -> None:
-        one = merged_configuration(
+        one = merge_configurations(
             [configured("a", idle_timeout_seconds=90), configured("b", idle_timeout_seconds=30, complete=True)]
         )
         assert one is not None
         assert (one.idle_timeout_seconds, one.complete) == (30, True)
 
     def test_kernel_settings_of_several_files_are_one(self) -> None:
-        one = merged_settings([facts.settings("ldap", max=5), facts.settings("ldap", count=3)])
+        one = merge_settings([facts.settings("ldap", max=5), facts.settings("ldap", count=3)])
         assert one is not None
         assert len(one.values) == 2
-        assert merged_settings([]) is None
+        assert merge_settings([]) is None

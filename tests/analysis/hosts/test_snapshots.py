@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.snapshots import look, snapshots_of
+from ldapdiag.analysis.hosts.snapshots import merge_tables, snapshots_of
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
 
@@ -21,16 +21,16 @@ def told(rows: list[facts.Row], telling: str, name: str = "", *, not_understood:
 
 
 def test_tellings_of_one_table_are_one_table() -> None:
-    one = look(None, [told(ROWS, "netstat"), told(ROWS, "ss"), told(ROWS, "lsof")])
+    one = merge_tables(None, [told(ROWS, "netstat"), told(ROWS, "ss"), told(ROWS, "lsof")])
     assert len(one.sockets) == 3
-    assert one.tellings == ("lsof", "netstat", "ss")
+    assert one.tools == ("lsof", "netstat", "ss")
     assert one.origins == ("ldap/lsof.txt", "ldap/netstat.txt", "ldap/ss.txt")
 
 
 def test_a_column_comes_from_whoever_tells_it() -> None:
     rich = [replace(one, columns={"timer": Timer.KEEPALIVE}) for one in ROWS]
     owned = [replace(one, columns={"owner": "ns-slapd"}) for one in ROWS]
-    table = look(None, [told(rich, "netstat"), told(owned, "lsof", columns=()), told(ROWS, "ss")]).sockets
+    table = merge_tables(None, [told(rich, "netstat"), told(owned, "lsof", columns=()), told(ROWS, "ss")]).sockets
     assert table.timer == [Timer.KEEPALIVE] * 3
     assert table.owner == ["ns-slapd"] * 3
     assert table.last_received is None
@@ -38,87 +38,87 @@ def test_a_column_comes_from_whoever_tells_it() -> None:
 
 def test_the_halves_of_proc_are_a_sum() -> None:
     halves = [told(ROWS[:1], "proc", "tcp", families=IPV4), told(ROWS[1:], "proc", "tcp6", families=IPV6)]
-    one = look(None, halves)
+    one = merge_tables(None, halves)
     assert len(one.sockets) == 3
-    assert one.wavering == frozenset()
+    assert one.inconsistent == frozenset()
     assert one.sockets.families == {4, 6}
 
 
 def test_the_halves_together_are_one_telling_beside_another() -> None:
     halves = [told(ROWS[:1], "proc", "tcp", families=IPV4), told(ROWS[1:2], "proc", "tcp6", families=IPV6)]
-    one = look(None, [*halves, told(ROWS, "ss")])
+    one = merge_tables(None, [*halves, told(ROWS, "ss")])
     assert len(one.sockets) == 3
-    assert one.wavering == {ROWS[2].key}
+    assert one.inconsistent == {ROWS[2].key}
 
 
 def test_rows_that_one_whole_telling_lacks_are_wavering() -> None:
-    assert look(None, [told(ROWS, "ss"), told(ROWS[1:], "netstat")]).wavering == {ROWS[0].key}
+    assert merge_tables(None, [told(ROWS, "ss"), told(ROWS[1:], "netstat")]).inconsistent == {ROWS[0].key}
 
 
 @pytest.mark.parametrize("traits", [{"shows_all_programs": False}, {"families": IPV4}, {"has_header": False}])
 def test_a_telling_that_is_not_whole_makes_nothing_waver(traits: dict[str, Any]) -> None:
-    assert look(None, [told(ROWS, "ss"), told(ROWS[1:], "other", **traits)]).wavering == frozenset()
+    assert merge_tables(None, [told(ROWS, "ss"), told(ROWS[1:], "other", **traits)]).inconsistent == frozenset()
 
 
 def test_a_list_of_listeners_makes_nothing_waver() -> None:
-    assert look(None, [told(ROWS, "ss"), told([facts.listening()], "ss", "ss-ltn")]).wavering == frozenset()
+    assert merge_tables(None, [told(ROWS, "ss"), told([facts.listening()], "ss", "ss-ltn")]).inconsistent == frozenset()
 
 
 def test_an_empty_telling_makes_nothing_waver() -> None:
-    assert look(None, [told(ROWS, "netstat"), told([], "ss")]).wavering == frozenset()
+    assert merge_tables(None, [told(ROWS, "netstat"), told([], "ss")]).inconsistent == frozenset()
 
 
 def test_a_telling_of_one_state_makes_nothing_waver_and_decides_no_state() -> None:
-    one = look(None, [told(ROWS, "netstat"), told([replace(ROWS[0], state=TcpState.UNKNOWN)], "ss")])
-    assert one.wavering == frozenset()
+    one = merge_tables(None, [told(ROWS, "netstat"), told([replace(ROWS[0], state=TcpState.UNKNOWN)], "ss")])
+    assert one.inconsistent == frozenset()
     assert one.sockets.count(TcpState.ESTABLISHED) == 3
 
 
 @pytest.mark.parametrize("peer", ["2001:db8:1234:567…:40000", "app1.example.com…:40000", f"{facts.APP1}:-1"])
 def test_a_row_that_is_cut_or_named_is_the_one_an_exact_telling_shows(peer: str) -> None:
     inexact = told([facts.row(f"{facts.LDAP}:389", peer), *ROWS[1:]], "netstat")
-    one = look(None, [told(ROWS, "ss"), inexact])
+    one = merge_tables(None, [told(ROWS, "ss"), inexact])
     assert sorted(one.sockets.keys()) == [row.key for row in ROWS]
-    assert one.wavering == frozenset()
-    assert len(look(None, [inexact]).sockets) == 3
+    assert one.inconsistent == frozenset()
+    assert len(merge_tables(None, [inexact]).sockets) == 3
 
 
 def test_a_cut_row_is_known_by_its_ports_to_a_telling_of_one_program() -> None:
     cut = told([facts.row(f"{facts.LDAP}:389", f"2001:db8:1234:567…:{port}") for port in (40000, 50000)], "netstat")
-    one = look(None, [told(ROWS, "lsof", shows_all_programs=False), cut])
+    one = merge_tables(None, [told(ROWS, "lsof", shows_all_programs=False), cut])
     assert [key[3] for key in one.sockets.keys()] == [50000, 40000, 40001, 40002]  # noqa: SIM118  not a mapping
 
 
 def test_the_first_telling_by_rank_decides_a_state() -> None:
     closing = [replace(one, state=TcpState.TIME_WAIT) for one in ROWS]
-    table = look(None, [told(closing, "lsof"), told(ROWS, "ss"), told(closing, "netstat")]).sockets
+    table = merge_tables(None, [told(closing, "lsof"), told(ROWS, "ss"), told(closing, "netstat")]).sockets
     assert table.count(TcpState.ESTABLISHED) == 3
 
 
 def test_a_look_is_a_selection_when_no_telling_has_a_header() -> None:
     bare = told(ROWS, "ss", has_header=False)
-    assert look(None, [bare]).selected
-    assert not look(None, [bare, told(ROWS, "netstat")]).selected
+    assert merge_tables(None, [bare]).headerless
+    assert not merge_tables(None, [bare, told(ROWS, "netstat")]).headerless
 
 
 def test_a_look_is_as_well_read_as_its_best_telling() -> None:
-    assert look(None, [told(ROWS, "ss", not_understood=3)]).unreadable == 3
-    assert look(None, [told(ROWS, "ss", not_understood=3), told(ROWS, "netstat")]).unreadable == 0
+    assert merge_tables(None, [told(ROWS, "ss", not_understood=3)]).unreadable == 3
+    assert merge_tables(None, [told(ROWS, "ss", not_understood=3), told(ROWS, "netstat")]).unreadable == 0
     halves = [
         told(ROWS, "proc", "tcp", families=IPV4, not_understood=1),
         told([], "proc", "tcp6", families=IPV6, not_understood=2),
     ]
-    assert look(None, halves).unreadable == 3
+    assert merge_tables(None, halves).unreadable == 3
 
 
 def test_a_telling_that_cuts_ports_counts_only_where_no_whole_one_is() -> None:
     cut = told(facts.at_server(1, first=UNKNOWN_PORT), "netstat", "A", ports_truncated=True)
     for whole in (told(ROWS, "ss"), told(ROWS, "netstat")):
-        one = look(None, [cut, whole])
+        one = merge_tables(None, [cut, whole])
         assert len(one.sockets) == 3
         assert not one.sockets.ports_truncated
-        assert one.wavering == frozenset()
-    one = look(None, [cut, told(ROWS, "lsof", shows_all_programs=False)])
+        assert one.inconsistent == frozenset()
+    one = merge_tables(None, [cut, told(ROWS, "lsof", shows_all_programs=False)])
     assert len(one.sockets) == 4
     assert one.sockets.ports_truncated
 
@@ -135,6 +135,6 @@ def test_a_look_of_unknown_time_comes_last() -> None:
 
 
 def test_one_table_more_does_not_change_what_is_counted() -> None:
-    once = look(None, [told(ROWS, "ss")]).sockets
-    twice = look(None, [told(ROWS, "ss"), told(ROWS, "ss", "again")]).sockets
+    once = merge_tables(None, [told(ROWS, "ss")]).sockets
+    twice = merge_tables(None, [told(ROWS, "ss"), told(ROWS, "ss", "again")]).sockets
     assert list(once.keys()) == list(twice.keys())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.advice import IdleAdvice, advise, at_least, at_most
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.evidence.bundle import Missing

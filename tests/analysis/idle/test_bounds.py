@@ -7,7 +7,7 @@ import pytest
 
 import facts
 from facts import APP1, APP2, at_server, direction, table
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.bounds import (
     IdleBounds,
     PathBounds,

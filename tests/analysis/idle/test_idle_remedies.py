@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.advice import advise
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, keepalive_shown, measure_lifetime
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity

@@ -6,7 +6,7 @@ import pytest
 
 import facts
 from facts import APP1, APP2, LDAP, at_client, at_server, row, table
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.bundle import Missing

@@ -7,7 +7,7 @@ from typing import Any
 
 import facts
 from facts import APP1, at_server, row, table
-from ldapdiag.analysis.hosts.identity import Host
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.sockets import TcpState

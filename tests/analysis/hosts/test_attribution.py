@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.identity import Attribution, attribute
+from ldapdiag.analysis.hosts.attribution import Attribution, attribute
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, Relay
@@ -102,8 +102,8 @@ class TestAcrossFolders:
     def test_hosts_that_share_all_addresses_with_peers_are_one_and_it_says_why(self) -> None:
         (host,) = found(told(ROWS, "before/ldap"), told(ROWS[1:], "after/ldap")).hosts
         assert host.host == "ldap"
-        assert len(host.looks) == 2
-        assert host.merged_because == f"ldap shows the same addresses: {facts.LDAP}"
+        assert len(host.snapshots) == 2
+        assert host.merge_reason == f"ldap shows the same addresses: {facts.LDAP}"
 
     def test_sharing_one_of_two_addresses_is_not_enough(self) -> None:
         more = [*ROWS, facts.row("10.77.1.100:389", "10.77.2.2:41000")]
@@ -206,13 +206,13 @@ class TestOtherFacts:
     def test_times_are_those_of_the_tables_beside_them(self) -> None:
         times = CaptureTimes(origin=facts.origin(), span=facts.at(7))
         attribution = found(told(ROWS, "ldap"), told(ELSEWHERE, "app1"), lying(times, "ldap", "captured-at.txt"))
-        taken = {host.host: host.looks[0].taken for host in attribution.hosts}
+        taken = {host.host: host.snapshots[0].taken for host in attribution.hosts}
         assert taken == {"ldap": facts.at(7), "app1": None}
 
     def test_a_time_that_the_table_itself_tells_goes_first(self) -> None:
         times = CaptureTimes(origin=facts.origin(), span=facts.at(7))
         attribution = found(told(ROWS, "ldap", taken=3), lying(times, "ldap", "captured-at.txt"))
-        assert attribution.hosts[0].looks[0].taken == facts.at(3)
+        assert attribution.hosts[0].snapshots[0].taken == facts.at(3)
 
 
 def test_a_row_that_is_no_longer_established_does_not_make_two_tables_one() -> None:

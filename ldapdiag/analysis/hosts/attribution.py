@@ -1,0 +1,212 @@
+"""Attribution: the hosts of the evidence, and the host of each fact (docs/how-it-decides.md, "Whose table it is")."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.hosts.folders import name_servers
+from ldapdiag.analysis.hosts.grouping import HostGroup, base_name, group_tables
+from ldapdiag.analysis.hosts.host import Host, own_addresses
+from ldapdiag.analysis.hosts.listeners import served_ports
+from ldapdiag.analysis.hosts.snapshots import snapshots_of
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.bundle import Bundle, Gap
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
+from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, TcpCounters
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.sockets import SocketTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.evidence.origin import Span
+
+HOST_FACTS = (HostDescription, FlowTable, BoxTimeouts, KernelSettings, TcpCounters)
+"""Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Facts with their hosts, the hosts, and a gap for each fact whose host is ambiguous."""
+
+    facts: tuple[Any, ...]
+    hosts: tuple[Host, ...]
+    gaps: tuple[Gap, ...]
+
+
+def attribute(bundle: Bundle) -> Attribution:
+    """Find the hosts, and the host of every fact."""
+    times = capture_times(bundle.facts)
+    facts = [_timed(fact, times) for fact in bundle.facts]
+    groups = group_tables([fact for fact in facts if isinstance(fact, SocketTable)], namespaces_of(facts))
+    by_folder: dict[str, set[str]] = defaultdict(set)
+    for group in groups:
+        for table in group.tables:
+            by_folder[table.origin.folder].add(group.name)
+    by_fact = {id(table): group.name for group in groups for table in group.tables}
+    by_fact |= _middleboxes_in_shared_folders(facts, groups, by_folder)
+    without_table = _hosts_without_table(facts, by_folder)
+    servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
+    without_table |= name_servers(facts) if not groups else _replicas_without_table(facts, by_folder)
+    placed: list[Any] = []
+    gaps: list[Gap] = []
+    for fact in facts:
+        host = by_fact[id(fact)] if id(fact) in by_fact else _host_of(fact, by_folder, without_table, servers)
+        if host is None:
+            gaps.append(_ambiguous(fact, by_folder, servers))
+        else:
+            placed.append(replace(fact, origin=replace(fact.origin, host=host)))
+    return Attribution(
+        facts=tuple(placed),
+        hosts=tuple(_hosts(groups, placed, bundle.ldap_ports)),
+        gaps=tuple(gaps),
+    )
+
+
+def capture_times(facts: Iterable[Any]) -> dict[str, Span]:
+    """Return when each folder's evidence was taken, where a file of times contains that."""
+    return {fact.origin.folder: fact.span for fact in facts if isinstance(fact, CaptureTimes)}
+
+
+def namespaces_of(facts: Iterable[Any]) -> dict[str, str]:
+    """Return the machine and network namespace of each folder whose host description contains them."""
+    return {
+        fact.origin.folder: f"{fact.machine} {fact.namespace}"
+        for fact in facts
+        if isinstance(fact, HostDescription) and fact.machine and fact.namespace
+    }
+
+
+def _timed(fact: Any, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds
+    taken = times.get(fact.origin.folder)
+    if taken is None or fact.origin.taken is not None:
+        return fact
+    return replace(fact, origin=replace(fact.origin, taken=taken))
+
+
+def _hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often."""
+    folders = {fact.origin.folder for fact in facts if isinstance(fact, HOST_FACTS)}
+    return {folder: base_name(folder) for folder in folders if folder not in by_folder}
+
+
+def _replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return the servers of folders that have an index configuration only, if another server has its own, too."""
+    indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
+    return {folder: base_name(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
+
+
+def _middleboxes_in_shared_folders(
+    facts: Iterable[Any], groups: list[HostGroup], by_folder: dict[str, set[str]]
+) -> dict[int, str]:
+    """Return, by the id of the fact, the hosts of middleboxes whose tables lie in a folder of several hosts.
+
+    A proxy is the host that owns its server-side legs; any other middlebox is named after its file. Settings belong to
+    the only flow table in the folder that is of the same kind of middlebox.
+    """
+    hosts: dict[int, str] = {}
+    in_folder: dict[tuple[str, Relay], set[str]] = defaultdict(set)
+    shared = [fact for fact in facts if len(by_folder.get(fact.origin.folder, ())) > 1]
+    for table in (fact for fact in shared if isinstance(fact, FlowTable)):
+        legs = {server[2] for server in table.server if server is not None} if table.relay is Relay.PROXY else set()
+        owners = [group.name for group in groups if legs and legs <= group.addresses]
+        hosts[id(table)] = owners[0] if len(owners) == 1 else _stem(table)
+        in_folder[table.origin.folder, table.relay].add(hosts[id(table)])
+    for settings in (fact for fact in shared if isinstance(fact, BoxTimeouts)):
+        names = in_folder[settings.origin.folder, settings.relay]
+        hosts[id(settings)] = next(iter(names)) if len(names) == 1 else _stem(settings)
+    return hosts
+
+
+def _stem(fact: FlowTable | BoxTimeouts) -> str:
+    return fact.origin.path.rpartition("/")[2].rpartition(".")[0] or fact.origin.path
+
+
+def _directory_servers(
+    facts: list[Any], groups: list[HostGroup], by_folder: dict[str, set[str]], ldap_ports: frozenset[int]
+) -> set[str]:
+    """Return the hosts that are directory servers by their listeners, or by facts in their own folder."""
+    known = ldap_ports | _listener_ports(fact for fact in facts if len(by_folder.get(fact.origin.folder, ())) != 1)
+    servers = {group.name for group in groups if any(served_ports(table, known) for table in group.tables)}
+    for fact in facts:
+        hosts = by_folder.get(fact.origin.folder, set())
+        if isinstance(fact, Monitor | Configuration | ServerLog | AccessLog) and len(hosts) == 1:
+            servers |= hosts
+    return servers
+
+
+def _listener_ports(facts: Iterable[Any]) -> frozenset[int]:
+    """Return the ports of the listeners that servers report; among several hosts, the ports identify the server."""
+    ports: set[int] = set()
+    for fact in facts:
+        if isinstance(fact, Configuration):
+            ports.update(fact.ports)
+        elif isinstance(fact, Monitor | ServerLog | AccessLog):
+            ports.update(port for _, port in fact.listeners)
+    return frozenset(ports)
+
+
+def _host_of(
+    fact: Any,  # noqa: ANN401  facts of all kinds
+    by_folder: dict[str, set[str]],
+    without_table: dict[str, str],
+    servers: set[str],
+) -> str | None:
+    """Return the host of a fact: the only one of its folder, else the only directory server; None if ambiguous."""
+    folder = fact.origin.folder
+    if len(by_folder.get(folder, ())) == 1:
+        return next(iter(by_folder[folder]))
+    if folder in without_table:
+        return without_table[folder]
+    if isinstance(fact, CaptureTimes):
+        return ""
+    if isinstance(fact, HostDescription | KernelSettings | TcpCounters):
+        return None
+    if len(servers) == 1:
+        return next(iter(servers))
+    return None if servers or by_folder.get(folder) else base_name(folder)
+
+
+def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> Gap:  # noqa: ANN401  facts of all kinds
+    in_folder = sorted(by_folder.get(fact.origin.folder, set()))
+    among = f"{len(in_folder)} hosts in its folder" if in_folder else f"{len(servers)} directory servers"
+    return Gap(
+        target=fact.origin.path,
+        reason=f"the host of this {fact.kind} is ambiguous: {among} ({', '.join(in_folder or sorted(servers))})",
+        how="put it into a folder with that host's socket table",
+    )
+
+
+def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]) -> Iterable[Host]:
+    """Yield every host that has a socket table or any other fact, with what describes it."""
+    tables: dict[str, list[SocketTable]] = defaultdict(list)
+    origins: dict[str, list[str]] = defaultdict(list)
+    latest: dict[tuple[str, type[Any]], Any] = {}
+    for fact in sorted(facts, key=lambda fact: fact.origin.path):
+        name = fact.origin.host
+        if isinstance(fact, SocketTable):
+            tables[name].append(fact)
+        latest[name, type(fact)] = fact
+        if name:
+            origins[name].append(fact.origin.path)
+    by_name = {group.name: group for group in groups}
+    for name in sorted(by_name.keys() | set(origins)):
+        group = by_name.get(name)
+        description: HostDescription | None = latest.get((name, HostDescription))
+        yield Host(
+            host=name,
+            addresses=frozenset(group.addresses if group else ())
+            | (own_addresses(description) if description else set()),
+            snapshots=snapshots_of(tables[name]),
+            ldap_ports=ldap_ports,
+            description=description,
+            counters=latest.get((name, TcpCounters)),
+            kernel=latest.get((name, KernelSettings)),
+            origins=tuple(sorted(origins[name])),
+            merge_reason=group.merge_reason if group else None,
+        )

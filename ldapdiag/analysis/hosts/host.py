@@ -1,0 +1,49 @@
+"""A host: one machine or network namespace, its addresses and the snapshots of its sockets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts.snapshots import Snapshot
+from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
+from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, TcpCounters
+from ldapdiag.evidence.sockets import SocketTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A machine (or a network namespace), and every snapshot of its sockets, in order of time."""
+
+    kind: ClassVar[str] = "host"
+    how: ClassVar[str] = SocketTable.how
+
+    host: str
+    addresses: frozenset[str] = frozenset()
+    """Local addresses that identify it."""
+    snapshots: tuple[Snapshot, ...] = ()
+    ldap_ports: frozenset[int] = frozenset()
+    """Ports the operator named."""
+    description: HostDescription | None = None
+    counters: TcpCounters | None = None
+    """The latest reading of its TCP counters."""
+    kernel: KernelSettings | None = None
+    origins: tuple[str, ...] = ()
+    merge_reason: str | None = None
+    """Why tables of several folders were taken for this host's."""
+
+    @property
+    def latest(self) -> Snapshot | None:
+        """Return the latest snapshot of its sockets."""
+        return self.snapshots[-1] if self.snapshots else None
+
+
+def own_addresses(description: HostDescription) -> set[str]:
+    """Return the addresses of a host's interfaces that are unique to it."""
+    return {address for address in description.addresses if identifies_a_host(address)}
+
+
+def inner_addresses(host: Host) -> set[str]:
+    """Return the addresses that identify a host only on its own machine, for example those of a container bridge."""
+    described = host.description.addresses if host.description else frozenset[str]()
+    return {address for address in described - host.addresses if not (is_loopback(address) or is_link_local(address))}
