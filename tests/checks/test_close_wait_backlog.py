@@ -17,7 +17,7 @@ CLOSE_WAIT = TcpState.CLOSE_WAIT
 def judged(*rows, name="ldap", **traits):
     """Judge a site whose server is known by its configuration alone, unless the host is the server."""
     host = facts.host(name, facts.table(rows, name, **traits))
-    ldap = () if name == "ldap" else (replace(facts.host("ldap", facts.table(facts.at_server(1))), looks=()),)
+    ldap = () if name == "ldap" else (replace(facts.host("ldap", facts.table(facts.at_server(1))), snapshots=()),)
     return list(judge((host, *ldap), (facts.server(),)))
 
 
