@@ -60,7 +60,7 @@ def test_the_log_knows_how_long_connections_survived(corpus: Path, case: str) ->
     path = bounds.for_client("10.77.2.2")
     assert path is not None
     assert path.lower_seconds == pytest.approx(truth(case)["longest_idle_that_survived_s"], abs=0.1)
-    assert path.source.startswith("the longest rest followed by traffic in the access log")
+    assert path.source.startswith("the longest idle time followed by traffic in the access log")
 
 
 def test_behind_address_translation_the_rests_are_the_boxes(corpus: Path) -> None:

@@ -1,4 +1,4 @@
-"""IdleAdvice: which idle timeout and keepalive to set, argued from what was measured (DESIGN, pairing, rule 7)."""
+"""IdleAdvice: the idle timeout and keepalive time to set (docs/how-it-decides.md, "What to set")."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 ROUND_SECONDS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
 ROUND_HOURS = tuple(hours * 3600 for hours in (3, 4, 6, 8, 12, 24))
 ROUND_VALUES = ROUND_SECONDS + ROUND_HOURS
-"""Values a person would set, in seconds."""
+"""Values that administrators set, in seconds."""
 
 SHORTEST_DRAIN = 300
 LIVE_MARGIN = 1.5
 MIDDLEBOX_MARGIN = 0.8
 SHORTEST_SAFE = 60
-"""Seconds; a shorter idle timeout cuts pools that rest now and then, however pressing the hour is."""
+"""Seconds; a shorter idle timeout closes pooled connections that are in use, however urgent the situation is."""
 LONGEST_DRAIN = ROUND_VALUES[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdleAdvice:
-    """The three remedies as numbers of seconds. None: cannot be argued from this evidence."""
+    """The values of the remedies, in seconds. None: the evidence does not allow a value."""
 
     kind: ClassVar[str] = "idle-advice"
     how: ClassVar[str] = IdleBounds.how
@@ -36,27 +36,26 @@ class IdleAdvice:
     host: str
     ghosts: int
     unclassified: int
-    """Connections of which nobody can say whether they are ghosts."""
+    """Connections of which it is not known whether they are ghosts."""
     recommended_seconds: int
-    """Drain: the smallest round value above every living rest."""
+    """Drain: the smallest round value above every idle time of a live connection."""
     shortened: bool
-    """The drain value is lower than a pool would like, because the descriptors would run out first."""
+    """The drain value is shorter than the idle times call for: the descriptors would run out before."""
     tidy_seconds: int | None
-    """An idle timeout below the box's."""
+    """An idle timeout below the middlebox's."""
     keepalive_seconds: int | None
-    """Cure: at most half the box's timeout."""
+    """Cure: at most half the middlebox's timeout."""
     longest_idle_seconds: float | None
-    """The longest a living connection was seen to rest."""
+    """The longest idle time of a live connection, as far as observed."""
     longest_idle_source: str
-    """Who says so."""
     would_close_now: int | None
-    """Connections that rest longer than the drain value at this moment; None: no table tells ages."""
+    """Connections idle for longer than the drain value at present; None: no table shows ages."""
     would_cut_live: int | None
-    """Those of them that are alive at both ends."""
+    """Those of them that are live; None: no age of a live connection is known."""
 
     @property
     def tidy_unsafe(self) -> bool:
-        """Tell whether the tidy value is too short for a pool that rests now and then."""
+        """Return whether the tidy value is too short for connection pools."""
         return self.tidy_seconds is not None and self.tidy_seconds < SHORTEST_SAFE
 
 
@@ -68,17 +67,12 @@ def advise(
     descriptors: Descriptors | None = None,
     traffic: Traffic | None = None,
 ) -> IdleAdvice:
-    """Argue the values."""
+    """Derive the values from idle times, the middlebox's timeout and the growth of the descriptors."""
     directions = pairing.directions if pairing else ()
-    rests = [rest for direction in directions for rest in direction.rests]
-    logged = max(traffic.longest_idle_seconds().values(), default=0.0) if traffic else 0.0
-    seen = max(rests, default=0.0)
-    longest = max(seen, logged) if rests or logged else None
-    drain = at_least(max(SHORTEST_DRAIN, LIVE_MARGIN * (longest or 0)))
-    soon = _before_running_out(descriptors)
-    hurried = soon is not None and soon < drain
-    recommended = max(SHORTEST_SAFE, at_most(soon) or 0) if hurried and soon is not None else drain
-    forgets = bounds.silent_drop_seconds if bounds else None
+    live_idle = [seconds for direction in directions for seconds in direction.rests]
+    longest, source = _longest_idle(live_idle, traffic)
+    recommended, shortened = _drain_seconds(longest, descriptors)
+    drop = bounds.silent_drop_seconds if bounds else None
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
     return IdleAdvice(
@@ -86,35 +80,52 @@ def advise(
         ghosts=sum(direction.ghosts for direction in directions),
         unclassified=sum(direction.unread for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,
-        shortened=hurried,
-        tidy_seconds=at_most(MIDDLEBOX_MARGIN * forgets) if forgets is not None else None,
-        keepalive_seconds=at_most(forgets / 2) if forgets is not None else None,
+        shortened=shortened,
+        tidy_seconds=at_most(MIDDLEBOX_MARGIN * drop) if drop is not None else None,
+        keepalive_seconds=at_most(drop / 2) if drop is not None else None,
         longest_idle_seconds=longest,
-        longest_idle_source="access log" if logged > seen else "socket ages",
+        longest_idle_source=source,
         would_close_now=sum(age > recommended for age in ages) if ages is not None else None,
-        would_cut_live=sum(rest > recommended for rest in rests) if rests or not matched else None,
+        would_cut_live=sum(seconds > recommended for seconds in live_idle) if live_idle or not matched else None,
     )
 
 
+def _longest_idle(live_idle: list[float], traffic: Traffic | None) -> tuple[float | None, str]:
+    """Return the longest idle time of a live connection, by snapshots or access log, and the source."""
+    logged = max(traffic.longest_idle_seconds().values(), default=0.0) if traffic else 0.0
+    sampled = max(live_idle, default=0.0)
+    longest = max(sampled, logged) if live_idle or logged else None
+    return longest, "access log" if logged > sampled else "socket ages"
+
+
+def _drain_seconds(longest_idle: float | None, descriptors: Descriptors | None) -> tuple[int, bool]:
+    """Return the drain value, and whether the growth of the descriptors shortened it."""
+    drain = at_least(max(SHORTEST_DRAIN, LIVE_MARGIN * (longest_idle or 0)))
+    left = _seconds_left(descriptors)
+    if left is None or left >= drain:
+        return drain, False
+    return max(SHORTEST_SAFE, at_most(left) or 0), True
+
+
 def at_least(seconds: float) -> int:
-    """Return the smallest value a person would set that is not below this."""
+    """Return the smallest round value that is not below this."""
     return next((value for value in ROUND_VALUES if value >= seconds), LONGEST_DRAIN)
 
 
 def at_most(seconds: float) -> int | None:
-    """Return the largest value a person would set that is not above this; None below the smallest."""
+    """Return the largest round value that is not above this; None below the smallest."""
     return max((value for value in ROUND_VALUES if value <= seconds), default=None)
 
 
-def _before_running_out(descriptors: Descriptors | None) -> float | None:
-    """Return the seconds until the descriptors run out at the measured rate: rate times timeout must stay below."""
+def _seconds_left(descriptors: Descriptors | None) -> float | None:
+    """Return the seconds until the descriptors run out at the measured rate: the timeout must be shorter."""
     if descriptors is None or descriptors.hours_left is None:
         return None
     return descriptors.hours_left * 3600
 
 
 def _ages(host: Host, ports: frozenset[int]) -> list[float] | None:
-    """Return for how long each established connection at the server rests; None when no table tells."""
+    """Return the idle time of each established connection at the server; None where no table shows ages."""
     if host.latest is None or host.latest.sockets.last_received is None:
         return None
     return seconds_since_received(host.latest.sockets, host.latest.sockets.established_at(ports))

@@ -1,4 +1,4 @@
-"""IdleBounds: after how many idle seconds the path forgets a connection (DESIGN, pairing, rule 6)."""
+"""IdleBounds: bounds of the idle timeout on each path (docs/how-it-decides.md, "The idle timeout of a middlebox")."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ AGREEMENT = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathBounds:
-    """What is known of the box on the path from one client network. Seconds; None: no bound."""
+    """Bounds of the middlebox's idle timeout on the path from one client network. Seconds; None: no bound."""
 
     client_network: str
     lower_seconds: float | None
     upper_seconds: float | None
     source: str
     box: str | None = None
-    """The box whose own setting this is."""
+    """The middlebox whose own setting this is."""
     closes_both_ends: bool = False
-    """The box closes at both ends (a proxy): nobody is left behind, and keepalive does not prolong it."""
+    """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
     suspects: tuple[str, ...] = ()
 
     @property
     def observed(self) -> dict[str, Any]:
-        """Return what a finding observes of one path, by the contract's keys."""
+        """Return what a finding observes of one path, by the keys of docs/contract.md."""
         return {
             "client_network": self.client_network,
             "lower_seconds": self.lower_seconds,
@@ -56,7 +56,7 @@ class PathBounds:
 
     @property
     def range_text(self) -> str:
-        """Return the bounds as a person says them."""
+        """Return the bounds for a sentence, as in '300 to 350 s'."""
         lower, upper = self.lower_seconds, self.upper_seconds
         if lower is None:
             return "an unknown time" if upper is None else f"at most {upper:g} s"
@@ -79,22 +79,22 @@ class IdleBounds:
     paths: tuple[PathBounds, ...]
 
     def for_client(self, client: str) -> PathBounds | None:
-        """Return the bounds of the path that a client's address is on."""
+        """Return the bounds of the path from a client's address."""
         return next((path for path in self.paths if path.client_network == network(client)), None)
 
     @property
     def tightest(self) -> PathBounds | None:
-        """Return the path whose box forgets soonest."""
-        return _soonest(self.paths)
+        """Return the path with the shortest upper bound."""
+        return _shortest(self.paths)
 
     @property
     def soonest_silent_drop(self) -> PathBounds | None:
-        """Return the path whose box forgets soonest without telling the ends: what keepalive and tidying are for."""
-        return _soonest(path for path in self.paths if not path.closes_both_ends)
+        """Return the path with the shortest upper bound whose middlebox drops its state without closing the ends."""
+        return _shortest(path for path in self.paths if not path.closes_both_ends)
 
     @property
     def silent_drop_seconds(self) -> float | None:
-        """Return after how many seconds at the soonest a box may forget, as far as the evidence bounds it."""
+        """Return the shortest idle time after which a middlebox may drop its state silently; None: not bounded."""
         path = self.soonest_silent_drop
         if path is None:
             return None
@@ -102,7 +102,7 @@ class IdleBounds:
 
     @property
     def lower_seconds(self) -> float | None:
-        """Return the lower bound that goes with the tightest upper one; with no upper bound, the highest."""
+        """Return the lower bound that belongs to the tightest upper one; without an upper bound, the highest."""
         if self.tightest is not None:
             return self.tightest.lower_seconds
         return max((path.lower_seconds for path in self.paths if path.lower_seconds is not None), default=None)
@@ -117,15 +117,18 @@ def bound_idle(
     timeouts: tuple[BoxTimeouts, ...] = (),
     traffic: Traffic | None = None,
 ) -> IdleBounds:
-    """Bracket the timeout of the box on each path: its own setting where readable, else what survived and what died."""
-    settings = middlebox_timeouts(pairing, kernels, flows, timeouts)
-    seen, logged = survived_idle_times(host, lifetime), logged_idle_times(traffic, lifetime)
-    survived = {client: max(seen.get(client, 0.0), logged.get(client, 0.0)) for client in seen | logged}
-    by_log = {client for client, seconds in logged.items() if seconds >= survived[client]}
+    """Bound the timeout on each path by the middlebox's own setting, else by what survived and what was dropped."""
+    configured = middlebox_timeouts(pairing, kernels, flows, timeouts)
+    sampled, logged = survived_idle_times(host, lifetime), logged_idle_times(traffic, lifetime)
+    survived = {client: max(sampled.get(client, 0.0), logged.get(client, 0.0)) for client in sampled | logged}
+    from_log = {client for client, seconds in logged.items() if seconds >= survived[client]}
     networks: dict[str, list[Direction]] = defaultdict(list)
     for direction in pairing.directions:
         networks[network(direction.client)].append(direction)
-    paths = [_path(name, networks[name], settings, survived, by_log) for name in sorted(networks)]
+    paths = [
+        _configured_path(name, networks[name], configured) or _measured_path(name, networks[name], survived, from_log)
+        for name in sorted(networks)
+    ]
     return IdleBounds(host=pairing.host, paths=tuple(paths))
 
 
@@ -138,89 +141,98 @@ def network(address: str) -> str:
     return str(ipaddress.ip_network(f"{address}/{bits}", strict=False))
 
 
-def _soonest(paths: Iterable[PathBounds]) -> PathBounds | None:
-    known = [path for path in paths if path.upper_seconds is not None]
-    return min(known, key=lambda path: path.upper_seconds or 0.0, default=None)
+def _shortest(paths: Iterable[PathBounds]) -> PathBounds | None:
+    bounded = [path for path in paths if path.upper_seconds is not None]
+    return min(bounded, key=lambda path: path.upper_seconds or 0.0, default=None)
 
 
 def survived_idle_times(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
-    """Return per client the longest rest that was followed by traffic, from two looks at the server's own ages.
+    """Return, per client, the longest idle time in seconds that was followed by traffic, from the server's snapshots.
 
-    A connection that had rested x seconds at the first look, and at the second for less than the time between them,
-    has been used again. Its rest counts no further than the keepalive interval, which may have kept the path open.
+    A connection that was idle for x seconds in one snapshot, and in the next for less than the time between them, was
+    used again. Its idle time counts up to the keepalive interval only: probes may have kept the path open.
     """
     longest: dict[str, float] = {}
     for first, second in pairwise(host.snapshots):
         if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
             continue
-        apart = (second.taken.start - first.taken.end).total_seconds()
+        interval = (second.taken.start - first.taken.end).total_seconds()
         before = dict(zip(_identities(first), first.sockets.last_received, strict=True))
         now = zip(_identities(second), second.sockets.last_received, second.sockets.state, strict=True)
         for identity, age, state in now:
-            rested = before.get(identity)
-            if state is TcpState.ESTABLISHED and rested is not None and age is not None and age < apart * 1000:
-                gap = min(rested / 1000, lifetime.keepalive_seconds or rested / 1000)
+            idle = before.get(identity)
+            if state is TcpState.ESTABLISHED and idle is not None and age is not None and age < interval * 1000:
                 client = identity[0][2]
-                longest[client] = max(longest.get(client, 0.0), gap)
+                survived = min(idle / 1000, lifetime.keepalive_seconds or idle / 1000)
+                longest[client] = max(longest.get(client, 0.0), survived)
     return longest
 
 
 def logged_idle_times(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
-    """Return the same from the access log: the longest rest that a request ended, with nothing outstanding.
+    """Return the same from the access log: the longest idle time, nothing outstanding, that a request ended.
 
-    Rests across a hole in the log or a restart are not among them (evidence/log/rests.py).
+    Idle times across a gap in the log or a restart are excluded where the log is read (ldapdiag/evidence/log).
     """
-    rests = traffic.longest_idle_seconds() if traffic else {}
-    return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in rests.items()}
+    longest = traffic.longest_idle_seconds() if traffic else {}
+    return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in longest.items()}
 
 
-def _identities(look: Snapshot) -> Iterator[tuple[Key, int | None]]:
-    """Yield what tells each socket from all others: its key, and the kernel's cookie, for a port may be used again."""
-    table = look.sockets
+def _identities(snapshot: Snapshot) -> Iterator[tuple[Key, int | None]]:
+    """Yield each socket's key and kernel cookie: the key alone may be a later connection from the same port."""
+    table = snapshot.sockets
     return zip(table.keys(), table.cookie or repeat(None, len(table)), strict=True)
 
 
 def agreed(measured: Sequence[float]) -> float | None:
-    """Return the smallest of the measurements that another one confirms."""
+    """Return the smallest measurement that another one confirms; None where no two agree."""
     ordered = sorted(measured)
-    for one, following in pairwise(ordered):
-        if following - one <= max(1.0, one * AGREEMENT):
-            return one
+    for smaller, larger in pairwise(ordered):
+        if larger - smaller <= max(1.0, smaller * AGREEMENT):
+            return smaller
     return None
 
 
-def _path(
-    name: str,
-    directions: Sequence[Direction],
-    settings: Sequence[MiddleboxTimeout],
-    survived: dict[str, float],
-    by_log: set[str],
-) -> PathBounds:
+def _configured_path(
+    name: str, directions: Sequence[Direction], configured: Sequence[MiddleboxTimeout]
+) -> PathBounds | None:
+    """Return the bounds that a middlebox's own setting gives; None where no setting holds for the path."""
     subjects = {direction.subject for direction in directions}
-    own = next((one for one in settings if one.directions & subjects), None)
-    if own is not None:
-        return PathBounds(
-            client_network=name,
-            lower_seconds=own.lower_seconds,
-            upper_seconds=own.upper_seconds,
-            source=own.source,
-            box=own.box,
-            closes_both_ends=own.closes_both_ends,
-        )
-    gaps = [(survived[one.client], one.client in by_log) for one in directions if one.client in survived]
-    lower, logged = max(gaps, default=(None, False))
-    upper = agreed([seconds for one in directions for seconds in one.retransmitting_for])
-    if upper is not None and lower is not None and upper < lower:
-        source = "two measurements that contradict each other: more than one box, or packets lost"
-        return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)
-    told = [
-        *([f"the longest rest followed by traffic{' in the access log' * logged}"] if lower is not None else []),
-        *(["clients whose first packet after a rest goes unanswered"] if upper is not None else []),
+    timeout = next((timeout for timeout in configured if timeout.directions & subjects), None)
+    if timeout is None:
+        return None
+    return PathBounds(
+        client_network=name,
+        lower_seconds=timeout.lower_seconds,
+        upper_seconds=timeout.upper_seconds,
+        source=timeout.source,
+        box=timeout.box,
+        closes_both_ends=timeout.closes_both_ends,
+    )
+
+
+def _measured_path(
+    name: str, directions: Sequence[Direction], survived: dict[str, float], from_log: set[str]
+) -> PathBounds:
+    """Return the bounds that were measured: idle times that connections survived, and those after which they died."""
+    idle_times = [
+        (survived[direction.client], direction.client in from_log)
+        for direction in directions
+        if direction.client in survived
     ]
+    lower, logged = max(idle_times, default=(None, False))
+    upper = agreed([seconds for direction in directions for seconds in direction.retransmitting_for])
+    if upper is not None and lower is not None and upper < lower:
+        source = "two measurements that contradict each other: several middleboxes, or lost packets"
+        return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)
+    sources = []
+    if lower is not None:
+        sources.append(f"the longest idle time followed by traffic{' in the access log' * logged}")
+    if upper is not None:
+        sources.append("clients whose first packet after an idle time is not answered")
     return PathBounds(
         client_network=name,
         lower_seconds=lower,
         upper_seconds=upper,
-        source=" and ".join(told) or "nothing in the evidence bounds it",
+        source=" and ".join(sources) or "no evidence bounds it",
         suspects=suspects(lower, upper),
     )

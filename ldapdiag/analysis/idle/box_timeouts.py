@@ -1,8 +1,8 @@
-"""Settings: the idle timeouts that boxes say of themselves, and the directions they hold for (DESIGN, pairing, rule 6).
+"""Middlebox timeouts: the idle timeouts configured on middleboxes, and the directions each holds for.
 
-A setting counts from a box whose table holds the flow, or from a host that owns neither end and may forward: on any
-other host a kernel's setting describes that host's own filter. A proxy's counts on its own legs, too: it owns the
-client's end of those.
+A setting counts if the middlebox's table holds the flow, or if the host owns neither end and may forward: on any other
+host a kernel's setting describes that host's own filter. A proxy's setting also counts for its own legs, whose client
+end it owns (docs/how-it-decides.md, "The idle timeout of a middlebox").
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiddleboxTimeout:
-    """A box's own timeout for established connections."""
+    """A middlebox's own timeout for established connections."""
 
     box: str
     lower_seconds: float
     upper_seconds: float
-    """The same, unless which of several settings holds is not told."""
+    """Equal to the lower one, unless it is unknown which of several settings holds."""
     source: str
     directions: frozenset[str]
     """Subjects of the directions it holds for."""
     closes_both_ends: bool = False
-    """The box closes at both ends when the time is up."""
+    """On timeout the middlebox closes the connections to both ends."""
 
 
 def middlebox_timeouts(
@@ -44,68 +44,78 @@ def middlebox_timeouts(
     flows: Sequence[FlowTable],
     timeouts: Iterable[BoxTimeouts] = (),
 ) -> tuple[MiddleboxTimeout, ...]:
-    """Return the timeouts of boxes on a path, the soonest first."""
+    """Return the configured timeouts of the middleboxes on a path, the shortest first."""
     ends = {pairing.host} | {name for direction in pairing.directions for name in direction.client_hosts}
     tracking = {table.origin.host for table in flows if not table.server or any(table.server)}
-    found = []
-    for kernel in kernels:
-        box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
-        outside = box not in ends and box not in tracking and kernel.number(IP_FORWARD) != 0
-        on_path = _on_path(pairing, box, outside=outside)
-        if seconds is not None and on_path:
-            source = f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {box}"
-            subjects = frozenset(one.subject for one in on_path)
-            found.append(
-                MiddleboxTimeout(
-                    box=box, lower_seconds=seconds, upper_seconds=seconds, source=source, directions=subjects
-                )
-            )
-    for told in timeouts:
-        box = told.origin.host
-        outside = box not in ends and box not in tracking
-        for direction in _on_path(pairing, box, outside=outside, proxy=told.relay is Relay.PROXY):
-            found += _holding(told, direction)
-    return tuple(sorted(found, key=lambda setting: (setting.lower_seconds, setting.box, setting.source)))
+    elsewhere = ends | tracking
+    found = [
+        *(timeout for kernel in kernels for timeout in _of_kernel(kernel, pairing, elsewhere)),
+        *(timeout for box in timeouts for timeout in _of_box(box, pairing, elsewhere)),
+    ]
+    return tuple(sorted(found, key=lambda timeout: (timeout.lower_seconds, timeout.box, timeout.source)))
 
 
-def _on_path(pairing: Pairing, box: str, *, outside: bool, proxy: bool = False) -> list[Direction]:
-    """Return the directions that a box carries; all of them, if it is outside and nothing tells which."""
+def _of_kernel(kernel: KernelSettings, pairing: Pairing, elsewhere: set[str]) -> Iterator[MiddleboxTimeout]:
+    """Yield the conntrack timeout of a Linux host, if the host is on a path."""
+    box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
+    may_forward = box not in elsewhere and kernel.number(IP_FORWARD) != 0
+    on_path = _on_path(pairing, box, assumed=may_forward)
+    if seconds is not None and on_path:
+        yield MiddleboxTimeout(
+            box=box,
+            lower_seconds=seconds,
+            upper_seconds=seconds,
+            source=f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {box}",
+            directions=frozenset(direction.subject for direction in on_path),
+        )
+
+
+def _of_box(timeouts: BoxTimeouts, pairing: Pairing, elsewhere: set[str]) -> Iterator[MiddleboxTimeout]:
+    """Yield the timeouts that the configuration of a proxy or load balancer sets for each direction it carries."""
+    box = timeouts.origin.host
+    for direction in _on_path(pairing, box, assumed=box not in elsewhere, proxy=timeouts.relay is Relay.PROXY):
+        yield from _of_services(timeouts, direction)
+
+
+def _on_path(pairing: Pairing, box: str, *, assumed: bool, proxy: bool = False) -> list[Direction]:
+    """Return the directions that a middlebox carries; all, if it is `assumed` on the path and no table names any."""
     directions = pairing.directions
     carried = [
-        one for one in directions if box in one.boxes or (proxy and one.server_count and box in one.client_hosts)
+        direction
+        for direction in directions
+        if box in direction.boxes or (proxy and direction.server_count and box in direction.client_hosts)
     ]
-    if carried or not outside:
+    if carried or not assumed:
         return carried
-    return [one for one in directions if not (proxy and one.client_hosts)]  # a client that was joined dials no proxy
+    # A client whose sockets were joined to the server's has dialled no proxy.
+    return [direction for direction in directions if not (proxy and direction.client_hosts)]
 
 
-def _holding(told: BoxTimeouts, direction: Direction) -> Iterator[MiddleboxTimeout]:
-    """Yield what a box's settings say of one direction; of several that may hold, the bounds."""
-    services = _services(told.services, direction)
+def _of_services(timeouts: BoxTimeouts, direction: Direction) -> Iterator[MiddleboxTimeout]:
+    """Yield the timeout of the services that lead to a direction's server; of several, their bounds."""
+    services = _services(timeouts.services, direction)
     if not services:
         return
-    soonest = min(services, key=lambda service: (service.seconds, service.name))
-    latest = max(service.seconds for service in services)
-    several = f", the sooner of {len(services)} that may hold" if latest > soonest.seconds else ""
+    shortest = min(services, key=lambda service: (service.seconds, service.name))
+    longest = max(service.seconds for service in services)
+    several = f", the shortest of {len(services)} that may hold" if longest > shortest.seconds else ""
     yield MiddleboxTimeout(
-        box=told.origin.host,
-        lower_seconds=soonest.seconds,
-        upper_seconds=latest,
-        source=f"{soonest.name} of {told.origin.host}{several}",
+        box=timeouts.origin.host,
+        lower_seconds=shortest.seconds,
+        upper_seconds=longest,
+        source=f"{shortest.name} of {timeouts.origin.host}{several}",
         directions=frozenset({direction.subject}),
-        closes_both_ends=told.relay is Relay.PROXY,
+        closes_both_ends=timeouts.relay is Relay.PROXY,
     )
 
 
 def _services(services: Iterable[ServiceTimeout], direction: Direction) -> list[ServiceTimeout]:
-    """Return the services that lead to a direction's server: by its address, else by its port and a name for it."""
+    """Return the services that lead to a direction's server: by its address, else by its port and a host name."""
     endpoint = direction.server_address, direction.server_port
     every = list(services)
-    exact = [one for one in every if endpoint in one.servers]
-    if exact:
-        return exact
-    return [
-        one
-        for one in every
-        if not one.servers or any(port == endpoint[1] and not is_exact(name) for name, port in one.servers)
+    exact = [service for service in every if endpoint in service.servers]
+    return exact or [
+        service
+        for service in every
+        if not service.servers or any(port == endpoint[1] and not is_exact(name) for name, port in service.servers)
     ]

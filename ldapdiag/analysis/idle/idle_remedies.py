@@ -1,4 +1,9 @@
-"""Treatments for ghosts: drain, cure, tidy, in this order, as remedies of the server's own family."""
+"""Idle remedies: drain, cure, tidy and exempt, in this order, with the commands of the server's own family.
+
+drain: an idle timeout that closes the ghosts. cure: keepalive probes within the middlebox's timeout, so that no new
+ones come. tidy: an idle timeout below the middlebox's. exempt: replication accounts (docs/how-it-decides.md, "What to
+set").
+"""
 
 from __future__ import annotations
 
@@ -24,9 +29,10 @@ from ldapdiag.servers.host_remedies import (
 from ldapdiag.servers.kernel import KEEPALIVE_TIME
 
 FIREWALL_FACTOR = 4
-"""A box should remember at least this many times the longest rest of a living connection."""
+"""A middlebox's timeout should be at least this many times the longest idle time of a live connection."""
 
 SHORTEST_FIREWALL_TIMEOUT = 3600
+"""Seconds."""
 
 
 def idle_remedies(
@@ -39,7 +45,7 @@ def idle_remedies(
     *,
     exhausted: bool = False,
 ) -> Iterator[Remedy]:
-    """Yield what to do, each with its price. An `exhausted` server takes no LDIF before some connections are closed."""
+    """Yield the remedies, each with its risk. An `exhausted` server accepts no LDIF until connections are closed."""
     drain = list(_drain(server, lifetime, advice, pairing))
     yield from sorted(drain, key=lambda remedy: exhausted and remedy.kind is RemedyKind.LDIF)
     yield from _cure(server, lifetime, advice, pairing, kernels)
@@ -50,14 +56,14 @@ def idle_remedies(
 def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairing: Pairing | None) -> Iterator[Remedy]:
     current, seconds = lifetime.idle_timeout_seconds, advice.recommended_seconds
     if current and current <= seconds:
-        return  # what is set drains already
+        return  # the present timeout drains already
     if lifetime.proxy:
-        yield _named("drain", limit_idle_time(server.host, seconds))
+        yield _step("drain", limit_idle_time(server.host, seconds))
         return
     if server.product is None:
-        yield _named("drain", advise_idle_timeout(server.host, seconds, str(server.identity or "")))
+        yield _step("drain", advise_idle_timeout(server.host, seconds, str(server.identity or "")))
         return
-    yield _named("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
+    yield _step("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
     if (
         pairing is not None
         and server.product.defaults.idle_timeout_reaches_open_connections.at(server.version) is not True
@@ -66,12 +72,12 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
 
 
 def _close_proven(server: Instance, pairing: Pairing) -> Iterator[Remedy]:
-    """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach connections open now."""
+    """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach open connections."""
     for direction in pairing.directions:
         if direction.ghost_ports and proof_of(direction).degree == "certain":
             closing = close_ghosts(server.host, direction.server_port, direction.client, direction.ghost_ports)
             if closing is not None:
-                yield _named("drain", closing)
+                yield _step("drain", closing)
 
 
 def _cure(
@@ -81,62 +87,68 @@ def _cure(
     pairing: Pairing | None,
     kernels: tuple[KernelSettings, ...],
 ) -> Iterator[Remedy]:
-    """Yield keepalive in time at the server, and at each host whose connections died: either end's is enough."""
+    """Yield earlier keepalive probes at the server, and at each client host with ghosts: either end is enough."""
     if lifetime.proxy:
-        yield _named("cure", probe_clients(server.host))
+        yield _step("cure", probe_clients(server.host))
         return
     seconds, current = advice.keepalive_seconds, lifetime.keepalive_seconds
     if seconds is None or (current is not None and current <= seconds):
         return
     if server.product is not None:
-        yield _named("cure", server.product.remedies.set_keepalive(server.host, seconds, current, server.version))
+        yield _step("cure", server.product.remedies.set_keepalive(server.host, seconds, current, server.version))
     else:
-        yield _named("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
-    directions = pairing.directions if pairing else ()
-    clients = {name for one in directions if one.ghosts and not one.translated_by for name in one.client_hosts}
+        yield _step("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
+    yield from _cure_at_clients(server, seconds, pairing, kernels)
+
+
+def _cure_at_clients(
+    server: Instance, seconds: int, pairing: Pairing | None, kernels: tuple[KernelSettings, ...]
+) -> Iterator[Remedy]:
+    with_ghosts = [
+        direction
+        for direction in (pairing.directions if pairing else ())
+        if direction.ghosts and not direction.translated_by
+    ]
+    clients = {name for direction in with_ghosts for name in direction.client_hosts}
     for client in sorted(clients - {server.host}):
         kernel = merge_settings(facts_of(kernels, client))
-        its_time = kernel.number(KEEPALIVE_TIME) if kernel else None
-        if its_time is None or its_time > seconds:
-            yield _named("or cure", set_client_keepalive(client, seconds, its_time))
+        current = kernel.number(KEEPALIVE_TIME) if kernel else None
+        if current is None or current > seconds:
+            yield _step("or cure", set_client_keepalive(client, seconds, current))
 
 
 def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[Remedy]:
-    tightest = bounds.soonest_silent_drop if bounds else None
-    current = lifetime.idle_timeout_seconds
-    if advice.tidy_seconds is None or tightest is None or (current and current <= advice.tidy_seconds):
+    """Yield an idle timeout below the middlebox's; if that is too short for pools, a longer one at the middlebox."""
+    path = bounds.soonest_silent_drop if bounds else None
+    current, seconds = lifetime.idle_timeout_seconds, advice.tidy_seconds
+    if seconds is None or path is None or (current and current <= seconds):
         return  # unknown, or tidy already
     if advice.tidy_unsafe:
         wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_idle_seconds or 0)))
         longer = raise_box_timeout(
-            tightest.box or "the box", wanted, int(tightest.upper_seconds or 0), linux=tightest.box is not None
+            path.box or "the middlebox", wanted, int(path.upper_seconds or 0), linux=path.box is not None
         )
-        yield _named(
-            "tidy",
-            replace(
-                longer,
-                changes=f"{longer.changes} An idle timeout below the box's ({advice.tidy_seconds} s) would let clients "
-                "see the close, but is unsafe for a pool that rests now and then.",
-            ),
+        why = (
+            f"An idle timeout below the middlebox's ({seconds} s) would show clients the close, but it is unsafe for "
+            "connection pools with idle connections."
         )
+        yield _step("tidy", replace(longer, changes=f"{longer.changes} {why}"))
     elif server.product is not None:
-        yield _named(
-            "tidy",
-            server.product.remedies.set_idle_timeout(server.host, advice.tidy_seconds, current, server.version),
-        )
+        remedy = server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version)
+        yield _step("tidy", remedy)
 
 
 def _exempt(server: Instance) -> Iterator[Remedy]:
-    """Yield how to spare the accounts that replicate, but for those that are spared already."""
+    """Yield how to exempt the replication accounts that are not exempt already."""
     if server.configuration is None or server.product is None:
         return
-    spared = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
-    accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in spared)
+    exempt = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
+    accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in exempt)
     if accounts:
         remedy = server.product.remedies.exempt_from_idle_timeout(server.host, accounts)
         if remedy is not None:
-            yield _named("exempt", remedy)
+            yield _step("exempt", remedy)
 
 
-def _named(step: str, remedy: Remedy) -> Remedy:
+def _step(step: str, remedy: Remedy) -> Remedy:
     return replace(remedy, title=f"{step}: {remedy.title[0].lower()}{remedy.title[1:]}")

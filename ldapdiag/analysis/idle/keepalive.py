@@ -1,4 +1,4 @@
-"""GhostLifetime: how long a connection that is dead at the other end keeps its descriptor today."""
+"""GhostLifetime: how long a ghost connection keeps its descriptor with the current settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ldapdiag.servers.kernel import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GhostLifetime:
-    """The two things that end a ghost at the server: its idle timeout, and unanswered keepalive probes."""
+    """What closes a ghost at the server: the idle timeout, and unanswered keepalive probes."""
 
     kind: ClassVar[str] = "ghost-lifetime"
     how: ClassVar[str] = Configuration.how
@@ -40,38 +40,38 @@ class GhostLifetime:
     probing_seconds: int
     """From the first probe to the end: interval times probes."""
     proxy: bool = False
-    """It is a proxy, and told its own idle timeouts."""
+    """The server is a proxy whose own idle timeouts are known."""
 
     @property
     def seconds(self) -> int | None:
-        """Return how long a ghost lives; None when nothing ends it, or when that is unknown."""
-        ends = [self.idle_timeout_seconds] if self.idle_timeout_seconds else []
+        """Return how long a ghost lasts; None if nothing closes it, or if that is unknown."""
+        limits = [self.idle_timeout_seconds] if self.idle_timeout_seconds else []
         if self.keepalive_seconds is not None:
-            ends.append(self.keepalive_seconds + self.probing_seconds)
-        return min(ends, default=None)
+            limits.append(self.keepalive_seconds + self.probing_seconds)
+        return min(limits, default=None)
 
     @property
     def summary(self) -> str:
-        """Return how long a dead connection lives today, as a person says it."""
+        """Return how long a ghost lasts with the current settings, as a clause."""
         if self.seconds is None:
             if self.idle_timeout_seconds == 0 and self.keepalive is False:
-                return "a dead connection lives until the server restarts (no idle timeout, no keepalive)"
-            return f"how long a dead connection lives is unknown ({self.idle_timeout_source})"
-        ends = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
+                return "a ghost connection lasts until the server restarts (no idle timeout, no keepalive)"
+            return f"how long a ghost connection lasts is unknown ({self.idle_timeout_source})"
+        limits = [f"idle timeout {self.idle_timeout_seconds} s"] if self.idle_timeout_seconds else []
         if self.keepalive_seconds is not None:
-            ends.append(f"keepalive {self.keepalive_seconds} s and {self.probing_seconds} s of probes")
-        # An idle timeout that nobody knows may end it sooner.
+            limits.append(f"keepalive after {self.keepalive_seconds} s, then {self.probing_seconds} s of probes")
+        # An unknown idle timeout may close it sooner.
         most = "at most " if self.idle_timeout_seconds is None else ""
-        return f"a dead connection lives {most}{self.seconds} s today ({', '.join(ends)})"
+        return f"a ghost connection currently lasts {most}{self.seconds} s ({', '.join(limits)})"
 
 
 def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
-    """Return how long ghosts live at this server, from its configuration, its sockets' timers and its kernel."""
+    """Measure how long ghosts last at this server, by its configuration, the timers of its sockets and its kernel."""
     proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
-    idle, idle_source = _of_proxy(proxy) if proxy else _idle_timeout(server)
+    idle, idle_source = _proxy_timeout(proxy) if proxy else _idle_timeout(server)
     on, seconds, source = _probes(server, host)
     if on is None and seconds is None:
-        source = "neither the server's configuration nor its sockets' timers are in the evidence"
+        source = "neither the server's configuration nor the timers of its sockets were collected"
     kernel = server.kernel
     interval = (kernel and kernel.number(KEEPALIVE_INTERVAL)) or KERNEL_KEEPALIVE_INTERVAL
     probes = (kernel and kernel.number(KEEPALIVE_PROBES)) or KERNEL_KEEPALIVE_PROBES
@@ -88,25 +88,25 @@ def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None 
 
 
 def _probes(server: Instance, host: Host) -> tuple[bool | None, int | None, str]:
-    """Return whether keepalives are on, the idle seconds before the first, and who says so."""
+    """Return whether keepalive is enabled, the idle seconds before the first probe, and the source of both."""
     on, configuration, product = keepalive_shown(host, server.ports), server.configuration, server.product
     if on is False:
         return on, None, "its sockets run no keepalive timer"
     if on is None and configuration is not None and configuration.keepalive is False:
-        return False, None, f"{configuration.origin.path} switches keepalives off"
+        return False, None, f"{configuration.origin.path} disables keepalive"
     set_so = configuration is not None and (configuration.keepalive or configuration.keepalive_seconds is not None)
     sends = product.defaults.sends_keepalives.at(server.version) if product is not None else True
     if on is None and sends is False:
-        return False, None, f"{server.identity} has no keepalives"
+        return False, None, f"{server.identity} sends no keepalive probes"
     if not (on or set_so) and not sends:
-        return None, None, f"whether {server.identity} switches keepalives on is not known"
+        return None, None, f"it is unknown whether {server.identity} enables keepalive"
     return on, *_keepalive(server)
 
 
 def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
-    """Tell whether a server's established sockets run a keepalive timer; None when no table shows their timers.
+    """Return whether a server's established sockets run a keepalive timer; None where no table shows their timers.
 
-    A timer that repeats a packet takes the keepalive timer's place, so a socket that runs one shows neither.
+    A retransmission timer replaces the keepalive timer in the table, so a socket that runs one shows neither.
     """
     if host.latest is None or (timers := host.latest.sockets.timer) is None:
         return None
@@ -114,8 +114,8 @@ def keepalive_shown(host: Host, ports: frozenset[int]) -> bool | None:
     return Timer.KEEPALIVE in shown if shown else None
 
 
-def _of_proxy(timeouts: BoxTimeouts) -> tuple[int | None, str]:
-    """Return the longest timeout of a proxy's services; which of them a connection is of is not told."""
+def _proxy_timeout(timeouts: BoxTimeouts) -> tuple[int | None, str]:
+    """Return the longest timeout of a proxy's services, for it is unknown which service a connection belongs to."""
     longest = max(timeouts.services, key=lambda service: (service.seconds, service.name), default=None)
     if longest is None:
         return None, f"{timeouts.origin.path} sets none"
@@ -127,20 +127,20 @@ def _idle_timeout(server: Instance) -> tuple[int | None, str]:
     if configuration is not None and configuration.account_idle_timeout_seconds:
         own, general = configuration.account_idle_timeout_seconds, configuration.idle_timeout_seconds
         return min(own, general or own), f"{configuration.origin.path}, for every account"
-    if product is not None and (why := product.defaults.idle_timeout_ignored.at(server.version)):
-        return 0, why
+    if product is not None and (reason := product.defaults.idle_timeout_ignored.at(server.version)):
+        return 0, reason
     if configuration is None or product is None:
-        return None, "the server's configuration is not in the evidence"
+        return None, "the server's configuration was not collected"
     if configuration.idle_timeout_seconds is not None:
         return configuration.idle_timeout_seconds, configuration.origin.path
     default = product.defaults.idle_timeout_seconds.at(server.version) if configuration.complete else None
     if default is None:
-        return None, f"{configuration.origin.path} does not tell"
+        return None, f"{configuration.origin.path} does not set it"
     return default, f"the default of {server.identity}"
 
 
 def _keepalive(server: Instance) -> tuple[int | None, str]:
-    """Return the idle seconds before the first probe, and who says so."""
+    """Return the idle seconds before the first probe, and their source."""
     configuration, product = server.configuration, server.product
     if configuration is not None and configuration.keepalive_seconds is not None:
         return configuration.keepalive_seconds, configuration.origin.path

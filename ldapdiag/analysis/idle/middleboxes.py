@@ -1,7 +1,8 @@
-"""Middleboxes: the idle timeouts that boxes are shipped with, to name suspects for a measured bracket.
+"""Middleboxes: vendors' default idle timeouts, to name suspects for a measured bound.
 
-Sources: the vendors' own pages (AWS, Azure, GCP, Cisco, Palo Alto, Juniper, F5), as collected in the project's notes
-on connections; values people change, so a match names a suspect, never a culprit.
+Sources: the vendors' own documentation (AWS, Azure, GCP, Cisco, Palo Alto, Juniper, F5; Linux
+Documentation/networking/nf_conntrack-sysctl.rst). Administrators change these values, so a match names a suspect,
+never the cause.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ DEFAULT_TIMEOUTS: dict[int, tuple[str, ...]] = {
     86400: ("pf (OpenBSD, pfSense)",),
     432000: ("Linux conntrack",),
 }
+"""Seconds to products."""
 
 
 def suspects(lower: float | None, upper: float | None) -> tuple[str, ...]:
-    """Return whose default timeout lies in (lower, upper], when exactly one value does."""
+    """Return the products whose default timeout lies in (lower, upper], if exactly one default does. Seconds."""
     if upper is None:
         return ()
     inside = [seconds for seconds in DEFAULT_TIMEOUTS if (lower or 0) < seconds <= upper * 1.01]

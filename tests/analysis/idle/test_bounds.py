@@ -140,7 +140,7 @@ class TestRestsThatSurvived:
         assert logged_idle_times(None, lifetime()) == {}
         path = only(bound(direction(), traffic=traffic))
         assert (path.lower_seconds, path.upper_seconds) == (7200.5, None)
-        assert path.source == "the longest rest followed by traffic in the access log"
+        assert path.source == "the longest idle time followed by traffic in the access log"
 
     def test_a_rest_of_another_client_is_no_bound(self) -> None:
         assert only(bound(direction(), traffic=rested(APP2, 7200))).lower_seconds is None
@@ -154,7 +154,7 @@ class TestRestsThatSurvived:
     def test_the_path_names_its_source(self) -> None:
         path = only(bound(direction(), host=self.looks(24_000, 3_000)))
         assert (path.lower_seconds, path.upper_seconds) == (24.0, None)
-        assert path.source == "the longest rest followed by traffic"
+        assert path.source == "the longest idle time followed by traffic"
         assert path.range_text == "more than 24 s"
 
 
@@ -182,7 +182,7 @@ class TestTheUpperBound:
     def test_retransmitting_clients_give_it(self) -> None:
         path = only(bound(direction(retransmitting_for=(30.01, 30.02))))
         assert (path.lower_seconds, path.upper_seconds) == (None, 30.01)
-        assert path.source == "clients whose first packet after a rest goes unanswered"
+        assert path.source == "clients whose first packet after an idle time is not answered"
         assert path.range_text == "at most 30.01 s"
 
     def test_clients_of_one_network_confirm_each_other(self) -> None:

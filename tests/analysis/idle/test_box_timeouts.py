@@ -83,7 +83,7 @@ def test_of_profiles_that_may_hold_the_bounds_are_told() -> None:
     through = facts.direction(APP1, server_count=5, boxes=("f5",))
     ((lower, upper, source, _),) = settings(profiles, through)
     assert (lower, upper) == (300, 1800)
-    assert source == "idle-timeout of tcp profile tcp of f5, the sooner of 2 that may hold"
+    assert source == "idle-timeout of tcp profile tcp of f5, the shortest of 2 that may hold"
 
 
 def test_a_settings_host_that_is_an_end_is_no_box_of_the_path() -> None:

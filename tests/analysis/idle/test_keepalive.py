@@ -52,7 +52,7 @@ def test_a_server_older_than_keepalives_has_none() -> None:
     ancient = ServerIdentity(family=Family.DS389, version=(1, 2, 10))
     lifetime = lived(identity=ancient, configuration=configured(identity=ancient, idle_timeout_seconds=0))
     assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
-    assert lifetime.summary.startswith("a dead connection lives until the server restarts")
+    assert lifetime.summary.startswith("a ghost connection lasts until the server restarts")
 
 
 def test_without_a_setting_the_versions_default_holds() -> None:
@@ -64,7 +64,7 @@ def test_without_a_setting_the_versions_default_holds() -> None:
 def test_an_excerpt_that_is_silent_does_not_speak_for_the_default() -> None:
     lifetime = lived(configuration=configured())
     assert lifetime.idle_timeout_seconds is None
-    assert "does not tell" in lifetime.idle_timeout_source
+    assert "does not set it" in lifetime.idle_timeout_source
     assert "at most 975 s" in lifetime.summary
 
 
@@ -77,13 +77,13 @@ def test_an_older_server_takes_the_kernels_time(values: dict[str, int], seconds:
 def test_sockets_without_a_keepalive_timer_outvote_the_configuration() -> None:
     lifetime = lived(running(Timer.OFF, Timer.OFF), configuration=configured(idle_timeout_seconds=0))
     assert (lifetime.keepalive, lifetime.keepalive_seconds, lifetime.seconds) == (False, None, None)
-    assert "lives until the server restarts" in lifetime.summary
+    assert "lasts until the server restarts" in lifetime.summary
 
 
 def test_a_configuration_that_switches_keepalives_off_is_believed_until_timers_show_them() -> None:
     configuration = configured(identity=OPENDJ, idle_timeout_seconds=0, keepalive=False)
     lifetime = lived(identity=OPENDJ, configuration=configuration)
-    assert (lifetime.keepalive, lifetime.keepalive_source) == (False, "ldap/cn-config.ldif switches keepalives off")
+    assert (lifetime.keepalive, lifetime.keepalive_source) == (False, "ldap/cn-config.ldif disables keepalive")
     assert lived(running(Timer.KEEPALIVE), identity=OPENDJ, configuration=configuration).keepalive is True
 
 
