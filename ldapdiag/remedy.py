@@ -1,4 +1,4 @@
-"""Remedy: what to run, where, what it changes and how to take it back. Data, never executed here."""
+"""A remedy: the commands or advice that cure a finding, their effect, and how to undo them. Never executed here."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ATTRIBUTE_TYPE = rf"(?:[A-Za-z][A-Za-z0-9-]*|{NUMBER}(?:\.{NUMBER})+)"
 """RFC 4512, 1.4: descr or numericoid."""
 ATTRIBUTE_TYPES = re.compile(rf"(?=.{{1,128}}\Z){ATTRIBUTE_TYPE}")
 ATTRIBUTE_DESCRIPTIONS = re.compile(rf"(?=.{{1,255}}\Z){ATTRIBUTE_TYPE}(?:;[A-Za-z0-9-]+)*")
-"""RFC 4512, 2.5; as long as somebody could mean one to be."""
+"""RFC 4512, 2.5; longer ones are not plausible."""
 ATTRIBUTE_VALUE = r"(?:#(?:[0-9A-Fa-f]{2})+|(?:[^\\,+\"<>;=\x00-\x1f\x7f]|=|\\[\\ #=\"+,;<>]|\\[0-9A-Fa-f]{2})*)"
 DISTINGUISHED_NAME = re.compile(
     rf"{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE}(?:[,+] *{ATTRIBUTE_TYPE}={ATTRIBUTE_VALUE})*",
 )
-"""RFC 4514 section 3, with the blank after a comma that servers print (RFC 2253 section 4)."""
+"""RFC 4514 section 3, with the space after a comma that servers print (RFC 2253 section 4)."""
 
 LDIF_SAFE = re.compile(r"[\x21-\x39\x3b\x3d-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
-"""SAFE-STRING of RFC 2849, without a trailing blank."""
+"""SAFE-STRING of RFC 2849, without a trailing space."""
 
 
 class Where(StrEnum):
-    """Where a remedy is carried out."""
+    """The kind of machine a remedy is carried out on; BOX is a middlebox."""
 
     SERVER = "server"
     CLIENT = "client"
@@ -44,7 +44,7 @@ class RemedyKind(StrEnum):
 
 
 class Needs(StrEnum):
-    """What must happen before a remedy acts."""
+    """What must happen before a remedy takes effect."""
 
     NONE = "none"
     REINDEX = "reindex"
@@ -54,11 +54,11 @@ class Needs(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """One thing to do. `text` may be pasted as it stands; nothing that came out of a log is in it unvalidated."""
+    """One remedy. `text` can be pasted unchanged: every value from a log in it has been validated."""
 
     title: str
     target: str
-    """The name of the server, client or box."""
+    """The name of the server, client or middlebox."""
     where: Where
     kind: RemedyKind
     text: str
@@ -71,29 +71,28 @@ class Remedy:
 
 
 def is_attribute_type(text: str) -> bool:
-    """Tell whether a text is the name or the OID of an attribute type, a class or a rule.
+    """Return whether a text is the name or OID of an attribute type, object class or matching rule.
 
-    Only such a text may enter a remedy. What reads evidence is laxer: servers let in names with an underscore, and of
-    these it tells, too.
+    Only such a text may enter a remedy. The readers of evidence also accept names with an underscore, as servers do.
     """
     return ATTRIBUTE_TYPES.fullmatch(text) is not None
 
 
 def is_attribute_description(text: str) -> bool:
-    """Tell whether a text is an attribute type, perhaps with options; only such a text may enter a remedy."""
+    """Return whether a text is an attribute type, with or without options; only such a text may enter a remedy."""
     return ATTRIBUTE_DESCRIPTIONS.fullmatch(text) is not None
 
 
 def is_distinguished_name(text: str) -> bool:
-    """Tell whether a text is a DN by RFC 4514; only such a text may enter a remedy.
+    """Return whether a text is a DN by RFC 4514; only such a text may enter a remedy.
 
-    Nor may one that hides characters, or turns their direction: a script is read before it is run.
+    Invisible and bidirectional control characters are refused: an administrator reads a script before running it.
     """
     return len(text) < 2048 and text.isprintable() and DISTINGUISHED_NAME.fullmatch(text) is not None
 
 
 def ldif_line(attribute: str, value: str) -> str:
-    """Return `attribute: value`, in base64 where RFC 2849 asks for it."""
+    """Return `attribute: value`, in base64 where RFC 2849 requires it."""
     if LDIF_SAFE.fullmatch(value):
         return f"{attribute}: {value}"
     return f"{attribute}:: {base64.b64encode(value.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""An idle limit that accounts have of their own, on the entries they bind as: several products have one."""
+"""Idle limits of single accounts, set on the entries they bind as; several products have them."""
 
 from __future__ import annotations
 
@@ -14,50 +14,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountIdleLimit:
-    """How a product names that limit."""
+    """The attribute of an account's entry in which a product keeps the limit."""
 
     family: Family
     attribute: str
     never: int
-    """The value that means: never closed for resting."""
+    """The value for: never close an idle connection."""
     exempt: tuple[str, ...]
-    """Who needs none, because no limit holds for them."""
+    """Bind DNs that no idle limit applies to."""
 
 
-def limited(
+def set_account_limit(
     server: str, dns: tuple[str, ...], seconds: int, limit: AccountIdleLimit, *, manager: str = MANAGER
 ) -> Remedy | None:
-    """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
+    """Set the idle limit of accounts; negative seconds: none. None when no DN is valid or all are exempt anyway."""
     exempt = {dn.casefold() for dn in limit.exempt}
     wanted = [dn for dn in dict.fromkeys(dns) if dn.casefold() not in exempt]
     entries = [dn for dn in wanted if is_distinguished_name(dn)]
     if not entries:
         return None
-    left = len(wanted) - len(entries)
+    left_out = len(wanted) - len(entries)
     value = limit.never if seconds < 0 else seconds
     setting = f"replace: {limit.attribute}\n{limit.attribute}: {value}"
     return Remedy(
-        title=f"Give {len(entries)} account{'s' * (len(entries) > 1)} an idle limit of their own",
+        title=f"Give {len(entries):,} account{'s' * (len(entries) > 1)} an own idle limit",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=modify(server, *_each(entries, setting), manager=manager),
+        text=modify(server, *_modifications(entries, setting), manager=manager),
         changes=(
-            ("Their connections are never closed for resting" if seconds < 0 else f"Their limit is {seconds} s")
+            (
+                "Their connections are never closed for being idle"
+                if seconds < 0
+                else f"Their idle limit is {seconds:,} s"
+            )
             + ", from their next bind on."
-            + (f" Left out, to be done by hand: {left} whose names are no distinguished names." if left else "")
+            + (f" Left out: {left_out} whose names are not distinguished names; set them by hand." if left_out else "")
         ),
         risk=(
-            "Dead connections of these accounts stay until keepalive ends them. A limit the entries had is replaced. "
-            "The change is replicated."
+            "Dead connections of these accounts stay open until keepalive ends them. An existing limit of these "
+            "entries is replaced. The change is replicated."
         ),
-        undo=modify(server, *_each(entries, f"delete: {limit.attribute}"), manager=manager),
+        undo=modify(server, *_modifications(entries, f"delete: {limit.attribute}"), manager=manager),
         verify="\n".join(shown(server, limit.attribute, entry=dn, manager=manager) for dn in entries),
         family=limit.family,
         needs=Needs.RECONNECT,
     )
 
 
-def _each(entries: list[str], change: str) -> list[str]:
-    """Return the LDIF that makes one change to each of the entries."""
+def _modifications(entries: list[str], change: str) -> list[str]:
+    """Return the lines of an LDIF that makes the same change to each entry."""
     return "\n\n".join(f"{ldif_line('dn', dn)}\nchangetype: modify\n{change}" for dn in entries).split("\n")

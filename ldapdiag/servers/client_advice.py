@@ -1,55 +1,61 @@
-"""Advice for whoever runs an application that asks the directory: none of it changes the server."""
+"""Advice for the owner of a client application; none of it changes the server."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 
 
 def pool_connections(client: str, server: str) -> Remedy:
-    """Let an application keep its connections."""
-    return Remedy(
-        title="Let the application keep its connections",
-        target=client,
-        where=Where.CLIENT,
-        kind=RemedyKind.ADVICE,
+    """Advise a connection pool."""
+    advice = _advice(
+        client,
+        "Reuse connections in the application",
         text="Use the connection pool of the application's LDAP library (JNDI: com.sun.jndi.ldap.connect.pool=true; "
         "for ldaps com.sun.jndi.ldap.connect.pool.protocol='plain ssl'), or keep one connection in each process.",
-        changes="Operations share connections that are open and bound already: no handshake, no BIND for each.",
-        risk="A pool must notice connections that died: let it test them, and end those that rest longer than the "
-        "firewall remembers.",
-        undo="Switch the pool off.",
-        verify=f"connection-churn no longer names it in the access log of {server}.",
-        needs=Needs.RESTART,
+        changes="Operations use connections that are already open and bound: no handshake and no BIND for each.",
+        risk="A pool must detect dead connections: let it validate them, and close those that are idle for longer than "
+        "the firewall's timeout.",
+        verify=f"connection-churn no longer lists it in the access log of {server}.",
     )
+    return replace(advice, undo="Disable the pool.", needs=Needs.RESTART)
 
 
 def unbind_first(client: str, server: str) -> Remedy:
-    """Let an application say goodbye."""
-    return Remedy(
-        title="Let the application unbind before it closes",
-        target=client,
-        where=Where.CLIENT,
-        kind=RemedyKind.ADVICE,
-        text="Close connections through the LDAP library (unbind, close of the context), also where an operation fails "
-        "or the process ends; then a close without it means that something went wrong.",
-        changes="The log tells wanted ends from lost connections.",
-        risk="None.",
-        undo="Nothing to take back.",
-        verify=f"unclean-closes no longer names it in the access log of {server}.",
+    """Advise an unbind before each close."""
+    return _advice(
+        client,
+        "Unbind in the application before it closes a connection",
+        text="Close connections with the LDAP library (unbind, close of the context), also after a failed operation "
+        "and at the end of the process. Then a close without UNBIND shows a fault.",
+        changes="The log separates normal closes from lost connections.",
+        verify=f"unclean-closes no longer lists it in the access log of {server}.",
     )
 
 
 def renew_password(client: str, server: str) -> Remedy:
-    """Find the job that has an old password."""
+    """Advise a search for the job that still has an old password."""
+    return _advice(
+        client,
+        "Find the job that still uses the old password",
+        text="Ask the owner of the account when its password was changed. Then look on the client for a service, cron "
+        "job, monitoring script or second copy of the configuration that still has the old one.",
+        changes="The failed binds stop, and with them the risk that they lock the account.",
+        risk="Until it is found, a lockout policy may lock the account for all its users.",
+        verify=f"failed-binds no longer lists it in the access log of {server}.",
+    )
+
+
+def _advice(client: str, title: str, *, text: str, changes: str, verify: str, risk: str = "None.") -> Remedy:
     return Remedy(
-        title="Find the job that still has the old password",
+        title=title,
         target=client,
         where=Where.CLIENT,
         kind=RemedyKind.ADVICE,
-        text="Ask the account's owner when its password was changed, and look on the client for what still has the old "
-        "one: services, cron jobs, monitoring, a second copy of the configuration.",
-        changes="The failures end, and so does the risk that they lock the account.",
-        risk="Until it is found, a lockout policy may lock the account for everybody who uses it.",
-        undo="Nothing to take back.",
-        verify=f"failed-binds no longer names it in the access log of {server}.",
+        text=text,
+        changes=changes,
+        risk=risk,
+        undo="None needed.",
+        verify=verify,
     )

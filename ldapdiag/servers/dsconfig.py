@@ -1,24 +1,24 @@
-"""dsconfig of OpenDJ, its relatives and PingDirectory: one tool by name, with connection options of each its own."""
+"""The dsconfig tool of OpenDJ, its relatives and PingDirectory; each has connection options of its own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  where the password lies, not what it is
+PASSWORD_FILE = "~/.ldap-password"  # noqa: S105  a path
 PASSWORD_HINT = (
-    f"The manager's password is read from {PASSWORD_FILE}: dsconfig asks for none when it must not ask for more."
+    f"The manager's password is read from {PASSWORD_FILE}: without menus (-n) dsconfig does not prompt for it."
 )
-"""Measured with OpenDJ 4.10.1: without -n it opens its menus, with -n it neither asks nor takes `-w -`."""
+"""Measured with OpenDJ 4.10.1: without -n it opens its menus, with -n it neither prompts nor accepts `-w -`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dsconfig:
-    """The tool as it reaches one server."""
+    """dsconfig with the options to reach one server."""
 
     options: str
 
     def run(self, command: str, *arguments: str) -> str:
-        """Return one command."""
+        """Return a command."""
         return " ".join(["dsconfig", command, self.options, *arguments])
 
     def set(self, what: str, *settings: str, component: str = "") -> str:
@@ -26,7 +26,7 @@ class Dsconfig:
         return self.run(f"set-{what}-prop", *filter(None, [component]), *(f'--set "{one}"' for one in settings))
 
     def reset(self, what: str, *names: str, component: str = "") -> str:
-        """Return the command that sets properties back to their defaults."""
+        """Return the command that resets properties to their defaults."""
         return self.run(f"set-{what}-prop", *filter(None, [component]), *(f"--reset {name}" for name in names))
 
     def show(self, what: str, *names: str, component: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
 from ldapdiag.servers.dsconfig_indexes import lacking_of, listed, to_add, to_drop
-from ldapdiag.servers.missing_names import ready
+from ldapdiag.servers.missing_names import advice_if_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,4 +91,4 @@ class IndexWork:
         return self._ready(remedy)
 
     def _ready(self, remedy: Remedy) -> Remedy:
-        return ready(remedy, lacking_of(self.server, self.tool.backend))
+        return advice_if_missing(remedy, lacking_of(self.server, self.tool.backend))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.indexes.opends_index_types import SYSTEM, TYPES
 from ldapdiag.remedy import is_attribute_type, is_distinguished_name
-from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, lacking
+from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, missing_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -193,4 +193,4 @@ def suffixes_of(backend: Backend) -> list[str]:
 
 def lacking_of(server: str, backend: Backend) -> list[str]:
     """Return what commands need and is not told."""
-    return lacking(server, (backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))
+    return missing_names(server, (backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))

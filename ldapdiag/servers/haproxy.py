@@ -1,16 +1,17 @@
-"""Remedies for a HAProxy that keeps connections whose client is gone."""
+"""Remedies for an HAProxy that keeps connections to the server whose client-side leg is dead."""
 
 from __future__ import annotations
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
+from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
 
 PROBE_SECONDS, PROBE_INTERVAL, PROBES = 60, 10, 3
 
 
 def probe_clients(proxy: str) -> Remedy:
-    """Let the proxy probe its clients' connections, so that it notices who is gone."""
+    """Make the proxy send keepalive probes to its clients."""
     return Remedy(
-        title="Let the proxy probe its clients",
+        title="Send keepalive probes from the proxy to its clients",
         target=proxy,
         where=Where.BOX,
         kind=RemedyKind.CONFIG,
@@ -21,34 +22,34 @@ def probe_clients(proxy: str) -> Remedy:
             f"clitcpka-idle {PROBE_SECONDS}s\nclitcpka-intvl {PROBE_INTERVAL}s\nclitcpka-cnt {PROBES}"
         ),
         changes=(
-            f"A client that is gone is noticed after {PROBE_SECONDS + PROBE_INTERVAL * PROBES} s, and its connection "
-            "to the server is closed with it. Before HAProxy 2.4 leave the last three lines out: the kernel's 7200 s "
-            "hold. Another proxy has the same under TCP keepalive towards clients."
+            f"The proxy detects a dead client after {PROBE_SECONDS + PROBE_INTERVAL * PROBES} s and closes the "
+            "server-side leg too. Before HAProxy 2.4 omit the last three lines: the kernel's 7,200 s apply. Other "
+            "proxies have this setting as TCP keepalive towards clients."
         ),
         risk=(
-            f"One small packet each way per resting connection every {PROBE_SECONDS} s. A reload keeps the old process "
-            "until its connections end."
+            f"One small packet in each direction every {PROBE_SECONDS} s per idle connection. After a reload the old "
+            "process runs until its connections are closed."
         ),
-        undo="Remove the lines, and reload.",
+        undo="Remove the lines and reload.",
         verify="echo 'show sess all' | socat stdio /run/haproxy/admin.sock | grep -c source=",
         needs=Needs.RECONNECT,
     )
 
 
 def limit_idle_time(proxy: str, seconds: int) -> Remedy:
-    """Let the proxy close both legs of a connection that rests for longer."""
+    """Make the proxy close both legs of a connection after an idle time."""
     return Remedy(
-        title=f"Let the proxy close what rests for {seconds} s",
+        title=f"Set the idle timeout of the proxy to {seconds:,} s",
         target=proxy,
         where=Where.BOX,
         kind=RemedyKind.CONFIG,
         text=(
-            "# in the sections of LDAP; and timeout tunnel where it is set, for it goes first\n"
+            "# in the LDAP sections; change timeout tunnel too where it is set, because it takes precedence\n"
             f"timeout client {seconds}s    # frontend\ntimeout server {seconds}s    # backend"
         ),
-        changes=f"A connection that rests for {seconds} s is closed at both ends, held ones with it.",
-        risk="A pool that rests for longer must open a new connection; it gets a FIN, and notices.",
-        undo="Restore the former values, and reload.",
+        changes=f"A connection that is idle for {seconds:,} s is closed at both ends, also if its client is dead.",
+        risk=f"{POOL_MUST_RECONNECT} It receives a FIN.",
+        undo="Restore the former values and reload.",
         verify="echo 'show sess all' | socat stdio /run/haproxy/admin.sock | grep -c source=",
         needs=Needs.RECONNECT,
     )

@@ -1,4 +1,4 @@
-"""Remedies on a host, whatever directory runs there: its kernel, its sockets, its applications, the boxes between."""
+"""Remedies that do not depend on the directory product: on kernels, sockets, applications and middleboxes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ldapdiag.servers.kernel import (
     KERNEL_KEEPALIVE_PROBES,
     KERNEL_KEEPALIVE_TIME,
 )
+from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.servers.shell_text import host_name, sysctl_file, sysctl_undo
 
 if TYPE_CHECKING:
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
 
 ADDRESS = re.compile(r"[0-9A-Fa-f.:]+")
 
-# Measured on Linux 6.18 (tests/live/servers/test_remedies.py): a timer already armed runs out first.
+# Measured on Linux 6.18 (tests/live/servers/test_remedies.py): a timer that is already armed runs out first.
 ARMED_TIMERS = (
-    "For the whole host and every program on it. Connections open now wait out the time they were last given, then "
-    "take the new one."
+    "This applies to every program on the whole host. On an open connection the timer that is already running expires "
+    "first; then the new time applies."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
-    """Commands that do something, and those that take it back."""
+class CommandPair:
+    """Commands that make a change, and those that undo it."""
 
     text: str
     undo: str
@@ -44,22 +45,24 @@ class Commands:
 def kernel_keepalive(
     host: str, seconds: int, current: int | None, *, where: Where, family: Family | None = None, advice: str = ""
 ) -> Remedy:
-    """Set the kernel's keepalive time on a host, for all sockets that have keepalives on and no time of their own."""
+    """Set the kernel's keepalive time on a host, for all sockets with SO_KEEPALIVE and no time of their own."""
     interval = min(KERNEL_KEEPALIVE_INTERVAL, seconds)
     settings = {KEEPALIVE_TIME: seconds, KEEPALIVE_INTERVAL: interval}
     former = {KEEPALIVE_TIME: current or KERNEL_KEEPALIVE_TIME, KEEPALIVE_INTERVAL: KERNEL_KEEPALIVE_INTERVAL}
     return Remedy(
-        title=f"Probe resting connections after {seconds} s (kernel)",
+        title=f"Send keepalive probes after {seconds:,} s of idle time (kernel)",
         target=host,
         where=where,
         kind=RemedyKind.SHELL,
         text=sysctl_file("keepalive", settings),
         changes=(
-            f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
-            f"closed {interval * KERNEL_KEEPALIVE_PROBES} s later ({KERNEL_KEEPALIVE_PROBES} probes). "
-            f"{ARMED_TIMERS}{advice}"
+            f"The kernel probes each peer after {seconds:,} s of idle time, so firewalls on the path keep their "
+            f"state; a dead connection is closed {interval * KERNEL_KEEPALIVE_PROBES} s later "
+            f"({KERNEL_KEEPALIVE_PROBES} probes). {ARMED_TIMERS}{advice}"
         ),
-        risk=f"One small packet each way per resting connection every {seconds} s, from every program on the host.",
+        risk=(
+            f"One small packet in each direction every {seconds:,} s per idle connection of every program on the host."
+        ),
         undo=sysctl_undo("keepalive", former),
         verify=f"sysctl {KEEPALIVE_TIME} {KEEPALIVE_INTERVAL}\nss -tno state established",
         family=family,
@@ -68,19 +71,19 @@ def kernel_keepalive(
 
 
 def set_client_keepalive(client_host: str, seconds: int, current: int | None = None) -> Remedy:
-    """Set the kernel's keepalive time where the application runs, and say which applications have keepalives on."""
-    # libldap: ldap_int_prepare_socket() in os-ip.c; measured with 2.5.13, as is the crash of all its tools by a
-    # KEEPALIVE_IDLE, _PROBES or _INTERVAL in ldap.conf or the environment. ldap3 2.9.1: getsockopt gives 0.
+    """Set the kernel's keepalive time on a client's host; the text names the libraries that enable keepalives."""
+    # libldap: ldap_int_prepare_socket() in os-ip.c, measured with 2.5.13. All tools of 2.5.13 crash on a
+    # KEEPALIVE_IDLE, _PROBES or _INTERVAL in ldap.conf or the environment. ldap3 2.9.1: getsockopt returns 0.
     advice = (
-        " Acts only where the application switches SO_KEEPALIVE on: libldap (OpenLDAP's C library, python-ldap) always "
-        "does, Java only when told to, ldap3 never (set it on connection.socket after open). Do not write KEEPALIVE_* "
-        "into ldap.conf without a trial: libldap 2.5.13 crashes on it."
+        " It applies only if the application sets SO_KEEPALIVE: libldap (OpenLDAP's C library, python-ldap) always "
+        "does, Java only if configured to, ldap3 never (set it on connection.socket after open). Test KEEPALIVE_* in "
+        "ldap.conf before use: libldap 2.5.13 crashes on it."
     )
     return kernel_keepalive(client_host, seconds, current, where=Where.CLIENT, advice=advice)
 
 
 def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, ...]) -> Remedy | None:
-    """Close exactly those sockets of a server that were proven dead; None when the address is not one."""
+    """Close those sockets of a server that are proven dead; None when the client is not given as an address."""
     if not client_ports or not ADDRESS.fullmatch(client):
         return None
     address = f"[{client}]" if ":" in client else client
@@ -88,91 +91,95 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
     chosen = f"( sport = :{port} and dst {address} and dport = :$port )"
     count = len(set(client_ports))
     return Remedy(
-        title=f"Close the {count} dead connection{'s' * (count > 1)} from {client} now",
+        title=f"Close the {count:,} dead connection{'s' * (count > 1)} from {client} now",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
-        changes="The kernel ends these sockets and the directory frees their descriptors at once. No setting changes.",
+        changes="The kernel closes these sockets and the server frees their descriptors at once. No setting changes.",
         risk=(
-            "Run it soon after the look that found them: a port used again by a living connection would be closed too. "
-            "Needs root and a kernel with INET_DIAG_DESTROY; without it nothing is closed."
+            "Run it soon after the snapshot that found them: if a live connection has reused a port, it is closed too. "
+            "This needs root and a kernel with INET_DIAG_DESTROY; without them nothing is closed."
         ),
-        undo="None needed: a client that still wants a connection opens a new one.",
+        undo="None needed: a client that needs a connection opens a new one.",
         verify=f'for port in {ports}; do\n  ss -Htn state established "{chosen}"\ndone | wc -l    # 0',
     )
 
 
-def listen_ceiling(wanted: int) -> Commands:
-    """Return the commands that raise the kernel's ceiling for backlogs, never lowering it."""
-    # listen(2): a backlog above somaxconn is silently cut to it; 4096 since Linux 5.4, 128 before.
+def listen_ceiling(wanted: int) -> CommandPair:
+    """Return the commands that raise the kernel's limit for listen backlogs if it is lower."""
+    # listen(2): a backlog above somaxconn is silently truncated; 4096 since Linux 5.4, 128 before.
     raised = (
         f'if [ "$(sysctl -n net.core.somaxconn)" -lt {wanted} ]; then\n'
         f"{sysctl_file('backlog', {'net.core.somaxconn': wanted})}\n"
         "fi"
     )
-    return Commands(
-        text=raised, undo="rm -f /etc/sysctl.d/90-ldapdiag-backlog.conf    # the higher ceiling itself harms nobody"
+    return CommandPair(
+        text=raised, undo="rm -f /etc/sysctl.d/90-ldapdiag-backlog.conf    # the higher limit itself is harmless"
     )
 
 
 def release_unused(client_host: str, server_address: str) -> Remedy:
-    """Ask for a pool that closes what it does not use."""
+    """Advise a connection pool with a maximum size and idle time."""
     return Remedy(
-        title=f"release: let the application on {client_host} close what it does not use",
+        title=f"release: close unused connections in the application on {client_host}",
         target=client_host,
         where=Where.CLIENT,
         kind=RemedyKind.ADVICE,
         text=(
-            f"Ask the owner of the application on {client_host} for a pool with a maximum size and a maximum idle "
-            "time, and for an unbind on every path that leaves the code, errors included."
+            f"Ask the owner of the application on {client_host} to use a pool with a maximum size and a maximum idle "
+            "time, and to unbind on every code path, errors included."
         ),
-        changes="The application holds as many connections as it uses.",
-        risk="A pool that is too small makes requests wait.",
+        changes="The application keeps only the connections that it uses.",
+        risk="Requests wait if the pool is too small.",
         undo="Restore the former size of the pool.",
         verify=f"ss -Htn dst {host_name(server_address)} | wc -l",
     )
 
 
 def advise_idle_timeout(server: str, seconds: int, product: str = "") -> Remedy:
-    """Say which idle timeout to set where nobody knows the product, or its commands."""
-    why = f"the commands of {product} are not known here" if product else "the evidence does not name the product"
+    """Advise an idle timeout where the product or its commands are not known."""
+    why = f"no commands for {product} are known" if product else "the evidence does not name the product"
     return Remedy(
-        title=f"Set the server's idle timeout to {seconds} s",
+        title=f"Set the server's idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
-        text=f"Set the directory's idle timeout to {seconds} s ({why}).",
-        changes="Connections that rest longer are closed, dead ones among them.",
-        risk="A pool that rests longer must open a new connection.",
+        text=f"Set the idle timeout of the directory server to {seconds:,} s ({why}).",
+        changes="Connections that are idle for longer are closed, dead ones included.",
+        risk=POOL_MUST_RECONNECT,
         undo="Restore the former value.",
-        verify="The number of established connections falls.",
+        verify="The number of established connections drops.",
     )
 
 
 def raise_conntrack(host: str, used: int, limit: int) -> Remedy:
-    """Double the connection-tracking table of a Linux box, or more when it is fuller than that."""
+    """Set the connection-tracking table of a Linux host to twice its size, or twice its use if that is higher."""
     wanted = 2 * max(used, limit)
     settings = {CONNTRACK_MAX: wanted, CONNTRACK_BUCKETS: wanted // 4}
     former = {CONNTRACK_MAX: limit, CONNTRACK_BUCKETS: max(limit // 4, 1)}
     return Remedy(
-        title=f"Let the box track {wanted} connections",
+        title=f"Raise the connection-tracking limit to {wanted:,}",
         target=host,
         where=Where.BOX,
         kind=RemedyKind.SHELL,
         text=sysctl_file("conntrack", settings),
-        changes="A full table drops the first packet of new connections. The buckets keep its look-ups short.",
-        risk="Kernel memory, some 300 bytes for each connection. At boot it acts only once the module is loaded.",
+        changes="A full table drops the first packet of a new connection. More buckets keep lookups fast.",
+        risk="About 300 bytes of kernel memory per connection. At boot it applies only once nf_conntrack is loaded.",
         undo=sysctl_undo("conntrack", former),
         verify=f"sysctl {CONNTRACK_COUNT} {CONNTRACK_MAX}",
     )
 
 
 def raise_box_timeout(box: str, seconds: int, current: int | None = None, *, linux: bool = False) -> Remedy:
-    """Let a box remember resting connections longer: commands for a Linux box, advice for any other."""
-    changes = f"The box remembers a resting connection for {seconds} s. What it has forgotten does not come back."
-    risk = "Its table grows by what it no longer forgets: watch how full it is."
-    title = f"Let the box remember resting connections for {seconds} s"
+    """Raise the idle timeout of a middlebox: commands for a Linux firewall, advice for any other."""
+    kind = "firewall" if linux else "middlebox"
+    changes = (
+        f"The {kind} keeps its state for an idle connection for {seconds:,} s. Connections whose state it has already "
+        "dropped stay dead."
+    )
+    risk = "Its table grows by the connections that it keeps longer: monitor how full it is."
+    title = f"Raise the {kind}'s timeout for idle connections to {seconds:,} s"
     if not linux:
         return Remedy(
             title=title,
@@ -180,13 +187,13 @@ def raise_box_timeout(box: str, seconds: int, current: int | None = None, *, lin
             where=Where.BOX,
             kind=RemedyKind.ADVICE,
             text=(
-                f"Ask who runs the box for a TCP idle timeout of {seconds} s on the LDAP ports alone, or to have it "
-                "reset both ends when it forgets a connection."
+                f"Ask the administrator of the middlebox to set a TCP idle timeout of {seconds:,} s for the LDAP ports "
+                "only, or to make it send a reset to both ends when it drops its state of a connection."
             ),
             changes=changes,
             risk=risk,
             undo="Ask for the former timeout.",
-            verify=f"A connection that rests just under {seconds} s still answers.",
+            verify=f"A connection that was idle for just under {seconds:,} s still answers.",
         )
     return Remedy(
         title=title,
@@ -195,7 +202,7 @@ def raise_box_timeout(box: str, seconds: int, current: int | None = None, *, lin
         kind=RemedyKind.SHELL,
         text=sysctl_file("conntrack-timeout", {CONNTRACK_ESTABLISHED: seconds}),
         changes=changes,
-        risk=f"{risk} It holds for every TCP connection through the box.",
+        risk=f"{risk} It applies to every TCP connection through the firewall.",
         undo=sysctl_undo("conntrack-timeout", {CONNTRACK_ESTABLISHED: current or KERNEL_CONNTRACK_ESTABLISHED}),
         verify=f"sysctl {CONNTRACK_ESTABLISHED}",
     )

@@ -1,7 +1,4 @@
-"""Kernel: Linux's own names of its settings, and what it does for a socket whose owner sets nothing.
-
-Plain numbers; sums belong to the analysis.
-"""
+"""Linux kernel settings: the names that sysctl(8) uses, and the defaults for sockets that set nothing themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ CONNTRACK_COUNT = "net.netfilter.nf_conntrack_count"
 CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
 CONNTRACK_BUCKETS = "net.netfilter.nf_conntrack_buckets"
 
-# tcp(7): tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes. They act only on sockets with SO_KEEPALIVE.
+# tcp(7): tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes. They apply only to sockets with SO_KEEPALIVE.
 KERNEL_KEEPALIVE_TIME = 7200
 KERNEL_KEEPALIVE_INTERVAL = 75
 KERNEL_KEEPALIVE_PROBES = 9

@@ -1,6 +1,6 @@
-"""Unready: a remedy whose commands need what the evidence does not tell. It is told in words, and no blank is printed.
+"""Names that the commands of a remedy need and the evidence lacks: such a remedy becomes advice without commands.
 
-A command with a blank in it fails half-way: after it has set an index, and before it has built it.
+A command with a placeholder would fail half-way, for example after it has set an index and before it has built it.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ NO_SUFFIX, NO_BACKEND = "the suffix of the database", "the name of the database"
 
 
 def is_host(server: str) -> bool:
-    """Tell whether a server's name may stand in a command."""
+    """Return whether a server's name can be used in a command."""
     return HOST_NAME.fullmatch(server) is not None
 
 
-def lacking(server: str, *told: tuple[object, str]) -> list[str]:
-    """Return what commands need and is not told: the server's name, and of each pair the words for what is not."""
-    needed = ((is_host(server), "a host name of the server"), *told)
-    return [what for has, what in needed if not has]
+def missing_names(server: str, *known: tuple[object, str]) -> list[str]:
+    """Return descriptions of the missing names: the server's, and of each pair (name, description) without a name."""
+    needed = ((is_host(server), "a host name of the server"), *known)
+    return [description for name, description in needed if not name]
 
 
-def ready(remedy: Remedy, lacks: Collection[str]) -> Remedy:
-    """Return a remedy as it is, or in words where something lacks."""
-    if not lacks:
+def advice_if_missing(remedy: Remedy, missing: Collection[str]) -> Remedy:
+    """Return a remedy unchanged, or as advice that lists the missing names."""
+    if not missing:
         return remedy
     if remedy.kind is RemedyKind.ADVICE:
         return replace(remedy, undo="", verify="")
     return replace(
         remedy,
         kind=RemedyKind.ADVICE,
-        text=f"{remedy.title}. The commands need {' and '.join(lacks)}, which the evidence does not tell; the server's "
-        "whole configuration may (ldapdiag indexes --help).",
+        text=f"{remedy.title}. No commands can be given: the evidence does not contain {' and '.join(missing)}. "
+        "Collect the server's whole configuration (see ldapdiag indexes --help).",
         undo="",
         verify="",
     )

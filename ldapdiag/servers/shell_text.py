@@ -1,35 +1,35 @@
-"""Paste: shell text that runs as it stands. Names from evidence are hostile until they fit their grammar."""
+"""Shell text that can be pasted unchanged. A name from evidence is used only if it matches its grammar."""
 
 from __future__ import annotations
 
 import re
 
 HOST_NAME = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,254}")
-"""A host name or an address, perhaps with a port; nothing a shell or a URL gives a meaning to."""
+"""A host name or an address, with or without a port, free of characters that are special in a shell or a URL."""
 
 PLACEHOLDER = "SERVER"
 
 
 def host_name(name: str) -> str:
-    """Return a name as it may stand in a URL; IPv6 addresses in brackets; SERVER for what is no host name."""
+    """Return a host for use in a URL, an IPv6 address in brackets; SERVER if it is not a valid host name."""
     if not HOST_NAME.fullmatch(name):
         return PLACEHOLDER
     return f"[{name}]" if name.count(":") > 1 else name
 
 
 def bare_host(name: str) -> str:
-    """Return a name as a tool wants it that takes host and port apart: without brackets, without a port."""
+    """Return a host without brackets and port, for tools that take the port as an option of its own."""
     safe = host_name(name)
     return safe.strip("[]") if safe.startswith("[") else safe.partition(":")[0] or PLACEHOLDER
 
 
 def here_document(command: str, *lines: str, mark: str = "LDIF") -> str:
-    """Return a command that reads lines from a here-document. The mark is quoted: the shell expands nothing in it."""
+    """Return a command that reads lines from a here-document; its mark is quoted, so the shell expands nothing."""
     return "\n".join([f"{command} <<'{mark}'", *lines, mark])
 
 
 def ldif_replace(attribute: str, value: int | None, entry: str = "cn=config") -> list[str]:
-    """Return the LDIF that sets one attribute of one entry, or takes it away when the value is None."""
+    """Return the LDIF that sets one attribute of one entry, or deletes it when the value is None."""
     head = [f"dn: {entry}", "changetype: modify"]
     if value is None:
         return [*head, f"delete: {attribute}"]
@@ -37,25 +37,25 @@ def ldif_replace(attribute: str, value: int | None, entry: str = "cn=config") ->
 
 
 def sysctl_file(name: str, settings: dict[str, int]) -> str:
-    """Return the commands that set kernel parameters now and after each boot."""
+    """Return the commands that set kernel parameters now and at each boot."""
     path = f"/etc/sysctl.d/90-ldapdiag-{name}.conf"
     lines = [f"{key} = {value}" for key, value in settings.items()]
     return here_document(f"cat > {path}", *lines, mark="CONF") + f"\nsysctl -p {path}"
 
 
 def sysctl_undo(name: str, settings: dict[str, int]) -> str:
-    """Return the commands that take the file away again and set the former values."""
+    """Return the commands that remove the file of `sysctl_file` and restore the former values."""
     former = " ".join(f"{key}={value}" for key, value in settings.items())
     return f"rm /etc/sysctl.d/90-ldapdiag-{name}.conf\nsysctl -w {former}"
 
 
 def unit_drop_in(unit: str, descriptors: int) -> str:
-    """Return the commands that raise the descriptor limit of a systemd unit. It acts at the next start."""
+    """Return the commands that raise the descriptor limit of a systemd unit from its next start."""
     folder = f"/etc/systemd/system/{unit}.d"
     file = here_document(f"cat > {folder}/90-ldapdiag.conf", "[Service]", f"LimitNOFILE={descriptors}", mark="CONF")
     return f"mkdir -p {folder}\n{file}\nsystemctl daemon-reload"
 
 
 def unit_drop_in_undo(unit: str) -> str:
-    """Return the commands that take the drop-in away again."""
+    """Return the commands that remove the drop-in."""
     return f"rm /etc/systemd/system/{unit}.d/90-ldapdiag.conf\nsystemctl daemon-reload"

@@ -118,8 +118,8 @@ class TestTheRemedy:
         assert "ghost-connections" in found.detail
 
     def test_doubles_a_high_limit_up_to_what_is_built_in(self) -> None:
-        assert "60000" in judged(29000, 30000).remedies[0].title
-        assert "64000" in judged(39000, 40000).remedies[0].title
+        assert "60,000" in judged(29000, 30000).remedies[0].title
+        assert "64,000" in judged(39000, 40000).remedies[0].title
 
     def test_is_none_at_the_built_in_cap_or_for_an_unknown_product(self) -> None:
         assert judged(63000, 64000).remedies == ()

@@ -188,7 +188,7 @@ def test_of_a_product_whose_commands_are_not_known_the_remedies_are_advice(tmp_p
         name="IBM Security Directory Server 6.4.0",
         monitor=f"dn: cn=monitor\n{root}\ndn: cn=connections,cn=monitor\n{rows}\n",
         configuration="ds01: no configuration of this product is read\n",
-        remedy="Set the directory's idle timeout to 300 s (the commands of IBM Security Directory Server 6.4.0",
+        remedy="Set the idle timeout of the directory server to 300 s (no commands for IBM Security Directory Server",
         knows_ports=False,
     )
     diagnosis = ibm.diagnosed(tmp_path)

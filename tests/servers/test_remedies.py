@@ -131,12 +131,12 @@ class TestIdleTimeoutOf389:
     def test_says_that_open_connections_keep_their_limit(self):
         remedy = DS389.set_idle_timeout("ldap", 300, 0, (2, 3, 1))
         assert remedy.needs is Needs.RECONNECT
-        assert "those open now keep the old one" in remedy.changes
+        assert "those that are open now keep the old one" in remedy.changes
         assert "issue #6004" in remedy.changes
 
     def test_claims_no_more_than_is_known_of_a_newer_version(self):
         remedy = DS389.set_idle_timeout("ldap", 300, 0, (3, 1, 0))
-        assert "those open now may keep the old one" in remedy.changes
+        assert "those that are open now may keep the old one" in remedy.changes
         assert "#6004" not in remedy.changes
 
 
@@ -145,7 +145,7 @@ class TestIdleTimeoutOfOpenldap:
         assert OPENLDAP.set_idle_timeout("ldap", 300, 0).needs is Needs.NONE
 
     def test_names_the_line_for_servers_without_cn_config(self):
-        assert "'idletimeout 300' in slapd.conf" in OPENLDAP.set_idle_timeout("ldap", 300, 0).changes
+        assert "'idletimeout 300' to slapd.conf" in OPENLDAP.set_idle_timeout("ldap", 300, 0).changes
 
 
 class TestIdleTimeoutOfDsee:
@@ -215,7 +215,7 @@ class TestExemption:
         remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=a,dc=x", "rm -rf /", "uid=b\n,dc=x"))
         assert remedy is not None
         assert "rm -rf" not in remedy.text + remedy.changes + remedy.verify
-        assert "2 whose names are no distinguished names" in remedy.changes
+        assert "2 whose names are not distinguished names" in remedy.changes
 
     def test_writes_what_ldif_cannot_hold_in_base64(self):
         remedy = DS389.exempt_from_idle_timeout("ldap", ("uid=jürgen,dc=x",))
@@ -247,8 +247,8 @@ class TestDescriptors:
         assert text.index("LimitNOFILE=8192") < text.index("systemctl restart") < text.index("nsslapd-maxdescriptors")
 
     def test_come_with_the_ceiling_of_the_version(self):
-        assert "64000" in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (2, 7, 0)).risk
-        assert "64000" not in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (1, 3, 11)).risk
+        assert "64,000" in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (2, 7, 0)).risk
+        assert "64,000" not in DS389.raise_descriptor_limit("ldap", 1024, 100_000, (1, 3, 11)).risk
 
 
 class TestBoxes:

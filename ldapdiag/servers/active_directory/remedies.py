@@ -1,6 +1,6 @@
-"""Remedies on Active Directory: ntdsutil's commands as learn.microsoft.com has them; not tried on a domain controller.
+"""Remedies on Active Directory: ntdsutil commands from learn.microsoft.com, not tested on a domain controller.
 
-One line each, the same in cmd.exe and PowerShell: run by an Enterprise Admin on any domain controller.
+One line each, the same in cmd.exe and PowerShell, to be run by an Enterprise Admin on any domain controller.
 """
 
 from __future__ import annotations
@@ -11,56 +11,57 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.active_directory.defaults import DEFAULTS, MAX_CONNECTIONS, POOL_THREADS
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_TIME
+from ldapdiag.servers.remedy_texts import MANY_THREADS, POOL_MUST_RECONNECT, STOPGAP, idle_for
 from ldapdiag.servers.shell_text import HOST_NAME, PLACEHOLDER
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
 
 FOREST_WIDE = (
-    "It changes the default query policy: every domain controller of the forest takes it as the configuration "
-    "partition replicates, but for those whose NTDS Settings or site name a policy of their own in queryPolicyObject."
+    "This changes the default query policy, which replicates to every domain controller of the forest; it does not "
+    "apply where queryPolicyObject of the NTDS Settings or of the site names another policy."
 )
 TCP_PARAMETERS = r"HKLM\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters"
 POWERSHELL = (
-    "In PowerShell the same is Set-ADObject on CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,"
+    "The PowerShell equivalent is Set-ADObject on CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,"
     "CN=Windows NT,CN=Services below the configuration naming context, with -Remove @{lDAPAdminLimits='<the old>'} "
     "-Add @{lDAPAdminLimits='<the new>'}."
 )
 
 
 def policies(server: str, *commands: str) -> str:
-    """Return an ntdsutil that goes to the LDAP policies of a server, does something and leaves."""
+    """Return an ntdsutil command that connects to a server's LDAP policies, runs commands and quits."""
     name = server if HOST_NAME.fullmatch(server) else PLACEHOLDER
     steps = ("LDAP policies", "Connections", f"Connect to server {name}", "Quit", *commands, "Quit", "Quit")
     return " ".join(["ntdsutil", *(f'"{step}"' for step in steps)])
 
 
 def setting(server: str, policy: str, value: int) -> str:
-    """Return an ntdsutil that sets one policy."""
+    """Return an ntdsutil command that sets one policy."""
     return policies(server, f"Set {policy} to {value}", "Commit Changes", "Show Values")
 
 
 def shown(server: str) -> str:
-    """Return an ntdsutil that shows all policies."""
+    """Return an ntdsutil command that shows all policies."""
     return policies(server, "Show Values")
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set MaxConnIdleTime; the undo goes back to the former value or to the default."""
+    """Set MaxConnIdleTime; the undo restores the former value or the default."""
     former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnIdleTime", seconds),
         changes=(
-            f"Connections that rest {seconds} s are closed; the client gets a notice of disconnection. {FOREST_WIDE} "
-            f"Whether connections open now take it is not documented; new ones do. {POWERSHELL}"
+            f"{idle_for(seconds)}; their clients receive a notice of disconnection. {FOREST_WIDE} It applies to new "
+            f"connections; whether it applies to those that are open now is not documented. {POWERSHELL}"
         ),
         risk=(
-            "Every client of the forest that rests longer must connect again; no account can be exempted. "
-            "The undo writes the value this run knew, or the default of 900 s."
+            f"{POOL_MUST_RECONNECT} No account can be exempted. The undo restores the value in the evidence, or the "
+            "default of 900 s."
         ),
         undo=setting(server, "MaxConnIdleTime", former or 0),
         verify=f"{shown(server)}\nnetstat -ano | findstr :389",
@@ -70,20 +71,20 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set Windows' keepalive time: no policy of Active Directory does."""
-    del version  # the same in each
+    """Set Windows' keepalive time: Active Directory has no policy for it."""
+    del version  # the same in every version
     entry = f'"{TCP_PARAMETERS}" /v KeepAliveTime'
     former = f"/t REG_DWORD /d {current * 1000} /f" if current else "/f"
     return Remedy(
-        title=f"Probe resting connections after {seconds} s (Windows)",
+        title=f"Send keepalive probes after {seconds:,} s of idle time (Windows)",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"reg add {entry} /t REG_DWORD /d {seconds * 1000} /f",
         changes=(
-            f"Windows asks the peer of each socket that has keepalives on after {seconds} s of rest instead of "
-            f"{current or KERNEL_KEEPALIVE_TIME} s, from the next start on. Whether those of Active Directory "
-            "have is not documented: MaxConnIdleTime is the setting that surely acts."
+            f"From the next start, Windows probes the peer of each socket with SO_KEEPALIVE after {seconds:,} s of "
+            f"idle time instead of {current or KERNEL_KEEPALIVE_TIME:,} s. Whether the sockets of Active Directory "
+            "have it is not documented; MaxConnIdleTime always applies."
         ),
         risk="A restart of the domain controller, and small packets from every program on it that uses keepalives.",
         undo=f"reg {'add' if current else 'delete'} {entry} {former}",
@@ -93,25 +94,25 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
     )
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:  # noqa: ARG001  the same question for every product
-    """Return None: MaxConnIdleTime is one for all, and no account has its own."""
-    return
+def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:
+    """Return None: MaxConnIdleTime has no exceptions for accounts."""
+    del server, dns, seconds
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise MaxConnections, the only limit there is."""
-    del current, version  # MaxConnections is not the descriptors somebody counted
+    """Raise MaxConnections, the only limit."""
+    del current, version  # `current` is a number of descriptors, not MaxConnections
     return Remedy(
-        title=f"Raise MaxConnections to {wanted}",
+        title=f"Raise MaxConnections to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxConnections", wanted),
         changes=(
-            f"A domain controller holds {wanted} connections before it drops one for each new one. {FOREST_WIDE} "
+            f"A domain controller keeps {wanted:,} connections before it drops one for each new one. {FOREST_WIDE} "
             f"{POWERSHELL}"
         ),
-        risk="It buys time, and dead connections fill it again. Each connection takes memory of lsass.exe.",
+        risk=f"{STOPGAP} Each connection uses memory of lsass.exe.",
         undo=setting(server, "MaxConnections", MAX_CONNECTIONS),
         verify=f"{shown(server)}\nnetstat -ano | findstr :389",
         family=Family.AD,
@@ -119,15 +120,15 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Say that Windows has no such setting."""
-    del current, version  # the same in each
+    """Advise what to check: Windows has no such setting."""
+    del current, version  # the same in every version
     return Remedy(
-        title=f"Let {wanted} connections wait to be accepted",
+        title=f"Raise the listen backlog to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
-        text="Neither Active Directory nor Windows has a setting for it: look for what keeps lsass.exe from accepting "
-        "(slow searches: event 1644; processors; a full MaxConnections).",
+        text="Neither Active Directory nor Windows has a setting for it. Check why lsass.exe accepts connections too "
+        "slowly: slow searches (event 1644), busy processors, or MaxConnections reached.",
         changes="Nothing by itself.",
         risk="None.",
         undo="None needed: nothing is changed.",
@@ -137,16 +138,16 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
 
 
 def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
-    """Set MaxPoolThreads, which counts for each processor."""
+    """Set MaxPoolThreads, a number per processor."""
     each = wanted if wanted > 0 else POOL_THREADS
     return Remedy(
-        title=f"Run {each} worker threads for each processor",
+        title=f"Set the number of worker threads per processor to {each}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "MaxPoolThreads", each),
-        changes=f"The threads that take requests from the network, for each processor. {FOREST_WIDE}",
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        changes=f"The number of threads per processor that receive requests from the network. {FOREST_WIDE}",
+        risk=MANY_THREADS,
         undo=setting(server, "MaxPoolThreads", POOL_THREADS if current is None else current),
         verify=shown(server),
         family=Family.AD,

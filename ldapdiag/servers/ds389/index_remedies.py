@@ -27,7 +27,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
-from ldapdiag.servers.missing_names import NO_BACKEND, lacking, ready
+from ldapdiag.servers.missing_names import NO_BACKEND, advice_if_missing, missing_names
 from ldapdiag.servers.shell_text import host_name
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def add_indexes(
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _lacking(server, backend))
 
 
 def add_indexes_ldif(
@@ -114,7 +114,7 @@ def build_indexes(
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _lacking(server, backend))
 
 
 def drop_indexes(
@@ -140,11 +140,11 @@ def drop_indexes(
         family=Family.DS389,
         needs=Needs.RESTART if types else Needs.NONE,
     )
-    return ready(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _lacking(server, backend))
 
 
 def _lacking(server: str, backend: Backend) -> list[str]:
-    return lacking(server, (backend_name(backend), NO_BACKEND))
+    return missing_names(server, (backend_name(backend), NO_BACKEND))
 
 
 def _has_dsconf(version: Version) -> bool:

@@ -1,4 +1,4 @@
-"""Remedies on 389 Directory Server: what to paste, as tried on 2.3.1, and how to take it back."""
+"""Remedies on 389 Directory Server: the commands and their undo, tested with 2.3.1."""
 
 from __future__ import annotations
 
@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.ds389.defaults import DEFAULTS
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.kernel import KERNEL_KEEPALIVE_INTERVAL, KERNEL_KEEPALIVE_PROBES
 from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.remedy_texts import (
+    EXEMPT_ENTRIES,
+    LONG_QUEUE,
+    MANY_THREADS,
+    OPERATIONS_AT_ONCE,
+    POOL_MUST_RECONNECT,
+    SHOW_BACKLOG,
+    STOPGAP,
+    backlog_of,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
@@ -24,32 +35,25 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set nsslapd-idletimeout. Without a former value, the undo goes back to the version's default."""
-    changes = f"Connections that rest {seconds} s are closed; their clients see a clean end."
+    """Set nsslapd-idletimeout. Without a former value, the undo restores the version's default."""
+    changes = f"{idle_for(seconds)}; their clients receive a FIN."
     reaches = DEFAULTS.idle_timeout_reaches_open_connections.at(version)
     if reaches is not True:
         changes += (
-            " A connection takes its limit when it is opened and when it binds"
-            + (
-                ", so those open now keep the old one"
-                if reaches is False
-                else ", so those open now may keep the old one"
-            )
-            + ": they end by keepalive, by ss -K on the server, or by a restart."
+            " A connection copies its limit when it is opened and when it binds, so those that are open now "
+            f"{'keep' if reaches is False else 'may keep'} the old one: close them by keepalive, with ss -K on the "
+            "server, or by a restart."
         )
     if DEFAULTS.enforces_idle_only_under_activity.at(version):
-        changes += " This version looks at the clock only when some connection is active (issue #6004)."
+        changes += " This version checks idle times only when another connection is active (issue #6004)."
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(server, *ldif_replace("nsslapd-idletimeout", seconds)),
         changes=changes,
-        risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; replication and persistent "
-            "searches need nsIdleTimeout: -1 on their entries. Connections of Directory Manager are never closed."
-        ),
+        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ENTRIES}",
         undo=modify(server, *ldif_replace("nsslapd-idletimeout", current)),
         verify=shown(server, "nsslapd-idletimeout"),
         family=Family.DS389,
@@ -63,17 +67,18 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
     if in_server is False:
         return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DS389)
     return Remedy(
-        title=f"Probe resting connections after {seconds} s",
+        title=f"Send keepalive probes after {seconds:,} s of idle time",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", seconds)),
         changes=(
-            f"The kernel asks each peer after {seconds} s of rest, so boxes between keep the connection; a dead one is "
-            f"closed {KERNEL_KEEPALIVE_INTERVAL * KERNEL_KEEPALIVE_PROBES} s later by the kernel's defaults. "
-            "New connections only." + ("" if in_server else " Needs version 2.0.15, 2.1.1 or later; others refuse it.")
+            f"The kernel probes each peer after {seconds:,} s of idle time, so firewalls on the path keep their "
+            f"state; a dead connection is closed {KERNEL_KEEPALIVE_INTERVAL * KERNEL_KEEPALIVE_PROBES} s later by the "
+            "kernel's defaults. It applies to new connections only."
+            + ("" if in_server else " It needs version 2.0.15, 2.1.1 or later; others refuse it.")
         ),
-        risk=f"One small packet each way per resting connection every {seconds} s.",
+        risk=f"One small packet in each direction every {seconds:,} s per idle connection.",
         undo=modify(server, *ldif_replace("nsslapd-tcp-keepalive-time", current)),
         verify=f"{shown(server, 'nsslapd-tcp-keepalive-time')}\nss -tno state established '( sport = :389 )'",
         family=Family.DS389,
@@ -82,30 +87,30 @@ def set_keepalive(server: str, seconds: int, current: int | None = None, version
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, ACCOUNT_LIMIT)
+    """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
+    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the descriptors of the process and of the server. The table of connections is sized at the start."""
+    """Raise the descriptor limits of the process and the server; the connection table is sized at the start."""
     cap = DEFAULTS.descriptor_cap.at(version)
     setting = modify(server, *ldif_replace("nsslapd-maxdescriptors", wanted))
     undo = [unit_drop_in_undo(UNIT), RESTART]
     if current is not None:
         undo = [modify(server, *ldif_replace("nsslapd-maxdescriptors", current)), *undo]
     return Remedy(
-        title=f"Raise the descriptor limit to {wanted}",
+        title=f"Raise the descriptor limit to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART, setting, RESTART]),
         changes=(
-            f"Every instance on the host may open {wanted} descriptors. The first restart gives the process its limit, "
-            "above which the server refuses the setting; the second gives the table of connections its size."
+            f"Every instance on the host may open {wanted:,} descriptors. The first restart raises the limit of the "
+            "process, above which the server refuses the setting; the second resizes the connection table."
         ),
         risk=(
-            "Two restarts of every instance on the host. It buys time, and dead connections fill it again."
-            + (f" The server takes no more than {cap} connections, whatever is set (FDS_PROCESS_MAX)." if cap else "")
+            f"Two restarts of every instance on the host. {STOPGAP}"
+            + (f" The server accepts at most {cap:,} connections, whatever is set (FDS_PROCESS_MAX)." if cap else "")
         ),
         undo="\n".join(undo),
         verify=f"{shown(server, 'nsslapd-maxdescriptors')}\ngrep 'open files' /proc/$(pidof -s ns-slapd)/limits",
@@ -114,36 +119,37 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
     )
 
 
-def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:  # noqa: ARG001  the same question for every product
-    """Raise nsslapd-listen-backlog-size and the kernel's ceiling for it."""
+def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
+    """Raise nsslapd-listen-backlog-size and the kernel's limit for it."""
+    del version  # the same in every version
     ceiling = listen_ceiling(wanted)
     return Remedy(
-        title=f"Let {wanted} connections wait to be accepted",
+        title=f"Raise the listen backlog to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([ceiling.text, modify(server, *ldif_replace("nsslapd-listen-backlog-size", wanted)), RESTART]),
-        changes=f"The listening sockets queue {wanted} connections instead of turning them away.",
-        risk="A restart of every instance on the host. A longer queue hides a server that accepts too slowly.",
+        changes=f"{backlog_of(wanted)} before the kernel drops new ones.",
+        risk=f"A restart of every instance on the host. {LONG_QUEUE}",
         undo="\n".join(
             [modify(server, *ldif_replace("nsslapd-listen-backlog-size", current)), ceiling.undo, RESTART],
         ),
-        verify="ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog",
+        verify=SHOW_BACKLOG,
         family=Family.DS389,
         needs=Needs.RESTART,
     )
 
 
 def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
-    """Set nsslapd-threadnumber; -1 lets the server follow the number of processors."""
+    """Set nsslapd-threadnumber; -1: the server follows the number of processors."""
     return Remedy(
-        title=f"Run {wanted} worker threads" if wanted > 0 else "Let the server choose its worker threads",
+        title=f"Set the number of worker threads to {wanted}" if wanted > 0 else "Set automatic worker threads",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", wanted)), RESTART]),
-        changes="The number of operations worked on at once, from the next start on.",
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        changes=f"{OPERATIONS_AT_ONCE}, from the next start.",
+        risk=MANY_THREADS,
         undo="\n".join([modify(server, *ldif_replace("nsslapd-threadnumber", current)), RESTART]),
         verify=shown(server, "nsslapd-threadnumber"),
         family=Family.DS389,

@@ -25,7 +25,7 @@ from ldapdiag.servers.ldbm_index_changes import (
     to_drop,
 )
 from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
-from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, lacking, ready
+from ldapdiag.servers.missing_names import NO_BACKEND, NO_SUFFIX, advice_if_missing, missing_names
 from ldapdiag.servers.shell_text import bare_host
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def add_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(server, backend, version, builds=True))
+    return advice_if_missing(remedy, _lacking(server, backend, version, builds=True))
 
 
 def add_indexes_ldif(
@@ -115,7 +115,7 @@ def build_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(server, backend, version, builds=True))
+    return advice_if_missing(remedy, _lacking(server, backend, version, builds=True))
 
 
 def drop_indexes(
@@ -142,15 +142,15 @@ def drop_indexes(
         family=Family.DSEE,
         needs=Needs.REINDEX if rest else Needs.NONE,
     )
-    return ready(remedy, _lacking(server, backend, version, builds=bool(rest)))
+    return advice_if_missing(remedy, _lacking(server, backend, version, builds=bool(rest)))
 
 
 def _lacking(server: str, backend: Backend, version: Version, *, builds: bool) -> list[str]:
     """Return what the commands need and is not told."""
     if _is_old(version):
         folder = (not builds, "the folder of the instance, where db2index.pl is")
-        return lacking(server, (backend_name(backend), NO_BACKEND), folder)
-    return lacking(server, (_suffix(backend), NO_SUFFIX))
+        return missing_names(server, (backend_name(backend), NO_BACKEND), folder)
+    return missing_names(server, (_suffix(backend), NO_SUFFIX))
 
 
 def _is_old(version: Version) -> bool:

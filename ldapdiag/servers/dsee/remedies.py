@@ -1,6 +1,6 @@
-"""Remedies on Directory Server Enterprise Edition: dsconf's commands as the manuals have them; not tried.
+"""Remedies on Directory Server Enterprise Edition: dsconf commands from its manuals, not tested.
 
-dsconf came with 6.0 and asks for the password; up to 5.2 the same settings are written with ldapmodify.
+dsconf exists from 6.0 on and prompts for the password; up to 5.2 ldapmodify writes the same settings.
 """
 
 from __future__ import annotations
@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsee.defaults import DEFAULTS
 from ldapdiag.servers.host_remedies import kernel_keepalive
 from ldapdiag.servers.ldap_tools import modify, shown
+from ldapdiag.servers.remedy_texts import (
+    EXEMPT_ENTRIES,
+    LONG_QUEUE,
+    MANY_THREADS,
+    OPERATIONS_AT_ONCE,
+    POOL_MUST_RECONNECT,
+    STOPGAP,
+    backlog_of,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import bare_host, ldif_replace
 
 if TYPE_CHECKING:
@@ -25,23 +35,23 @@ ATTRIBUTES = {
     "file-descriptor-count": "nsslapd-maxdescriptors",
     "max-thread-count": "nsslapd-threadnumber",
 }
-"""dsconf's properties, and the attributes of cn=config they stand for."""
+"""Properties of dsconf, and their attributes in cn=config."""
 RESTART = "dsadm restart INSTANCE_PATH"
-WHERE_IT_IS = "INSTANCE_PATH is the instance's folder: 'dsconf info' shows it."
+WHERE_IT_IS = "INSTANCE_PATH is the directory of the instance: 'dsconf info' shows it."
 ACCOUNT_LIMIT = AccountIdleLimit(
     family=Family.DSEE, attribute="nsIdleTimeout", never=-1, exempt=DEFAULTS.exempt_identities
 )
 
 
 def setting(server: str, name: str, value: int, version: Version = ()) -> str:
-    """Return the command that sets one property; `none` is dsconf's word for no idle timeout."""
+    """Return the command that sets one property; dsconf spells no idle timeout `none`."""
     if () < version < FIRST_WITH_DSCONF:
         return modify(server, *ldif_replace(ATTRIBUTES[name], value))
     spelt = "none" if name == "idle-timeout" and not value else str(value)
     return f"dsconf set-server-prop -h {bare_host(server)} -p {PORT} {name}:{spelt}"
 
 
-def looked_up(server: str, name: str, version: Version = ()) -> str:
+def show_setting(server: str, name: str, version: Version = ()) -> str:
     """Return the command that shows one property."""
     if () < version < FIRST_WITH_DSCONF:
         return shown(server, ATTRIBUTES[name])
@@ -49,79 +59,76 @@ def looked_up(server: str, name: str, version: Version = ()) -> str:
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set idle-timeout. Without a former value, the undo goes back to the default."""
+    """Set idle-timeout. Without a former value, the undo restores the default."""
     former = current if current is not None else DEFAULTS.idle_timeout_seconds.at(version)
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=setting(server, "idle-timeout", seconds, version),
         changes=(
-            f"Connections that rest {seconds} s are closed; their clients see a clean end. Connections open now may "
-            "keep the old limit: they end by keepalive, by hand, or by a restart. Without dsconf: ldapmodify "
-            f"nsslapd-idletimeout: {seconds} in cn=config."
+            f"{idle_for(seconds)}; their clients receive a FIN. Connections that are open now may keep the old limit: "
+            "close them by keepalive, by hand or by a restart. Without dsconf, set nsslapd-idletimeout: "
+            f"{seconds} in cn=config with ldapmodify."
         ),
-        risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; replication and persistent "
-            "searches need nsIdleTimeout: -1 on their entries. Connections of Directory Manager are never closed."
-        ),
+        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ENTRIES}",
         undo=setting(server, "idle-timeout", former or 0, version),
-        verify=looked_up(server, "idle-timeout", version),
+        verify=show_setting(server, "idle-timeout", version),
         family=Family.DSEE,
         needs=Needs.RECONNECT,
     )
 
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set the kernel's keepalive time: the server has no setting of its own."""
-    del version  # the same in each
+    """Set the kernel's keepalive time: the server has no setting for it."""
+    del version  # the same in every version
     advice = (
-        " These are Linux's commands. On Solaris 11: "
+        " These commands are for Linux. On Solaris 11: "
         f"ipadm set-prop -p _keepalive_interval={1000 * seconds} tcp; on Solaris 10: ndd -set /dev/tcp "
-        f"tcp_keepalive_interval {1000 * seconds} (milliseconds; 7200000 unless set). Only sockets with SO_KEEPALIVE "
-        "are asked: netstat or ss shows their timers."
+        f"tcp_keepalive_interval {1000 * seconds} (milliseconds; default 7200000). Only sockets with SO_KEEPALIVE send "
+        "probes: netstat or ss shows their timers."
     )
     return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.DSEE, advice=advice)
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, ACCOUNT_LIMIT)
+    """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
+    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise file-descriptor-count, which the process' own limit must allow."""
+    """Raise file-descriptor-count, within the limit of the process."""
     former = current if current is not None else DEFAULTS.max_descriptors.at(version)
     return _at_next_start(
         server,
         "file-descriptor-count",
         (wanted, former or 0),
         version,
-        title=f"Raise the descriptor limit to {wanted}",
+        title=f"Raise the descriptor limit to {wanted:,}",
         changes=(
-            f"The server may open {wanted} descriptors, if its process may: raise 'ulimit -n' of the user it runs as "
-            "first (on Solaris 10 rlim_fd_max in /etc/system, or process.max-file-descriptor of its project)."
+            f"The server may open {wanted:,} descriptors, within the limit of its process: first raise 'ulimit -n' of "
+            "its user (on Solaris 10 rlim_fd_max in /etc/system, or process.max-file-descriptor of its project)."
         ),
-        risk="A restart. It buys time, and dead connections fill it again.",
+        risk=f"A restart. {STOPGAP}",
     )
 
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise nsslapd-listenBacklog, which has no property in dsconf."""
+    """Raise nsslapd-listenBacklog, for which dsconf has no property."""
     attribute = "nsslapd-listen-backlog" if version[:1] == (6,) else "nsslapd-listenBacklog"
     former = current if current is not None else DEFAULTS.listen_backlog.at(version)
     return Remedy(
-        title=f"Let {wanted} connections wait to be accepted",
+        title=f"Raise the listen backlog to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([modify(server, *ldif_replace(attribute, wanted)), RESTART]),
         changes=(
-            f"The listening sockets queue {wanted} connections, if the kernel allows as many (Linux: "
-            f"net.core.somaxconn; Solaris: tcp_conn_req_max_q). {WHERE_IT_IS}"
+            f"{backlog_of(wanted)}, within the limit of the kernel (Linux: net.core.somaxconn; Solaris: "
+            f"tcp_conn_req_max_q). {WHERE_IT_IS}"
         ),
-        risk="A restart. A longer queue hides a server that accepts too slowly.",
+        risk=f"A restart. {LONG_QUEUE}",
         undo="\n".join([modify(server, *ldif_replace(attribute, former)), RESTART]),
         verify=shown(server, attribute),
         family=Family.DSEE,
@@ -137,9 +144,9 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         "max-thread-count",
         (wanted, former or 0),
         (),
-        title=f"Run {wanted} worker threads",
-        changes="The number of operations worked on at once, from the next start on. In 6 it is thread-count.",
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        title=f"Set the number of worker threads to {wanted}",
+        changes=f"{OPERATIONS_AT_ONCE}, from the next start. In 6 it is thread-count.",
+        risk=MANY_THREADS,
     )
 
 
@@ -156,7 +163,7 @@ def _at_next_start(
         changes=f"{changes} {WHERE_IT_IS}",
         risk=risk,
         undo="\n".join([setting(server, name, former, version), RESTART]),
-        verify=looked_up(server, name, version),
+        verify=show_setting(server, name, version),
         family=Family.DSEE,
         needs=Needs.RESTART,
     )

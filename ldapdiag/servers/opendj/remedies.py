@@ -1,4 +1,4 @@
-"""Remedies on OpenDJ and its relatives: what to paste, as tried on OpenDJ 4.10.1, and how to take it back."""
+"""Remedies on OpenDJ and its relatives: the commands and their undo, tested with OpenDJ 4.10.1."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
 from ldapdiag.servers.opendj.defaults import DEFAULTS
+from ldapdiag.servers.remedy_texts import (
+    EXEMPT_ACCOUNTS,
+    LONG_QUEUE,
+    MANY_THREADS,
+    OPERATIONS_AT_ONCE,
+    POOL_MUST_RECONNECT,
+    STOPGAP,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import bare_host, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
@@ -27,12 +36,12 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 
 
 def manager(version: Version) -> str:
-    """Return the account that may do everything; ForgeRock DS 7 and PingDS 8 renamed it."""
+    """Return the DN of the administrator; ForgeRock DS 7 and PingDS 8 renamed it."""
     return "uid=admin" if (7,) <= version < (11,) else MANAGER
 
 
 def dsconfig(server: str, version: Version = ()) -> Dsconfig:
-    """Return dsconfig at the administration port of a server."""
+    """Return dsconfig for the administration port of a server."""
     name = manager(version)
     named = f'"{name}"' if " " in name else name
     return Dsconfig(
@@ -41,27 +50,24 @@ def dsconfig(server: str, version: Version = ()) -> Dsconfig:
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set idle-time-limit, or give every account a limit where the version ignores that setting."""
+    """Set idle-time-limit, or a limit for every account where the version ignores that setting."""
     if why := DEFAULTS.idle_timeout_ignored.at(version):
         return _limit_every_account(server, seconds, why, version)
     tool = dsconfig(server, version)
     doubtful = version[:1] in {(), (4,), (5,)}
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
         changes=(
-            f"Connections that rest {seconds} s are closed; their clients are told so. A connection takes its limit "
-            "when it is opened and when it binds, so those open now may keep the old one. "
+            f"{idle_for(seconds)}; their clients receive a notice of disconnection. A connection copies its limit when "
+            "it is opened and when it binds, so those that are open now may keep the old one. "
             + ("OpenDJ before the fix of its issue 697 (July 2026) ignores the setting. " if doubtful else "")
             + PASSWORD_HINT
         ),
-        risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; persistent searches need "
-            "ds-rlim-idle-time-limit: 0 on the entries of their accounts."
-        ),
+        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ACCOUNTS}",
         undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
         verify=tool.show("global-configuration", "idle-time-limit"),
         family=Family.OPENDJ,
@@ -70,11 +76,11 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 
 
 def _limit_every_account(server: str, seconds: int, why: str, version: Version) -> Remedy:
-    """Give every account that has none a limit by a virtual attribute; tried on 4.10.1, closed after 3.1 s under 3."""
+    """Give every account without a limit one by a virtual attribute; 4.10.1 closed after 3.1 s under a limit of 3 s."""
     tool = dsconfig(server, version)
     settings = ("attribute-type:ds-rlim-idle-time-limit", f"value:{seconds}", "enabled:true")
     return Remedy(
-        title=f"Give every account an idle limit of {seconds} s",
+        title=f"Give every account an idle limit of {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
@@ -82,14 +88,11 @@ def _limit_every_account(server: str, seconds: int, why: str, version: Version) 
             "create-virtual-attribute", "--type user-defined", VIRTUAL, *(f'--set "{one}"' for one in settings)
         ),
         changes=(
-            f"Not idle-time-limit, because {why}: every entry without a limit of its own gets "
-            f"ds-rlim-idle-time-limit: {seconds}. Connections take it when they bind: those bound now keep theirs, and "
-            f"anonymous ones have none. {PASSWORD_HINT}"
+            f"Every entry without a limit of its own gets ds-rlim-idle-time-limit: {seconds}, because {why}. "
+            "Connections copy it when they bind: those that are bound now keep their limit, and anonymous ones have "
+            f"none. {PASSWORD_HINT}"
         ),
-        risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; persistent searches need "
-            "ds-rlim-idle-time-limit: 0 on the entries of their accounts."
-        ),
+        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ACCOUNTS}",
         undo=tool.run("delete-virtual-attribute", VIRTUAL),
         verify=tool.show("virtual-attribute", "attribute-type", "value", "enabled", component=VIRTUAL),
         family=Family.OPENDJ,
@@ -98,32 +101,32 @@ def _limit_every_account(server: str, seconds: int, why: str, version: Version) 
 
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set the kernel's keepalive time: the handlers switch keepalives on and leave their time to the kernel."""
-    del version  # the same in each
-    advice = " It acts while use-tcp-keep-alive of the connection handlers is true, as it is unless set otherwise."
+    """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
+    del version  # the same in every version
+    advice = " It applies while use-tcp-keep-alive of the connection handlers is true, which is the default."
     return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=advice)
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Give accounts an idle limit of their own; None when no name can be pasted or none needs it."""
-    return limited(server, dns, seconds, ACCOUNT_LIMIT)
+    """Set an idle limit for accounts; None when no DN is valid or all are exempt anyway."""
+    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the descriptors of the process, which are the server's only limit unless one on connections is set."""
-    del version  # the same in each
-    former = "" if current is None else f" instead of {current}"
+    """Raise the descriptor limit of the process; the server has no other unless one on connections is set."""
+    del version  # the same in every version
+    former = "" if current is None else f" instead of {current:,}"
     return Remedy(
-        title=f"Raise the descriptor limit to {wanted}",
+        title=f"Raise the descriptor limit to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
         changes=(
-            f"The server may open {wanted} descriptors{former}. Where systemd does not start it: 'ulimit -n {wanted}' "
-            "before start-ds, or /etc/security/limits.conf. max-allowed-client-connections, where it is set, stays."
+            f"The server may open {wanted:,} descriptors{former}. If systemd does not start it: 'ulimit -n {wanted}' "
+            "before start-ds, or /etc/security/limits.conf. If max-allowed-client-connections is set, it still applies."
         ),
-        risk="A restart. It buys time, and dead connections fill it again.",
+        risk=f"A restart. {STOPGAP}",
         undo="\n".join([unit_drop_in_undo(UNIT), RESTART]),
         verify="grep 'open files' /proc/$(pgrep -of org.opends.server.core.DirectoryServer)/limits",
         family=Family.OPENDJ,
@@ -132,7 +135,7 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise accept-backlog and the kernel's ceiling for it. The handler takes it when it is enabled again."""
+    """Raise accept-backlog and the kernel's limit for it; it applies when the handler is enabled again."""
     tool = dsconfig(server, version)
     ceiling = listen_ceiling(wanted)
     again = [tool.set("connection-handler", f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
@@ -143,15 +146,18 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
-        title=f"Let {wanted} connections wait to be accepted",
+        title=f"Raise the listen backlog to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([ceiling.text, wider, *again]),
-        changes=f"The listening socket queues {wanted} connections instead of turning them away. {PASSWORD_HINT}",
+        changes=(
+            f"The listening socket queues up to {wanted:,} connections before the kernel drops new ones. "
+            f"{PASSWORD_HINT}"
+        ),
         risk=(
-            "The handler is switched off and on: its connections are closed. The handler of LDAPS has a backlog of its "
-            "own. A longer queue hides a server that accepts too slowly."
+            "The handler is disabled and enabled, which closes its connections. The handler of LDAPS has a backlog of "
+            f"its own. {LONG_QUEUE}"
         ),
         undo="\n".join([ceiling.undo, back, *again]),
         verify=f"{tool.show('connection-handler', 'accept-backlog', component=HANDLER)} --advanced\nss -ltn",
@@ -164,13 +170,13 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
     """Set num-worker-threads."""
     tool = dsconfig(server)
     return Remedy(
-        title=f"Run {wanted} worker threads",
+        title=f"Set the number of worker threads to {wanted}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("work-queue", f"num-worker-threads:{wanted}"),
-        changes=f"The number of operations worked on at once. {PASSWORD_HINT}",
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        changes=f"{OPERATIONS_AT_ONCE}. {PASSWORD_HINT}",
+        risk=MANY_THREADS,
         undo=(
             tool.reset("work-queue", "num-worker-threads")
             if current is None

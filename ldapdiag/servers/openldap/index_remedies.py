@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
-from ldapdiag.servers.missing_names import NO_SUFFIX, ready
+from ldapdiag.servers.missing_names import NO_SUFFIX, advice_if_missing
 from ldapdiag.servers.openldap.index_changes import LineChanges, again, with_types, without_types
 from ldapdiag.servers.openldap.remedies import modify
 from ldapdiag.servers.openldap.slapd_conf import alone, building, checked, shown
@@ -93,7 +93,7 @@ def add_indexes(
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(backend, by_file=by_file))
+    return advice_if_missing(remedy, _lacking(backend, by_file=by_file))
 
 
 def add_indexes_ldif(
@@ -140,7 +140,7 @@ def build_indexes(
         family=Family.OPENLDAP,
         needs=Needs.REINDEX,
     )
-    return ready(remedy, _lacking(backend, by_file=not online))
+    return advice_if_missing(remedy, _lacking(backend, by_file=not online))
 
 
 def drop_indexes(
@@ -166,7 +166,7 @@ def drop_indexes(
         family=Family.OPENLDAP,
         needs=Needs.RESTART if by_file else Needs.NONE,
     )
-    return ready(remedy, _lacking(backend, by_file=by_file))
+    return advice_if_missing(remedy, _lacking(backend, by_file=by_file))
 
 
 def _done(lines: LineChanges, backend: Backend, schema: Schema, *, by_file: bool) -> str:

@@ -1,4 +1,4 @@
-"""Remedies on OpenLDAP's slapd: what to paste, as tried on 2.5.13 with cn=config, and how to take it back."""
+"""Remedies on OpenLDAP's slapd: the commands and their undo, tested with 2.5.13 and cn=config."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.openldap.defaults import DEFAULTS
+from ldapdiag.servers.remedy_texts import LONG_QUEUE, MANY_THREADS, POOL_MUST_RECONNECT, SHOW_BACKLOG, STOPGAP, idle_for
 from ldapdiag.servers.shell_text import here_document, ldif_replace, unit_drop_in, unit_drop_in_undo
 
 if TYPE_CHECKING:
@@ -18,30 +19,29 @@ RESTART = "systemctl restart slapd"
 
 
 def modify(*ldif: str) -> str:
-    """Return an ldapmodify as root over the local socket, whom packages let write cn=config."""
+    """Return an ldapmodify command over the local socket as root, whom packages allow to write cn=config."""
     return here_document("ldapmodify -Q -Y EXTERNAL -H ldapi:///", *ldif)
 
 
 def shown(attribute: str) -> str:
-    """Return an ldapsearch that shows one setting of cn=config."""
+    """Return an ldapsearch command that shows one setting of cn=config."""
     return f"ldapsearch -LLL -Q -Y EXTERNAL -H ldapi:/// -b cn=config -s base {attribute}"
 
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
-    """Set olcIdleTimeout; it holds at once, for the connections already open too."""
+    """Set olcIdleTimeout; it applies at once, also to open connections."""
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(*ldif_replace("olcIdleTimeout", seconds)),
         changes=(
-            f"Connections that rest {seconds} s are closed, those open now too; their clients see a clean end. "
-            f"A server without cn=config takes the line 'idletimeout {seconds}' in slapd.conf and a restart."
+            f"{idle_for(seconds)}, those that are open now included; their clients receive a FIN. "
+            f"Without cn=config: add the line 'idletimeout {seconds}' to slapd.conf and restart slapd."
         ),
         risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; no account can be exempted. "
-            "Connections with an operation under way are spared."
+            f"{POOL_MUST_RECONNECT} No account can be exempted. Connections with an operation in progress stay open."
         ),
         undo=modify(
             *ldif_replace("olcIdleTimeout", DEFAULTS.idle_timeout_seconds.at(version) if current is None else current)
@@ -52,31 +52,31 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set the kernel's keepalive time: slapd switches keepalives on and leaves their time to the kernel."""
-    del version  # the same in each
+    """Set the kernel's keepalive time: slapd sets SO_KEEPALIVE, but no time of its own."""
+    del version  # the same in every version
     return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.OPENLDAP)
 
 
-def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:  # noqa: ARG001  the same question for every product
-    """Return None: slapd has one idle timeout, and no account has its own."""
-    return
+def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> None:
+    """Return None: slapd has a single idle timeout, without exceptions for accounts."""
+    del server, dns, seconds
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the descriptors of the process, which are slapd's only limit."""
-    del version  # the same in each
-    former = "" if current is None else f" instead of {current}"
+    """Raise the descriptor limit of the process; slapd has no other."""
+    del version  # the same in every version
+    former = "" if current is None else f" instead of {current:,}"
     return Remedy(
-        title=f"Raise the descriptor limit to {wanted}",
+        title=f"Raise the descriptor limit to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([unit_drop_in(UNIT, wanted), RESTART]),
         changes=(
-            f"slapd may open {wanted} descriptors{former}. Where systemd does not start it: "
-            f"'ulimit -n {wanted}' in the script that does."
+            f"slapd may open {wanted:,} descriptors{former}. If systemd does not start it: 'ulimit -n {wanted}' in the "
+            "script that does."
         ),
-        risk="A restart. It buys time, and dead connections fill it again. slapd sizes its tables by the limit.",
+        risk=f"A restart. {STOPGAP} slapd sizes its tables by the limit.",
         undo="\n".join([unit_drop_in_undo(UNIT), RESTART]),
         verify="grep 'open files' /proc/$(pidof -s slapd)/limits",
         family=Family.OPENLDAP,
@@ -85,41 +85,41 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise the kernel's ceiling, as far as slapd's compiled backlog can use it."""
+    """Raise the kernel's limit, up to the backlog that is compiled into slapd."""
     built_in = DEFAULTS.listen_backlog.at(version)
     ceiling = listen_ceiling(wanted if built_in is None else min(wanted, built_in))
-    former = "" if current is None else f" instead of {current}"
+    former = "" if current is None else f" instead of {current:,}"
     return Remedy(
-        title="Let more connections wait to be accepted",
+        title="Raise the listen backlog",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{RESTART}",
         changes=(
-            f"The listening sockets queue up to {wanted}{former}, but never more than SLAPD_LISTEN_BACKLOG, which is "
-            f"compiled in ({built_in or '1024 or 2048'})."
+            f"The listening sockets queue up to {wanted:,} connections{former}, but never more than the compiled-in "
+            f"SLAPD_LISTEN_BACKLOG ({f'{built_in:,}' if built_in else '1,024 or 2,048'})."
         ),
-        risk="A restart. A longer queue hides a server that accepts too slowly.",
+        risk=f"A restart. {LONG_QUEUE}",
         undo=f"{ceiling.undo}\n{RESTART}",
-        verify="ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog",
+        verify=SHOW_BACKLOG,
         family=Family.OPENLDAP,
         needs=Needs.RESTART,
     )
 
 
 def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
-    """Set olcThreads; it holds at once."""
+    """Set olcThreads; it applies at once."""
     return Remedy(
-        title=f"Run {wanted} worker threads",
+        title=f"Set the number of worker threads to {wanted}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=modify(*ldif_replace("olcThreads", wanted)),
         changes=(
-            "The number of operations worked on at once. "
-            f"A server without cn=config takes the line 'threads {wanted}' in slapd.conf and a restart."
+            "The number of operations that run at the same time. "
+            f"Without cn=config: add the line 'threads {wanted}' to slapd.conf and restart slapd."
         ),
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        risk=MANY_THREADS,
         undo=modify(*ldif_replace("olcThreads", DEFAULTS.threads.at(()) if current is None else current)),
         verify=shown("olcThreads"),
         family=Family.OPENLDAP,

@@ -1,4 +1,4 @@
-"""Remedies on PingDirectory: dsconfig's commands as Ping's documentation has them; not tried."""
+"""Remedies on PingDirectory: dsconfig commands from its documentation, not tested."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
-from ldapdiag.servers.account_idle_limits import AccountIdleLimit, limited
+from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
 from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
 from ldapdiag.servers.ping.defaults import DEFAULTS
+from ldapdiag.servers.remedy_texts import (
+    EXEMPT_ACCOUNTS,
+    LONG_QUEUE,
+    MANY_THREADS,
+    OPERATIONS_AT_ONCE,
+    POOL_MUST_RECONNECT,
+    STOPGAP,
+    idle_for,
+)
 from ldapdiag.servers.shell_text import bare_host, here_document
 
 if TYPE_CHECKING:
@@ -18,7 +27,7 @@ if TYPE_CHECKING:
 
 SECURE_PORT = 636
 RESTART = "stop-server --restart"
-WHERE_IT_IS = "To be run in the server's folder, as the user it runs as."
+WHERE_IT_IS = "Run this in the directory of the server, as its user."
 HANDLER = '--handler-name "LDAP Connection Handler"'
 DESCRIPTORS = "config/num-file-descriptors"
 ACCOUNT_LIMIT = AccountIdleLimit(
@@ -27,7 +36,7 @@ ACCOUNT_LIMIT = AccountIdleLimit(
 
 
 def dsconfig(server: str) -> Dsconfig:
-    """Return dsconfig at the LDAPS port of a server, where its configuration is, too."""
+    """Return dsconfig for the LDAPS port of a server, which also serves its configuration."""
     return Dsconfig(
         f"--hostname {bare_host(server)} --port {SECURE_PORT} --useSSL --trustAll "
         f'--bindDN "{MANAGER}" --bindPasswordFile {PASSWORD_FILE} --no-prompt'
@@ -36,23 +45,20 @@ def dsconfig(server: str) -> Dsconfig:
 
 def set_idle_timeout(server: str, seconds: int, current: int | None, version: Version = ()) -> Remedy:
     """Set idle-time-limit of the global configuration."""
-    del version  # the same in each
+    del version  # the same in every version
     tool = dsconfig(server)
     return Remedy(
-        title=f"Set the idle timeout to {seconds} s",
+        title=f"Set the idle timeout to {seconds:,} s",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=tool.set("global-configuration", f"idle-time-limit:{seconds} s"),
         changes=(
-            f"Connections that rest {seconds} s are closed; those open now may keep the old limit. For some clients "
-            "only: maximum-idle-connection-duration of a client connection policy (dsconfig "
+            f"{idle_for(seconds)}; those that are open now may keep the old limit. To limit only some clients: "
+            "maximum-idle-connection-duration of a client connection policy (dsconfig "
             f"set-client-connection-policy-prop), which can only be shorter. {PASSWORD_HINT}"
         ),
-        risk=(
-            "A pool that rests longer gets a closed connection and must open a new one; persistent searches need "
-            "ds-rlim-idle-time-limit: 0 on the entries of their accounts."
-        ),
+        risk=f"{POOL_MUST_RECONNECT} {EXEMPT_ACCOUNTS}",
         undo=tool.set("global-configuration", f"idle-time-limit:{current or 0} s"),
         verify=tool.show("global-configuration", "idle-time-limit"),
         family=Family.PING,
@@ -61,32 +67,33 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 
 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
-    """Set the kernel's keepalive time: the handlers switch keepalives on and leave their time to the kernel."""
-    del version  # the same in each
-    advice = " It acts while use-tcp-keep-alive of the connection handlers is true, as it is unless set otherwise."
+    """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
+    del version  # the same in every version
+    advice = " It applies while use-tcp-keep-alive of the connection handlers is true, which is the default."
     return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.PING, advice=advice)
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
-    """Give accounts an idle limit of their own; None when no name can be pasted."""
-    return limited(server, dns, seconds, ACCOUNT_LIMIT)
+    """Set an idle limit for accounts; None when no DN is valid."""
+    return set_account_limit(server, dns, seconds, ACCOUNT_LIMIT)
 
 
 def raise_descriptor_limit(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise what the start scripts ask the system for."""
-    del version  # the same in each
-    former = "" if current is None else f" instead of {current}"
+    """Raise the limit that the start scripts request."""
+    del version  # the same in every version
+    former = "" if current is None else f" instead of {current:,}"
     return Remedy(
-        title=f"Raise the descriptor limit to {wanted}",
+        title=f"Raise the descriptor limit to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([here_document(f"cat > {DESCRIPTORS}", f"NUM_FILE_DESCRIPTORS={wanted}", mark="CONF"), RESTART]),
         changes=(
-            f"The server may open {wanted} descriptors{former}, if its user may: /etc/security/limits.conf, or "
-            f"LimitNOFILE of its unit. {WHERE_IT_IS} maximum-concurrent-connections, where it is set, stays."
+            f"The server may open {wanted:,} descriptors{former}, within the limit of its user "
+            f"(/etc/security/limits.conf, or LimitNOFILE of its unit). {WHERE_IT_IS} If "
+            "maximum-concurrent-connections is set, it still applies."
         ),
-        risk="A restart. It buys time, and dead connections fill it again.",
+        risk=f"A restart. {STOPGAP}",
         undo=f"rm {DESCRIPTORS}\n{RESTART}",
         verify="grep 'open files' /proc/$(cat logs/server.pid)/limits",
         family=Family.PING,
@@ -95,8 +102,8 @@ def raise_descriptor_limit(server: str, current: int | None, wanted: int, versio
 
 
 def raise_backlog(server: str, current: int | None, wanted: int, version: Version = ()) -> Remedy:
-    """Raise accept-backlog and the kernel's ceiling for it."""
-    del version  # the same in each
+    """Raise accept-backlog and the kernel's limit for it."""
+    del version  # the same in every version
     tool = dsconfig(server)
     ceiling = listen_ceiling(wanted)
     back = (
@@ -106,13 +113,13 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     )
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
-        title=f"Let {wanted} connections wait to be accepted",
+        title=f"Raise the listen backlog to {wanted:,}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"{ceiling.text}\n{wider}\n{RESTART}",
-        changes=f"The listening socket queues {wanted} connections. {WHERE_IT_IS} {PASSWORD_HINT}",
-        risk="A restart. A longer queue hides a server that accepts too slowly.",
+        changes=f"The listening socket queues up to {wanted:,} connections. {WHERE_IT_IS} {PASSWORD_HINT}",
+        risk=f"A restart. {LONG_QUEUE}",
         undo=f"{ceiling.undo}\n{back}\n{RESTART}",
         verify=f"{tool.show('connection-handler', 'accept-backlog', component=HANDLER)}\nss -ltn",
         family=Family.PING,
@@ -124,13 +131,13 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
     """Set num-worker-threads."""
     tool = dsconfig(server)
     return Remedy(
-        title=f"Run {wanted} worker threads",
+        title=f"Set the number of worker threads to {wanted}",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text="\n".join([tool.set("work-queue", f"num-worker-threads:{wanted}"), RESTART]),
-        changes=f"The number of operations worked on at once, from the next start on. {WHERE_IT_IS} {PASSWORD_HINT}",
-        risk="Threads far beyond the processors slow each other down. Slow searches keep any number of threads busy.",
+        changes=f"{OPERATIONS_AT_ONCE}, from the next start. {WHERE_IT_IS} {PASSWORD_HINT}",
+        risk=MANY_THREADS,
         undo="\n".join(
             [
                 tool.reset("work-queue", "num-worker-threads")

@@ -67,7 +67,7 @@ def test_the_idle_timeout_is_a_policy_of_the_forest():
     assert "Set" not in remedy.verify
     assert "every domain controller of the forest" in remedy.changes
     assert "Set-ADObject" in remedy.changes
-    assert "no account can be exempted" in remedy.risk
+    assert "No account can be exempted" in remedy.risk
     assert AD.remedies.exempt_from_idle_timeout("dc1", ("CN=app,DC=x",)) is None
 
 
@@ -85,4 +85,4 @@ def test_keepalive_is_windows_and_is_taken_back_by_deleting_it():
 
 def test_threads_count_for_each_processor():
     assert "Set MaxPoolThreads to 4" in AD.remedies.raise_threads("dc1", 8, -1).text
-    assert "for each processor" in AD.remedies.raise_threads("dc1", None, 8).title
+    assert "per processor" in AD.remedies.raise_threads("dc1", None, 8).title

@@ -198,7 +198,7 @@ class TestWhatIsNotTold:
         ):
             assert remedy.kind is RemedyKind.ADVICE
             assert "\n" not in remedy.text
-            assert "the evidence does not tell" in remedy.text
+            assert "the evidence does not contain" in remedy.text
             assert (remedy.undo, remedy.verify) == ("", "")
 
 

@@ -1,0 +1,27 @@
+"""Sentences that the remedies of several products share."""
+
+from __future__ import annotations
+
+POOL_MUST_RECONNECT = "An application that leaves a connection idle for longer must open a new one."
+EXEMPT_ENTRIES = (
+    "The accounts of replication and persistent searches need nsIdleTimeout: -1 on their entries. Connections of "
+    "Directory Manager are never closed."
+)
+"""Of 389-ds and DSEE."""
+EXEMPT_ACCOUNTS = "The accounts of persistent searches need ds-rlim-idle-time-limit: 0 on their entries."
+"""Of OpenDJ and PingDirectory."""
+STOPGAP = "This is a stopgap: dead connections use up the new limit as well."
+LONG_QUEUE = "A longer queue hides a server that accepts connections too slowly."
+MANY_THREADS = "Many more threads than processors slow each other down. Slow searches can occupy any number of threads."
+OPERATIONS_AT_ONCE = "The number of operations that run at the same time"
+SHOW_BACKLOG = "ss -ltn '( sport = :389 or sport = :636 )'    # Send-Q is the backlog"
+
+
+def idle_for(seconds: int) -> str:
+    """Return what an idle timeout does, as a clause."""
+    return f"Connections that are idle for {seconds:,} s are closed"
+
+
+def backlog_of(wanted: int) -> str:
+    """Return what a listen backlog does, as a clause."""
+    return f"The listening sockets queue up to {wanted:,} connections"
