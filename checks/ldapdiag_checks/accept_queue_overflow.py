@@ -53,18 +53,18 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
         if severity is not None:
             yield _finding(server, host, queue, severity)
         elif queue.backlog is None:
-            reason = f"{queue.waiting} wait to be accepted, and the table does not show how many may"
+            reason = f"{queue.waiting} wait to be accepted, and the table does not show the backlog"
             yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind, TcpCounters.kind), how=HOW)
         else:
-            yield Clear(subject=subject, reason=f"{queue.waiting} wait to be accepted, {queue.backlog} may")
+            yield Clear(subject=subject, reason=f"{queue.waiting} wait to be accepted, backlog {queue.backlog}")
     if not queues:
-        counted = f", and the machine has counted {overflows} overflows of some listener" if overflows else ""
+        counted = f", and nstat counted {overflows} overflows of listeners since boot" if overflows else ""
         reason = f"no table shows {server.host}'s listening LDAP sockets with their queues{counted}"
         yield NotJudged(subject=server.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
 
 
 def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None when nothing speaks of an overflow."""
+    """Return how bad it is, by the numbers of the manual page; None without a sign of an overflow."""
     if queue.full:
         return Severity.CRITICAL if overflows or queue.full_before else Severity.HIGH
     if not overflows:
@@ -95,21 +95,21 @@ def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severit
 def _title(server: Instance, queue: AcceptQueue) -> str:
     wait = f"{queue.waiting} connections wait to be accepted on {server.host}:{queue.port}"
     if queue.full:
-        return f"{wait}, the queue holds {queue.backlog}: new clients are turned away"
+        return f"{wait}, the backlog is {queue.backlog}: the SYN of new clients is dropped"
     overflows = _counted(server, OVERFLOWS)
-    return f"{wait}, and an accept queue of {server.host} has overflowed {overflows} times since it was started"
+    return f"{wait}, and an accept queue of {server.host} has overflowed {overflows} times since boot"
 
 
 def _sentences(server: Instance, queue: AcceptQueue) -> Iterator[str]:
     if queue.full or queue.waiting:
-        yield "Those who wait believe that they are connected, and their binds get no answer."
+        yield "A waiting client is connected from its point of view, and its bind gets no answer."
     if queue.not_accepted:
-        yield f"{queue.not_accepted} established connections belong to no file yet (inode 0)."
+        yield f"{queue.not_accepted} established connections are not accepted yet (inode 0)."
     if queue.full_before:
-        yield "An earlier look shows the queue full, too: this is no burst."
+        yield "An earlier snapshot shows the queue full, too: this is no burst."
     if overflows := _counted(server, OVERFLOWS):
         drops = _counted(server, "TcpExtListenDrops")
-        yield f"nstat: {overflows} times a queue was full, {drops} new connections dropped; of all programs together."
+        yield f"nstat: a queue was full {overflows} times, {drops} new connections dropped (all programs together)."
     yield "Why the server does not accept: see descriptor-headroom and worker-saturation."
 
 

@@ -50,22 +50,22 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
     """
     known = endpoints_of(servers, hosts)
-    looks = [(host, host.latest) for host in hosts if host.latest is not None]
-    for host, look in looks:
+    snapshots = [(host, host.latest) for host in hosts if host.latest is not None]
+    for host, snapshot in snapshots:
         own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
-        yield from _judge_host(host, look, rows_by_peer(look.sockets, OPEN, host.host, own, known))
-    if not looks:
-        reason = "no host's sockets are in the evidence"
+        yield from _judge_host(host, snapshot, rows_by_peer(snapshot.sockets, OPEN, host.host, own, known))
+    if not snapshots:
+        reason = "the evidence contains no socket table"
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
 
 
-def _judge_host(host: Host, look: Snapshot, connections: Groups) -> Iterator[Verdict]:
-    closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(look, rows))}
+def _judge_host(host: Host, snapshot: Snapshot, connections: Groups) -> Iterator[Verdict]:
+    closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
-        yield _finding(host, look, peer, rows, worse=stuck and peer.end is End.SERVER)
-    missing = why_incomplete(look, host.host)
-    for subject, count in _the_rest(host, connections, closed):
+        yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER)
+    missing = why_incomplete(snapshot, host.host)
+    for subject, count in _without_finding(host, connections, closed):
         if missing is None:
             yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")
         else:
@@ -78,7 +78,7 @@ def severity_of(count: int, *, worse: bool) -> Severity:
     return Severity(severity + worse)
 
 
-def _the_rest(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple[str, int]]:
+def _without_finding(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple[str, int]]:
     """Yield the subjects without a finding, and their connections; the host itself when it has none at all."""
     if not connections:
         yield host.host, 0
@@ -86,8 +86,8 @@ def _the_rest(host: Host, connections: Groups, closed: Groups) -> Iterator[tuple
         yield _subject(host, peer), len(connections[peer])
 
 
-def _waiting(look: Snapshot, rows: Sequence[int]) -> list[int]:
-    return [row for row in rows if look.sockets.state[row] is TcpState.CLOSE_WAIT]
+def _waiting(snapshot: Snapshot, rows: Sequence[int]) -> list[int]:
+    return [row for row in rows if snapshot.sockets.state[row] is TcpState.CLOSE_WAIT]
 
 
 def _at_server(groups: Groups) -> int:
@@ -95,13 +95,13 @@ def _at_server(groups: Groups) -> int:
 
 
 def _taken_together(closed: Groups) -> Groups:
-    """Return the groups, with a server's clients that have few each in one, when that makes some."""
+    """Return the groups; a server's clients with few connections each become one group if they have some in total."""
     few = {peer: rows for peer, rows in closed.items() if peer.end is End.SERVER and len(rows) < SOME}
     if len(few) < 2 or _at_server(few) < SOME:
         return closed
     together = Peer(End.SERVER, "", next(iter(few)).server)
-    rest = {peer: rows for peer, rows in closed.items() if peer not in few}
-    return rest | {together: [row for rows in few.values() for row in rows]}
+    others = {peer: rows for peer, rows in closed.items() if peer not in few}
+    return others | {together: [row for rows in few.values() for row in rows]}
 
 
 def _subject(host: Host, peer: Peer) -> str:
@@ -109,15 +109,15 @@ def _subject(host: Host, peer: Peer) -> str:
     return f"{name} -> {host.host}" if peer.end is End.SERVER else f"{host.host} -> {name}"
 
 
-def _finding(host: Host, look: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
-    owner = look.sockets.owner_of(rows)
+def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
+    owner = snapshot.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
         key=f"{host.host}|{peer.end}|{peer.name or 'several clients'}",
         severity=severity_of(len(rows), worse=worse),
         confidence=Confidence.CERTAIN,
         title=_title(host, peer, len(rows), owner),
-        detail="\n".join(_sentences(look, peer, rows)),
+        detail="\n".join(_sentences(snapshot, peer, rows)),
         observed={
             "host": host.host,
             "end": str(peer.end),
@@ -127,7 +127,7 @@ def _finding(host: Host, look: Snapshot, peer: Peer, rows: Sequence[int], *, wor
         },
         server=peer.server or None,
         hosts=(host.host,),
-        origins=look.origins,
+        origins=snapshot.origins,
     )
 
 
@@ -138,12 +138,12 @@ def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:
     return f"{owner or 'An application'} on {host.host} keeps {connections} that {peer.name} closed"
 
 
-def _sentences(look: Snapshot, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
+def _sentences(snapshot: Snapshot, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
     if peer.end is End.SERVER:
-        yield "The server does not close them (CLOSE-WAIT): its threads are stuck, or too few."
-        waiting = sum(look.sockets.inode[row] == 0 for row in rows) if look.sockets.inode else 0
+        yield "The server does not close them (CLOSE-WAIT): its threads are blocked, or too few."
+        waiting = sum(snapshot.sockets.inode[row] == 0 for row in rows) if snapshot.sockets.inode else 0
         if waiting:
-            yield f"{waiting} of them it has not even accepted (inode 0): see accept-queue-overflow."
+            yield f"{waiting} of them are not even accepted (inode 0): see accept-queue-overflow."
     else:
         yield "The server or a proxy closed them, and the application has not noticed (CLOSE-WAIT)."
-        yield "Let its pool test a connection before use, with a maximum idle time below the server's idle timeout."
+        yield "Let its pool test a connection before use; keep its maximum idle time below the server's idle timeout."

@@ -22,16 +22,16 @@ MANY, SOME = 1000, 100
 STORM, STEADY, SLOW = 20.0, 1.0, 0.1
 """Connections a second."""
 SHORT_LIFE = 69.0
-"""Seconds, an edge of the log's histogram; longer ones end for other reasons, an idle timeout most often."""
+"""Seconds, an edge of the log's histogram; longer connections end for other reasons, most often an idle timeout."""
 SHORTEST = 60.0
-"""Seconds; over less, a start of the application looks the same."""
+"""Seconds; in a shorter log, the start of an application looks the same."""
 MOST = 20
-"""Clients told one by one."""
+"""Findings for single clients; the rest is a count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn:
-    """The connections of one client that have ended after some operation."""
+    """The closed connections of one client that had an operation."""
 
     client: str
     connections: int
@@ -39,7 +39,7 @@ class Churn:
     at_most: int
     """Operations of at least half of them."""
     life_below: float
-    """Seconds that at least half of its connections lived less than, silent ones included."""
+    """Seconds; at least half of its connections lasted less, those without operation included."""
 
 
 @check
@@ -73,21 +73,21 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
         yield _finding(server, traffic, churn, severity, 0 if number else len(churning) - MOST)
     if churning:
         return
-    yield _of_the_rest(server, traffic)
+    yield _of_other_clients(server, traffic)
 
 
-def _of_the_rest(server: Instance, traffic: Traffic) -> Verdict:
-    """Return the verdict where no client is told."""
+def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
+    """Return the verdict where no client is a finding."""
     segment, how = traffic.segment, "an access log of a busy hour"
     if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
-        reason = "no connection ended while the access log was written"
+        reason = "no connection was closed in the access log"
         return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
     if traffic.seconds < SHORTEST:
-        reason = f"the access log covers {traffic.seconds:.0f} s only, in which every start looks like churn"
+        reason = f"the access log covers only {traffic.seconds:.0f} s, like the start of an application"
         how = f"an access log of at least {SHORTEST:.0f} s"
         return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
     if segment.clients.full:
-        reason = "the access log has more clients than are kept apart"
+        reason = "the access log has more clients than are counted separately"
         return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
     reason = f"{segment.opened} connections in {traffic.seconds:.0f} s: no client opens one for nearly every operation"
     return Clear(subject=server.host, reason=reason)
@@ -130,11 +130,11 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
     span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:.0f} s, {rate}"
     operations = "1 operation" if churn.at_most == 1 else f"{churn.at_most} operations"
     sentences = [
-        f"Half of them had at most {operations}, and half lived less than {churn.life_below:.2g} s.",
-        "Behind a NAT or a proxy this is the box's address, and several applications may share it.",
+        f"Half of them had at most {operations}, and half lasted less than {churn.life_below:.2g} s.",
+        "Behind a NAT or a proxy, several applications may share this address.",
     ]
     if more > 0:
-        sentences.append(f"{more} more clients are like this one: see ldapdiag log --by client.")
+        sentences.append(f"{more} more clients do the same: see ldapdiag log --by client.")
     return Finding(
         subject=f"{churn.client} -> {server.host}",
         severity=severity,

@@ -48,12 +48,12 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
     by_account = accounts.by_account if accounts else {}
     total = sum(by_client.values())
     first = next(iter(by_account or by_client), None)
-    held = (by_account or by_client).get(first, 0) if first is not None else 0
+    connections = (by_account or by_client).get(first, 0) if first is not None else 0
     yield Finding(
         subject=server.host,
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=_title(accounts, first, held, total),
+        title=_title(accounts, first, connections, total),
         detail=_detail(accounts, total),
         observed={
             "server": server.host,
@@ -74,16 +74,16 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
     return ordered(Counter(table.remote_address[row] for row in table.established_at(ports)))
 
 
-def _title(accounts: Accounts | None, first: str | None, held: int, total: int) -> str:
+def _title(accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:
     if first is None:
-        return "nobody is connected"
-    return f"{first} holds {held} of the {total} connections{' in cn=monitor' if accounts else ''}"
+        return "no connection is open"
+    return f"{first} has {connections} of the {total} connections{' in cn=monitor' if accounts else ''}"
 
 
 def _detail(accounts: Accounts | None, total: int) -> str:
     if accounts is None:
-        return "By client address only, from the socket table; cn=monitor would name the accounts."
+        return "By client address only, from the socket table; cn=monitor contains the accounts."
     return (
-        f"{total} connections of {len(accounts.by_account)} accounts from {len(accounts.by_client)} addresses, the one "
-        "that read cn=monitor included."
+        f"{total} connections of {len(accounts.by_account)} accounts from {len(accounts.by_client)} addresses, "
+        "including the one that read cn=monitor."
     )

@@ -43,16 +43,16 @@ def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> 
     if not tracking:
         yield NotJudged(
             subject=None,
-            reason="no host with a table of tracked connections in the evidence",
+            reason="no flow table in the evidence",
             missing=(FlowTable.kind, KernelSettings.kind),
-            how="on the box between them, as root: conntrack -L > conntrack.txt",
+            how="on the middlebox, as root: conntrack -L > conntrack.txt",
         )
     for one in tracking:
         yield _verdict(one)
 
 
 def severity_of(used: int, limit: int) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None when there is room."""
+    """Return how bad it is, by the numbers of the manual page; None below 60 %."""
     share = used / limit
     if share >= FULL:
         return Severity.CRITICAL
@@ -75,7 +75,7 @@ def _verdict(tracking: ConntrackUsage) -> Verdict:
         subject=host,
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"{host} tracks {used} connections of the {limit} it can ({used / limit:.0%})",
+        title=f"{host} tracks {used} of at most {limit} connections ({used / limit:.0%})",
         detail=(
             f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
             f"{host}, and its clients time out."

@@ -19,7 +19,7 @@ LEAST_SHARE = 0.01
 ONCE, HOPELESS = SECOND, 30 * SECOND
 SLOW, CHEAP = SECOND // 10, SECOND // 200
 MOST = 10
-"""Findings; and so many clients and accounts of each are named."""
+"""Findings, and clients and accounts named in each."""
 
 ATTRIBUTE = re.compile(r"\(\s*+\??([A-Za-z0-9][A-Za-z0-9.;-]{0,63}+)[:~<>=]")
 """The attribute of an assertion (RFC 4515); slapd writes a question mark before one it cannot evaluate."""
@@ -68,25 +68,27 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     costly = [(search, search.slowest) for search in searches if search.slowest and is_costly(search, search.slowest)]
     for search, worst in costly[:MOST]:
         yield _finding(server, traffic, search, worst, plan)
-    yield _of_the_rest(server, [search for search, _ in costly], searches, total)
+    yield _of_other_searches(server, [search for search, _ in costly], searches, total)
 
 
-def _of_the_rest(server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int) -> Verdict:
-    """Return the verdict on all searches that are not costly, or that nobody can ask about."""
+def _of_other_searches(
+    server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int
+) -> Verdict:
+    """Return the verdict on all other searches: not costly, or with an unknown filter."""
     subject = f"other searches of {server.host}" if costly else server.host
     more = len(costly) - MOST
     if more > 0:
         how = f"ldapdiag log --top {len(costly)}"
-        return NotJudged(subject=subject, reason=f"{more} more are costly, and not told one by one", how=how)
-    told = set(map(id, costly))
-    rest = [search for search in searches if id(search) not in told]
-    slow = [search for search in rest if search.slowest and is_slow(search, search.slowest)]
+        return NotJudged(subject=subject, reason=f"{more} more are costly and not reported one by one", how=how)
+    reported = set(map(id, costly))
+    others = [search for search in searches if id(search) not in reported]
+    slow = [search for search in others if search.slowest and is_slow(search, search.slowest)]
     if nameless := [search for search in slow if search.unidentified]:
-        reason = f"{_took(nameless)}, and their filters are not told: they began before the log, or are too many"
-        how = "the log before this one, or that of a shorter time"
+        reason = f"{_took(nameless)}, with unknown filters: requests before the log, or too many distinct filters"
+        how = "the log before this one, or the log of a shorter period"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
-    besides = f", but for searches of one entry: {_took(slow)}" if slow else ""
-    reason = f"{_took(rest)} of {_seconds(total)}, and none of them is slow and a hundredth of all search time{besides}"
+    besides = f", except searches of one entry: {_took(slow)}" if slow else ""
+    reason = f"{_took(others)} of {_seconds(total)}, and none of them is both slow and 1 % of all search time{besides}"
     return Clear(subject=subject, reason=reason)
 
 
@@ -95,12 +97,12 @@ def _took(searches: list[SearchGroup]) -> str:
 
 
 def is_costly(search: SearchGroup, worst: SlowestSearch) -> bool:
-    """Tell whether to ask about a search, by the numbers of the manual page."""
+    """Return whether a search is a finding, by the numbers of the manual page."""
     return search.scope != "base" and not search.unidentified and is_slow(search, worst)
 
 
 def is_slow(search: SearchGroup, worst: SlowestSearch) -> bool:
-    """Tell whether a search takes time worth asking about, whatever it looks for."""
+    """Return whether a search takes enough time, whatever its filter is."""
     if search.share < LEAST_SHARE:
         return False
     blamed = search.unindexed > 0 and any(is_unindexed(notes) and "F" not in notes.split(",") for notes in search.notes)
@@ -158,17 +160,17 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> I
     where = f" (conn={worst.connection} op={worst.operation})" if worst.connection is not None else ""
     names = attributes_of(search.shape)
     if names:
-        yield f"It asks for {', '.join(names)}."
+        yield f"Attributes in the filter: {', '.join(names)}."
     at = moment(worst.time, MILLISECOND)
     yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
     if search.unindexed:
         yield f"The server notes {search.unindexed} of {search.answered} as unindexed, in full or in part."
     if 2 * search.wait >= search.etime:
-        yield f"{_seconds(search.wait)} of it were spent waiting for a worker: see worker-saturation."
+        yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
-        yield "This log's clock has whole seconds, so short times are rough."
+        yield "The clock of this log has whole seconds, so short times are imprecise."
     if _only_expensive(traffic):
-        yield "Only expensive searches are logged there: what all others took is not known."
+        yield "Only expensive searches are logged there: the time of all others is unknown."
     for asker in search.requesters[:3]:
         yield _asked(asker)
 

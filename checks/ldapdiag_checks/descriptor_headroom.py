@@ -57,8 +57,8 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
         yield _finding(descriptors, server, severity)
     elif used is None or limit is None:
         lacking = DescriptorCount if used is None else ProcessLimits
-        told = "has open" if used is None else "may open"
-        reason = f"how many descriptors {server.host} {told} is not in the evidence"
+        missing = "the number of open descriptors" if used is None else "the descriptor limit"
+        reason = f"{missing} of {server.host} is not in the evidence"
         yield NotJudged(subject=server.host, reason=reason, missing=(lacking.kind,), how=lacking.how)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = f"{used} connections of {limit} ({descriptors.limit_source}), each of which may take two descriptors"
@@ -68,7 +68,7 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
 
 
 def severity_of(descriptors: Descriptors) -> Severity | None:
-    """Return how bad it is, by the numbers of the manual page; None when there is room, or nothing is known."""
+    """Return how bad it is, by the numbers of the manual page; None when enough are free, or nothing is known."""
     share, left = descriptors.share or 0.0, descriptors.hours_left
     exhausted = bool(descriptors.exhaustion_reports)
     if share >= FULL or (exhausted and not descriptors.recovered) or (left is not None and left < HOURS_LEFT):
@@ -122,18 +122,18 @@ def _title(descriptors: Descriptors) -> str:
 
 def _sentences(descriptors: Descriptors) -> Iterator[str]:
     if descriptors.exhaustion_reports:
-        yield f"Its logs say: {'; '.join(descriptors.exhaustion_reports)}."
+        yield f"Its logs: {'; '.join(descriptors.exhaustion_reports)}."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
         yield (
-            f"It keeps some for itself: {descriptors.connections} connections are open of the {descriptors.served} "
-            "that this limit leaves room for."
+            f"It reserves some: {descriptors.connections} connections are open of the {descriptors.served} "
+            "that this limit allows."
         )
     if (left := descriptors.hours_left) is not None:
         gains = f"{descriptors.rate_per_hour:.0f} connections an hour"
         yield f"It gains {gains} ({descriptors.rate_source}), which leaves {left:.1f} h."
-    yield "Who holds them is in connection-share, which of them are dead in ghost-connections; any limit fills again."
+    yield "connection-share names the accounts and clients, ghost-connections the dead ones; any limit fills again."
 
 
 def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:

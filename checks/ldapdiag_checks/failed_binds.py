@@ -18,15 +18,15 @@ from ldapdiag.servers.client_advice import renew_password
 REFUSED = {
     49: "wrong password or unknown account",
     32: "no such entry",
-    48: "this account cannot bind so",
+    48: "this account cannot bind this way",
     19: "locked after too many failures",
     53: "locked, inactive, or no password given",
 }
-"""Result codes (RFC 4511, appendix A) that are the client's affair; 389-ds answers 19 and 53 for locked accounts."""
+"""Result codes (RFC 4511, appendix A) of refused credentials; 389-ds answers 19 and 53 for locked accounts."""
 
 NOT_SO = {48}
-"""Where nothing else was answered, no password is wrong."""
-NO_WAY_IN = "It binds in a way that is not allowed: anonymously, or as an account that has nothing to bind with."
+"""If an account got no other result, its password is not wrong."""
+NO_WAY_IN = "A bind that is not allowed: anonymous, or as an entry without a password."
 
 NAMELESS = "without a DN (anonymous, or SASL)"
 
@@ -35,7 +35,7 @@ MANY, SOME = 100, 10
 HOURLY = 10.0
 SHORTEST_HOUR = 3600.0
 MOST = 20
-"""Findings; and so many clients of an account are named."""
+"""Findings, and clients named of an account."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,26 +87,28 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
         )
         return
     guessing = {client: one for client, one in _by(failed, "client").items() if is_guessing(client, one)}
-    rest = _by((one for one in failed if one.client not in guessing), "dn")
-    told = [(severity, dn, one) for dn, one in rest.items() if (severity := severity_of(one, traffic)) is not None]
-    told.sort(key=lambda each: (-each[0], -each[2].errors.total(), each[1]))
+    by_account = _by((one for one in failed if one.client not in guessing), "dn")
+    accounts_failing = [
+        (severity, dn, one) for dn, one in by_account.items() if (severity := severity_of(one, traffic)) is not None
+    ]
+    accounts_failing.sort(key=lambda each: (-each[0], -each[2].errors.total(), each[1]))
     ranked = sorted(guessing.items(), key=lambda each: (-each[1].errors.total(), each[0]))
     findings = [*(_guessed(server, traffic, client, one) for client, one in ranked)]
-    findings.extend(_stale(server, traffic, dn, one, severity) for severity, dn, one in told)
+    findings.extend(_stale(server, traffic, dn, one, severity) for severity, dn, one in accounts_failing)
     yield from findings[:MOST]
     if len(findings) > MOST:
-        reason = f"{len(findings) - MOST} more fail as often, and are not told one by one"
+        reason = f"{len(findings) - MOST} more fail as often and are not reported one by one"
         yield NotJudged(subject=f"others at {server.host}", reason=reason, how="ldapdiag log --format json")
     else:
-        yield _of_the_rest(server, traffic, binds, findings=bool(findings))
+        yield _of_other_accounts(server, traffic, binds, findings=bool(findings))
 
 
-def _of_the_rest(server: Instance, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
-    """Return the verdict on all accounts that nothing is wrong with."""
+def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
+    """Return the verdict on all accounts without a finding."""
     segment, subject = traffic.segment, f"others at {server.host}" if findings else server.host
     if segment.failures.full:
-        reason = "more accounts and clients failed to bind than are kept apart"
-        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
+        reason = "more accounts and clients failed to bind than are counted separately"
+        return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter period")
     failed = traffic.workload.failed_binds
     other = Counter[int]()
     for one in failed:
@@ -114,8 +116,8 @@ def _of_the_rest(server: Instance, traffic: Traffic, binds: int, *, findings: bo
             other[one.err] += one.count
     refused = sum(one.count for one in failed) - other.total()
     if 2 * other.total() >= binds:
-        reason = f"{other.total()} of {binds} BINDs failed, and not for a wrong password ({_errors(other)})"
-        how = "an access log of a time when accounts could bind"
+        reason = f"{other.total()} of {binds} BINDs failed, none for a wrong password ({_errors(other)})"
+        how = "an access log of a period in which accounts could bind"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     besides = f"; {other.total()} failed for other reasons ({_errors(other)})" if other else ""
     return Clear(subject=subject, reason=f"{refused} of {binds} BINDs were refused{' in all' * findings}{besides}")
@@ -126,12 +128,12 @@ def _errors(errors: Counter[int]) -> str:
 
 
 def is_guessing(client: str, failures: Failures) -> bool:
-    """Tell whether one client tries many accounts, by the numbers of the manual page."""
+    """Return whether one client tries many accounts, by the numbers of the manual page."""
     return client != UNKNOWN_NAME and failures.errors.total() >= GUESSES and len(failures.accounts) >= GUESSED_ACCOUNTS
 
 
 def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
-    """Return how bad one account's failures are, by the numbers of the manual page; None when people mistype."""
+    """Return how bad one account's failures are, by the numbers of the manual page; None for typing errors."""
     count = failures.errors.total()
     if count >= MANY and per_hour(count, traffic) >= HOURLY:
         return Severity.MEDIUM
@@ -139,7 +141,7 @@ def severity_of(failures: Failures, traffic: Traffic) -> Severity | None:
 
 
 def per_hour(count: int, traffic: Traffic) -> float:
-    """Return how many there are an hour; a log of minutes is not made an hour's."""
+    """Return the number per hour; a log of minutes is not extrapolated to an hour."""
     return count * 3600 / max(traffic.seconds, SHORTEST_HOUR)
 
 
@@ -161,8 +163,8 @@ def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures
         subject=f"{client} -> {server.host}",
         severity=Severity.HIGH,
         confidence=Confidence.LIKELY,
-        title=f"{client} failed to bind {count} times as {accounts} accounts: guessing, or a front end that is broken",
-        detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy this is the box's address.",
+        title=f"{client} failed to bind {count} times as {accounts} accounts: password guessing, or a broken front end",
+        detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy, this is the middlebox's address.",
         observed=_observed(server, traffic, failures) | {"client": client},
         server=server.host,
         hosts=(server.host,),
@@ -172,16 +174,16 @@ def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures
 
 def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
     where = list(failures.clients)
-    told = where[0] if len(where) == 1 else f"{len(where)} clients"
+    clients = where[0] if len(where) == 1 else f"{len(where)} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
     most = ", ".join(f"{client} ({times})" for client, times in failures.clients.most_common(3))
     stale = failures.errors.keys() != NOT_SO
-    likely = "The same again and again is a job with an old password." if stale else NO_WAY_IN
+    likely = "Regular failures of one account are a job with an old password." if stale else NO_WAY_IN
     return Finding(
         subject=f"{dn} at {server.host}",
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"BINDs {who} were refused {failures.errors.total()} times, from {told}",
+        title=f"BINDs {who} were refused {failures.errors.total()} times, from {clients}",
         detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.host,

@@ -74,12 +74,12 @@ def judge(
         elif direction.unproven:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{direction.unread} of {direction.server_count} have no living counterpart, none of them is "
+                reason=f"{direction.unread} of {direction.server_count} are absent at the client, none of them is "
                 f"proven dead: {reason_list(direction.unproven)}",
-                how=f"look at the client, the server and the client again: {SS_COMMAND}",
+                how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
             )
         else:
-            yield Clear(subject=direction.subject, reason=_living(direction, pairing.host))
+            yield Clear(subject=direction.subject, reason=_live_counts(direction, pairing.host))
 
 
 def _finding(
@@ -128,12 +128,12 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
     return Severity.MEDIUM
 
 
-def _living(direction: Direction, server: str) -> str:
-    closing = f", and {direction.closing} were opening or closing just then" if direction.closing else ""
+def _live_counts(direction: Direction, server: str) -> str:
+    closing = f", and {direction.closing} were opening or closing at that moment" if direction.closing else ""
     if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
         where = f"carried by {direction.translated_by}"
     else:
-        where = f"living at {client_names(direction)}"
+        where = f"live at {client_names(direction)}"
     return f"{direction.server_count} at {server}, {direction.matched} of them {where}{closing}"
 
 
@@ -143,8 +143,7 @@ def _title(direction: Direction) -> str:
     if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
         return f"{share} connections from {direction.client} no longer exist on {direction.translated_by}, a proxy"
     if direction.join is Join.BOX_TABLE:
-        return (
-            f"{share} connections from {direction.client} have nobody left behind it ({direction.translated_by}: NAT)"
-        )
+        nat = f"the NAT ({direction.translated_by})"
+        return f"{share} connections from {direction.client} no longer have a client behind {nat}"
     where = client_names(direction)
     return f"{share} connections from {where} no longer exist on {where}"

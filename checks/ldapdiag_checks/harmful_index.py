@@ -16,14 +16,14 @@ from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
-"""They compute roles and classes of service."""
+"""Plug-ins that compute roles and classes of service."""
 GROUPING = "MemberOf"
-"""The plug-in whose attributes are those of groups, whatever they are called."""
+"""The plug-in whose settings name the group attributes."""
 GROUPS = frozenset({"memberof", "ismemberof"})
-"""Of the groups of a member, which are fewer than the members of a group."""
+"""Attributes with the groups of a member, which are fewer than the members of a group."""
 UNLISTED = "ancestorid"
 TREE = frozenset({"parentid", "entryrdn"})
-"""Indexes of 389-ds that say what lies below what. objectClass, a system index too, may well have a scan limit."""
+"""Indexes of 389-ds on the hierarchy of entries. objectClass, also a system index, may have a scan limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Harm:
     what: str
     reason: str
     goes: bool = True
-    """It can be taken away; else it is the server's own."""
+    """Whether it can be removed; else it is the server's own."""
 
 
 @check
@@ -76,11 +76,11 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
                 found += 1
                 yield _finding(indexing, backend, definition, harm)
     if not seen:
-        reason = f"the configuration of {indexing.host} tells of no index"
+        reason = f"the configuration of {indexing.host} contains no index"
         how = IndexConfiguration.how
         yield NotJudged(subject=indexing.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        excerpt = "" if configuration.whole else ", in the excerpt at hand"
+        excerpt = "" if configuration.whole else ", in the available excerpt"
         reason = f"{seen} attributes with an index{excerpt}: none of computed values, none for substrings of members"
         yield Clear(subject=indexing.host, reason=reason)
 
@@ -100,12 +100,12 @@ def _of_its_own(definition: IndexDefinition, name: str) -> Harm | None:
     """Return what is wrong with a system index of 389-ds."""
     types = tuple(sorted(definition.types))
     if name == UNLISTED:
-        reason = "the server sets this index up by itself, and an entry for it changes the order it is read in"
+        reason = "the server configures this index by itself, and an entry for it changes its key order"
         return Harm(types, Severity.LOW, Confidence.POSSIBLE, "which should have no entry", reason, goes=False)
     limits = [limit.limit for limit in definition.scan_limits if limit.limit >= 0]
     if name not in TREE or not limits:
         return None
-    reason = f"longer lists than {min(limits)} are not used, and searches by scope look at every entry then"
+    reason = f"ID lists above {min(limits)} are not used, and then searches by scope examine every entry"
     return Harm(types, Severity.LOW, Confidence.LIKELY, "which has a scan limit", reason, goes=False)
 
 
@@ -115,7 +115,7 @@ def _computed(definition: IndexDefinition, name: str, indexing: ServerIndexes) -
     by = next((by for one, by in sorted(virtual.items()) if indexing.schema.primary(one).lower() == name), None)
     if by is None or not definition.types:
         return None
-    reason = f"its values are computed ({by}), and the index does not hold them: searches miss entries"
+    reason = f"its values are computed ({by}), and the index does not contain them: searches miss entries"
     return Harm(tuple(sorted(definition.types)), Severity.HIGH, Confidence.LIKELY, "which is computed", reason)
 
 
@@ -128,14 +128,14 @@ def _of_members(definition: IndexDefinition, name: str, indexing: ServerIndexes)
         return None
     if name in GROUPS:
         reason = "each group of an entry has as many keys as its name has characters"
-        return Harm(types, Severity.LOW, Confidence.LIKELY, "which holds the groups of members", reason)
+        return Harm(types, Severity.LOW, Confidence.LIKELY, "which contains the groups of members", reason)
     compares = indexing.configuration.identity.family in NETSCAPE
     slow = "every change of a group compares those of all its members" if compares else "a group has many members"
     return Harm(
         types,
         Severity.MEDIUM if compares else Severity.LOW,
         Confidence.LIKELY,
-        "which holds the members of groups",
+        "which contains the members of groups",
         f"a member has as many keys as its name has characters, and {slow}",
     )
 
@@ -153,9 +153,9 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
         key=f"{indexing.host}|{backend.name}|{definition.attribute.lower()}",
         severity=harm.severity,
         confidence=harm.confidence,
-        title=f"{indexing.host} keeps an index on {definition.attribute}{types}, {harm.what}",
+        title=f"{indexing.host} has an index on {definition.attribute}{types}, {harm.what}",
         detail=f"{harm.reason[:1].upper()}{harm.reason[1:]}."
-        + ("" if harm.goes else "\nIt is an index of the server's own: ask the vendor how to set it right."),
+        + ("" if harm.goes else "\nIt is one of the server's own indexes: ask the vendor how to correct it."),
         observed={
             "server": indexing.host,
             "backend": backend.name,

@@ -21,7 +21,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.remedy import Remedy
 
 LONG_LIFE = 600
-"""Seconds; a ghost that lives longer lets them pile up."""
+"""Seconds; with a longer lifetime ghosts accumulate."""
 
 
 @check
@@ -76,7 +76,7 @@ def judge(
     elif advice.unclassified:
         yield NotJudged(
             subject=server.host,
-            reason=f"whether {advice.unclassified} of its connections are alive is not known; {lifetime.summary}",
+            reason=f"{advice.unclassified} of its connections are neither proven live nor dead; {lifetime.summary}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )
@@ -89,8 +89,8 @@ def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds 
     current, lives = lifetime.idle_timeout_seconds, lifetime.seconds
     if advice.ghosts:
         return Severity.HIGH if lives is None or lives > LONG_LIFE else Severity.MEDIUM
-    forgets = bounds.silent_drop_seconds if bounds else None
-    if current and (current < SHORTEST_SAFE or (forgets is not None and current > forgets)):
+    drops_after = bounds.silent_drop_seconds if bounds else None
+    if current and (current < SHORTEST_SAFE or (drops_after is not None and current > drops_after)):
         return Severity.MEDIUM
     if current == 0 and lifetime.keepalive is False:
         return Severity.LOW
@@ -110,7 +110,7 @@ def _finding(
         subject=server.host,
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
-        title=_title(lifetime, advice, bounds),
+        title=_title(lifetime, bounds),
         detail="\n".join(idle_sentences(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
         server=server.host,
@@ -142,16 +142,14 @@ def observed(
     }
 
 
-def _title(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> str:
-    current, forgets = lifetime.idle_timeout_seconds, bounds.silent_drop_seconds if bounds else None
-    if current and forgets is not None and current > forgets:
-        return (
-            f"The idle timeout of {current} s is above the {forgets:g} s the box remembers: clients never see the close"
-        )
+def _title(lifetime: GhostLifetime, bounds: IdleBounds | None) -> str:
+    current, drops_after = lifetime.idle_timeout_seconds, bounds.silent_drop_seconds if bounds else None
+    if current and drops_after is not None and current > drops_after:
+        return f"The idle timeout of {current} s is above the firewall's {drops_after:g} s: clients never see the close"
     if current and current < SHORTEST_SAFE:
-        return f"The idle timeout of {current} s cuts connections that applications still want"
+        return f"The idle timeout of {current} s closes connections that applications still use"
     if current:
-        return f"The idle timeout of {current} s lets dead connections pile up"
+        return f"The idle timeout of {current} s lets dead connections accumulate"
     if current is None:
-        return f"Which idle timeout is set is unknown; {lifetime.summary}"
-    return f"No idle timeout ends {'them' if advice.ghosts else 'a dead connection'}: {lifetime.summary}"
+        return f"The idle timeout is unknown; {lifetime.summary}"
+    return f"No idle timeout: {lifetime.summary}"

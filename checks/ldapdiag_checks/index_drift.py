@@ -18,7 +18,7 @@ PARTS = frozenset({"subinitial", "subany", "subfinal"})
 
 Types = frozenset[str]
 Names = Callable[[str], str]
-"""Returns the one name of an attribute, as written somewhere, for comparing."""
+"""Maps a name of an attribute to its canonical name, for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Replica:
 
     @property
     def whole(self) -> bool:
-        """What its configuration does not tell is not configured."""
+        """An attribute that its configuration does not contain has no index."""
         return self.indexing.configuration.whole
 
     def types(self, names: Names) -> Mapping[str, Types]:
         """Return types and rules by attribute; but for the server's own indexes."""
-        told: defaultdict[str, set[str]] = defaultdict(set)
+        types_of: defaultdict[str, set[str]] = defaultdict(set)
         for one in self.backend.definitions:
             if not one.system:
-                told[names(one.attribute)] |= _types(one)
-        return {name: frozenset(types) for name, types in told.items() if types}
+                types_of[names(one.attribute)] |= _types(one)
+        return {name: frozenset(types) for name, types in types_of.items() if types}
 
 
 @check
@@ -117,32 +117,32 @@ def _names(replicas: list[Replica]) -> Names:
 
 
 def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[Verdict]:
-    """Yield a finding per attribute, and what is to be said of the rest."""
+    """Yield a finding per attribute, and a verdict on all other attributes."""
     names = _names(replicas)
-    told = {one.host: (one, one.types(names)) for one in replicas}
+    by_host = {one.host: (one, one.types(names)) for one in replicas}
     spelt = {names(each.attribute): each.attribute for one in reversed(replicas) for each in one.backend.definitions}
-    alike, attributes = 0, sorted({name for _, types in told.values() for name in types})
+    alike, attributes = 0, sorted({name for _, types in by_host.values() for name in types})
     for attribute in attributes:
         having = {
             host: types.get(attribute, frozenset())
-            for host, (replica, types) in told.items()
+            for host, (replica, types) in by_host.items()
             if attribute in types or replica.whole
         }
         if len(set(having.values())) > 1:
-            origins = {origin for host in having for origin in told[host][0].indexing.origins}
+            origins = {origin for host in having for origin in by_host[host][0].indexing.origins}
             key = f"{family}|{suffix}|{attribute}"
             yield _finding(f"{spelt[attribute]} below {suffix}", key, spelt[attribute], having, tuple(sorted(origins)))
         elif len(having) > 1:
             alike += 1
-    yield from _of_the_rest(f"{suffix} at {', '.join(sorted(told))}", alike, len(attributes), told)
+    yield from _of_other_attributes(f"{suffix} at {', '.join(sorted(by_host))}", alike, len(attributes), by_host)
 
 
-def _of_the_rest(
-    subject: str, alike: int, attributes: int, told: Mapping[str, tuple[Replica, Mapping[str, Types]]]
+def _of_other_attributes(
+    subject: str, alike: int, attributes: int, by_host: Mapping[str, tuple[Replica, Mapping[str, Types]]]
 ) -> Iterator[Verdict]:
-    """Yield what is to be said of the attributes that are indexed alike, or that an excerpt leaves out."""
-    if parts := sorted(host for host, (replica, _) in told.items() if not replica.whole):
-        reason = f"of {', '.join(parts)} only an excerpt is at hand: what it leaves out may be configured all the same"
+    """Yield the verdict on the attributes with the same indexes, or that an excerpt leaves out."""
+    if parts := sorted(host for host, (replica, _) in by_host.items() if not replica.whole):
+        reason = f"of {', '.join(parts)} only an excerpt is in the evidence: indexes outside it may be configured"
         how = IndexConfiguration.how
         yield NotJudged(subject=subject, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif alike or not attributes:
@@ -158,8 +158,8 @@ def _finding(subject: str, key: str, attribute: str, having: Mapping[str, Types]
         key=key,
         severity=Severity.LOW if all(having.values()) else Severity.MEDIUM,
         confidence=Confidence.CERTAIN,
-        title=f"{subject} is not indexed alike: {'; '.join(words)}",
-        detail="Which is right the searches of each server tell: see missing-index and unused-index.",
+        title=f"{subject} has different indexes: {'; '.join(words)}",
+        detail="The searches of each server decide which is right: see missing-index and unused-index.",
         observed={
             "attribute": attribute,
             "types": sorted(frozenset().union(*having.values()) - everywhere),

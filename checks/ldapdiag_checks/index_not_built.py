@@ -43,11 +43,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: which indexes it should have is not known"
+        reason = f"no index configuration of {coverage.host}: the configured indexes are unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.host, reason="no scan asks for what has an index that would answer it")
+        yield Clear(subject=coverage.host, reason="no unindexed search has an index that would answer it")
 
 
 def _confidence(one: UnhelpedScans) -> Confidence:
@@ -58,7 +58,7 @@ def _confidence(one: UnhelpedScans) -> Confidence:
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    told = not one.obstacle.inferred
+    reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
     remedies = (
         build_indexes(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
@@ -66,14 +66,16 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         else ()
     )
     why = one.obstacle.reason
-    hidden = "" if told else "\nOr who asks may not see the others that have the value: then the list is too long."
+    hidden = (
+        "" if reported else "\nOr the account may not see the other matching entries: then the ID list is too long."
+    )
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.LOW,
         confidence=_confidence(one),
-        title=f"{one.attribute} has an index that {one.host} does not use: it must be built",
-        detail=f"{one.count} searches {one.shape} look at every entry, {one.seconds:.3g} s ({one.share:.1%} of the "
-        f"search time); {why}.\nOr it was built after this log was written.{hidden}",
+        title=f"{one.attribute} has an index that {one.host} does not use because it is not built",
+        detail=f"{one.count} searches {one.shape} examine every entry, {one.seconds:.3g} s ({one.share:.1%} of the "
+        f"search time); {why}.\nUnless it was built after this log was written.{hidden}",
         observed={**one.observed, "reason": why},
         server=one.host,
         hosts=(one.host,),

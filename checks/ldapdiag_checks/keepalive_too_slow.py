@@ -44,7 +44,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
         aside = f"; {proxy.box} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.host,
-            reason=f"after how many seconds a box on the path forgets is unknown{aside}",
+            reason=f"the timeout of a middlebox on the path is unknown{aside}",
             missing=(KernelSettings.kind,),
             how=bounds.how,
         )
@@ -58,7 +58,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
             how=Configuration.how,
         )
     elif seconds is not None and seconds <= upper / 2:
-        yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, the box remembers for {upper:g} s")
+        yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
         yield _finding(lifetime, upper, path, origins)
@@ -67,13 +67,13 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
 def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: tuple[str, ...]) -> Finding:
     seconds = lifetime.keepalive_seconds
     late = seconds is None or seconds >= upper
-    first = "never comes (keepalive is off)" if seconds is None else f"comes after {seconds} s"
+    first = "is never sent (keepalive is off)" if seconds is None else f"is sent after {seconds} s"
     return Finding(
         subject=lifetime.host,
         severity=Severity.MEDIUM if late else Severity.LOW,
         confidence=Confidence.CERTAIN if path.box else Confidence.LIKELY,
-        title=f"{lifetime.host}'s first keepalive probe {first}, but the box forgets after {upper:g} s",
-        detail=f"The keepalive time is from {lifetime.keepalive_source}; the box's from {path.source}.",
+        title=f"{lifetime.host}'s first keepalive probe {first} but the middlebox drops its state after {upper:g} s",
+        detail=f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}.",
         observed={
             "host": lifetime.host,
             "end": "server",

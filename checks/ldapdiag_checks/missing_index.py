@@ -15,7 +15,7 @@ from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
 
 MOST = 10
-"""Filters, clients and accounts that are named."""
+"""Filters, clients and accounts named."""
 
 
 @check
@@ -58,10 +58,10 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
         reason = f"the filters of {sum(row.count for row in cut)} unindexed searches were cut off when they were logged"
-        yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask who sent them")
+        yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask the owners of the clients")
     if not plan.indexes:
         scans = len(coverage.scans)
-        but = f"; {scans} kinds of searches scan, and no index is worth it or helps" if scans else ""
+        but = f"; {scans} kinds of searches are unindexed, and no index helps or is worth its cost" if scans else ""
         yield Clear(
             subject=plan.host, reason=f"no index is missing for the {len(coverage.searches)} kinds of searches{but}"
         )
@@ -72,14 +72,14 @@ def _subject(row: PlannedIndexes, plan: IndexPlan) -> str:
 
 
 def _possible(plan: IndexPlan) -> Verdict:
-    """Return what may be missing, where nobody can say what there is."""
+    """Return the possible plan of a server whose index configuration is unknown."""
     wanted = [f"{row.attribute} {','.join(row.types)} ({row.saved / SECOND:.3g} s)" for row in plan.indexes]
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
     return NotJudged(
         subject=plan.host,
-        reason=f"{sum(row.count for row in plan.resolved)} searches look at every entry, perhaps for want of "
-        f"{', '.join(wanted[:MOST])}{more}; or there is an index that is not built, or more entries have the value "
-        "than the server lists. The log alone does not tell",
+        reason=f"{sum(row.count for row in plan.resolved)} searches examine every entry, perhaps for lack of "
+        f"{', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
+        "than an ID list may have. The log alone does not decide",
         missing=(IndexConfiguration.kind,),
         how=IndexConfiguration.how,
     )
@@ -95,7 +95,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
         key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_share(share, seconds),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
-        title=f"{plan.host} has no index {what}: {row.search_count} searches look at every entry, {seconds:.3g} s in "
+        title=f"{plan.host} has no index {what}: {row.search_count} searches examine every entry, {seconds:.3g} s in "
         f"all ({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
         observed={
@@ -126,14 +126,14 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
             f"{one.mean / SECOND:.2g} s{noted}."
         )
     for asker in row.requesters[:3]:
-        yield f"Asked by {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
+        yield f"From {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
     if refused := sum(one.refused for one in row.resolved):
-        yield f"{refused} of them failed for want of an index."
+        yield f"{refused} of them failed for lack of an index."
     if not any(one.certain for one in row.resolved):
-        yield "It helps if fewer entries have a value that is asked for than the server lists, which nothing tells."
+        yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:
         times = plan.cost / plan.lower_bound
-        yield f"The plan it is part of costs at most {times:.2g} times as much as the cheapest one."
+        yield f"The cost of the whole plan is at most {times:.2g} times that of the least expensive one."
 
 
 def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> tuple[Remedy, ...]:

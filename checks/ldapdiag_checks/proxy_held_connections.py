@@ -67,21 +67,21 @@ def judge(
 def _without_sessions(
     pairing: Pairing, flows: tuple[FlowTable, ...], servers: tuple[Instance, ...]
 ) -> NotJudged | Clear:
-    """Clear a server whose clients speak for themselves; a proxy's host would be a client here that serves LDAP."""
+    """Clear a server whose clients are known hosts; a proxy's host would be a client here that serves LDAP."""
     others = {server.host for server in servers} - {pairing.host}
     held = [direction for direction in pairing.directions if direction.server_count]
     doubtful = [one for one in held if one.missing is not None or others.intersection(one.client_hosts)]
     if not doubtful:
-        return Clear(subject=pairing.host, reason="no proxy stands between it and the hosts of its clients")
-    told = {table.origin.host for table in flows if any(table.server)}
-    short = [table for table in flows if table.relay is Relay.PROXY and table.origin.host not in told]
-    aside = "".join(f"; {table.origin.path} tells the clients' legs alone ({len(table)})" for table in short)
+        return Clear(subject=pairing.host, reason="no proxy is between it and the hosts of its clients")
+    with_server_leg = {table.origin.host for table in flows if any(table.server)}
+    short = [table for table in flows if table.relay is Relay.PROXY and table.origin.host not in with_server_leg]
+    aside = "".join(f"; {table.origin.path} contains the client-side legs only ({len(table)})" for table in short)
     addresses = ", ".join(sorted({one.client for one in doubtful})[:3])
     return NotJudged(
         subject=pairing.host,
-        reason=f"whether a proxy is behind {addresses} is not known, its sessions are not in the evidence{aside}",
+        reason=f"{addresses} may be a proxy: no session table of it is in the evidence{aside}",
         missing=(FlowTable.kind,),
-        how=f"if it is one, there: {SHOW_SESS_ALL} > show-sess-all.txt",
+        how=f"if it is one, on it: {SHOW_SESS_ALL} > show-sess-all.txt",
     )
 
 
@@ -92,11 +92,11 @@ def _verdict(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdv
     if held.unproven:
         return NotJudged(
             subject=subject,
-            reason=f"{sum(held.unproven.values())} of {held.sessions} sessions have no client that is known to live, "
-            f"none of them is proven held: {reason_list(held.unproven)}",
-            how="look at the clients, the proxy and the clients again, with ages: ss -tanoi",
+            reason=f"{sum(held.unproven.values())} of {held.sessions} sessions have no proven live client, "
+            f"none of them is proven dead: {reason_list(held.unproven)}",
+            how="take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi",
         )
-    return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have their client")
+    return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have a live client")
 
 
 def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
@@ -105,7 +105,7 @@ def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdv
         key=f"{held.proxy}|{direction.key}",
         severity=severity_of(held),
         confidence=confidence_of(held),
-        title=f"{held.proxy} keeps {held.count} of {held.sessions} connections to {server} for clients that are gone",
+        title=f"{held.proxy} keeps {held.count} of {held.sessions} connections to {server} whose client is gone",
         detail="\n".join(_sentences(held, server)),
         observed={"proxy": held.proxy, "server": direction.server, "connections": held.count},
         server=server,
@@ -134,14 +134,14 @@ def confidence_of(held: ProxyLegs) -> Confidence:
 
 def _sentences(held: ProxyLegs, server: str) -> Iterator[str]:
     clients = " and ".join(held.clients)
-    yield f"{server} has their legs established, {held.proxy} carries them, and {clients} lacks the other ends."
+    yield f"{server} has the server-side legs, {held.proxy} has the sessions, and {clients} lacks the client-side legs."
     if held.ports is not None:
         yield f"{held.proxy}'s ports towards {server}: {', '.join(map(str, held.ports))}."
     if held.at_proxy:
-        yield f"The socket table of {held.proxy} itself lacks the clients' legs."
+        yield f"The socket table of {held.proxy} itself lacks the client-side legs."
     else:
-        yield f"Not certain: a container or zone on {clients} would not be in its table."
+        yield f"Not certain: the sockets of a container or zone on {clients} are not in its table."
     if held.because:
         yield f"Not churn: {'; '.join(held.because)}."
     if held.unproven:
-        yield f"Not counted: {reason_list(held.unproven)}."
+        yield f"Excluded: {reason_list(held.unproven)}."

@@ -45,22 +45,22 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: its limits are not known"
+        reason = f"no index configuration of {coverage.host}: its limits are unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.host, reason="no scan is due to a limit on the length of lists")
+        yield Clear(subject=coverage.host, reason="no unindexed search is due to the limit of an ID list")
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    late = "Unless the index there is was added after this log was written."
+    late = "Unless the existing index was added after this log was written."
     unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
         confidence=Confidence.CERTAIN if one.obstacle.cause is Cause.LIMIT else Confidence.LIKELY,
-        title=f"{one.shape} looks at every entry, and an index of {one.attribute} does not help: {one.obstacle.reason}",
-        detail=f"{one.summary}\nAdding an index for this attribute would not help.{unless}",
+        title=f"{one.shape} examines every entry, and an index on {one.attribute} does not help: {one.obstacle.reason}",
+        detail=f"{one.summary}\nAdding an index on this attribute would not help.{unless}",
         observed=one.observed,
         server=one.host,
         hosts=(one.host,),

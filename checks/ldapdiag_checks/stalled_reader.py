@@ -78,10 +78,10 @@ def _directions(table: SocketTable, server: Instance) -> Mapping[Direction, Sequ
 
 
 def _verdict(
-    direction: Direction, rows: Sequence[int], server: Instance, look: Snapshot, missing: Missing | None
+    direction: Direction, rows: Sequence[int], server: Instance, snapshot: Snapshot, missing: Missing | None
 ) -> Verdict:
     client, address, port = direction
-    subject, table = f"{client} -> {endpoint(address, port)}", look.sockets
+    subject, table = f"{client} -> {endpoint(address, port)}", snapshot.sockets
     if table.send_queue is None:
         reason = f"the table of {server.host} has no column Send-Q"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
@@ -89,36 +89,43 @@ def _verdict(
     timers = [table.timer[row] if table.timer else None for row in waiting]
     stalled = [row for row, timer in zip(waiting, timers, strict=True) if _is_stalled(table, row, timer)]
     if stalled:
-        return _finding(direction, stalled, server, look)
+        return _finding(direction, stalled, server, snapshot)
     if None in timers:
-        reason = f"{len(waiting)} of {len(rows)} have data in Send-Q, and the table shows no timer that tells why"
+        reason = f"{len(waiting)} of {len(rows)} have data in Send-Q, and the table shows no timers"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     if missing is not None:
         return NotJudged.lacking(missing, subject=subject)
-    return Clear(subject=subject, reason=f"{len(rows)} established, {len(waiting)} with data on its way, none stalled")
+    return Clear(subject=subject, reason=f"{len(rows)} established, {len(waiting)} with data in transit, none stalled")
 
 
 def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
-    """Tell whether the client's window is closed, or what was sent to it goes unacknowledged."""
+    """Return whether the client's window is closed, or sent data stays unacknowledged."""
     repeated = table.retransmits is not None and table.retransmits[row] >= 1
     return timer is Timer.PERSIST or (timer is Timer.RETRANSMIT and repeated)
 
 
-def _finding(direction: Direction, rows: Sequence[int], server: Instance, look: Snapshot) -> Finding:
+def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapshot: Snapshot) -> Finding:
     client, address, port = direction
-    table = look.sockets
+    table = snapshot.sockets
     size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0
     closed = sum(table.timer[row] is Timer.PERSIST for row in rows) if table.timer else 0
     count = f"{len(rows)} connection{'s' * (len(rows) != 1)}"
-    told = [f"{closed} with a closed window: the client does not read."] if closed else []
+    sentences = [f"{closed} with a closed window: the client does not read."] if closed else []
     if closed < len(rows):
-        told.append(f"{len(rows) - closed} retransmitting: the client is gone, its host is stuck, or packets are lost.")
+        sentences.append(
+            f"{len(rows) - closed} retransmitting: the client is gone, its host is stuck, or packets are lost."
+        )
     return Finding(
         subject=f"{client} -> {endpoint(address, port)}",
         severity=severity_of(len(rows)),
         confidence=Confidence.CERTAIN if closed == len(rows) else Confidence.LIKELY,
-        title=f"{client} does not take the {size} bytes that {server.host} has for it on {count}",
-        detail="\n".join([*told, "Until then the server keeps the answers, and perhaps a worker thread for each."]),
+        title=f"{client} does not read {size} bytes from {server.host} on {count}",
+        detail="\n".join(
+            [
+                *sentences,
+                "Until it reads, the server keeps the answers in memory, and perhaps a worker thread for each.",
+            ]
+        ),
         observed={
             "server": endpoint(address, port),
             "client": client,
@@ -127,5 +134,5 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, look: 
         },
         server=server.host,
         hosts=(server.host,),
-        origins=look.origins,
+        origins=snapshot.origins,
     )

@@ -51,9 +51,9 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
             count = sum(direction.unproven_stranded.values())
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{count} at the client are not at {pairing.host}, none of them proven lost: "
+                reason=f"{count} of the client are absent at {pairing.host}, none of them proven lost: "
                 f"{reason_list(direction.unproven_stranded)}",
-                how=f"look at the server, the client and the server again: {SS_COMMAND}",
+                how=f"take snapshots of the server, the client and the server again: {SS_COMMAND}",
             )
         else:
             known = "its connections" if direction.client_count is None else f"its {direction.client_count}"
@@ -68,9 +68,9 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Fi
         key=direction.key,
         severity=severity_of(direction),
         confidence=Confidence.LIKELY if exact and not direction.selected else Confidence.POSSIBLE,
-        title=f"{direction.stranded} of {clients}'s {direction.client_count} connections are gone at {server}",
+        title=f"{direction.stranded} of {clients}'s {direction.client_count} connections no longer exist on {server}",
         detail=(
-            f"{server} has closed or lost them and {clients} was not told; the next request on each will hang.\n"
+            f"{server} has closed or lost them without notice to {clients}; the next request on each will hang.\n"
             "Not certain, because a table shows one network namespace: the server may run in another one."
         ),
         observed=direction.observed

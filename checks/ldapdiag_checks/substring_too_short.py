@@ -40,11 +40,13 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: how long its keys are is not known"
+        reason = f"no index configuration of {coverage.host}: the length of its keys is unknown"
         how = IndexConfiguration.how
         yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.host, reason="no scan looks for fewer characters than the keys of its index have")
+        yield Clear(
+            subject=coverage.host, reason="no unindexed search is for fewer characters than the keys of its index have"
+        )
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
@@ -52,7 +54,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=f"{one.shape} looks for too few characters for an index of {one.attribute}: {one.obstacle.reason}",
+        title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,
         observed=one.observed,
         server=one.host,

@@ -19,7 +19,7 @@ MANY, SOME = 100, 10
 HALF, TENTH = 0.5, 0.1
 ALL_BUT_FEW = 0.9
 MOST = 20
-"""Clients told one by one."""
+"""Findings for single clients; the rest is a count."""
 
 
 @check
@@ -52,15 +52,15 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     middlebox's.
     """
     family = traffic.workload.family
-    told = [close_reasons_of(client, family) for client in traffic.workload.clients]
-    judged = [(one, severity) for one in told if (severity := severity_of(one)) is not None]
+    every = [close_reasons_of(client, family) for client in traffic.workload.clients]
+    judged = [(one, severity) for one in every if (severity := severity_of(one)) is not None]
     judged.sort(key=lambda pair: (-pair[1], -pair[0].unclean, -pair[0].probes, pair[0].client))
     for number, (ends, severity) in enumerate(judged[:MOST]):
         yield _finding(server, traffic, ends, severity, 0 if number else len(judged) - MOST)
     named = {ends.client for ends, _ in judged}
-    rest = [ends for ends in told if ends.client not in named]
-    if rest or not judged:
-        yield _of_the_rest(server, rest, others=bool(judged))
+    others = [ends for ends in every if ends.client not in named]
+    if others or not judged:
+        yield _of_other_clients(server, others, all_clients=not judged)
 
 
 def severity_of(ends: CloseReasons) -> Severity | None:
@@ -73,22 +73,22 @@ def severity_of(ends: CloseReasons) -> Severity | None:
     return Severity.INFO if ends.probes >= SOME and ends.probes >= ALL_BUT_FEW * (closes + ends.probes) else None
 
 
-def _of_the_rest(server: Instance, rest: list[CloseReasons], *, others: bool) -> Verdict:
-    """Return the verdict on all clients that nothing is wrong with."""
-    closes, unclean = sum(ends.close_count for ends in rest), sum(ends.unclean for ends in rest)
-    vague = sum(ends.by_kind[CloseKind.UNKNOWN] for ends in rest)
-    subject = f"other clients of {server.host}" if others else server.host
-    if not closes and not others:
-        reason = "no connection ended while the access log was written"
+def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clients: bool) -> Verdict:
+    """Return the verdict on all clients without a finding."""
+    closes, unclean = sum(ends.close_count for ends in others), sum(ends.unclean for ends in others)
+    vague = sum(ends.by_kind[CloseKind.UNKNOWN] for ends in others)
+    subject = f"other clients of {server.host}" if not all_clients else server.host
+    if not closes and all_clients:
+        reason = "no connection was closed in the access log"
         how = "an access log of a busy hour"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     if vague >= SOME and vague >= HALF * closes:
-        reason = f"the log does not say of {vague} of {closes} closes whether the client said UNBIND"
-        how = "nothing can be done: this server's log has one word for both, or none"
+        reason = f"for {vague} of {closes} closes the log does not show whether the client sent UNBIND"
+        how = "none: the log of this server has one close reason for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
-    timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in rest)
+    timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in others)
     idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
-    return Clear(subject=subject, reason=f"{closes} connections ended, {unclean} of them without UNBIND{idle}")
+    return Clear(subject=subject, reason=f"{closes} connections were closed, {unclean} of them without UNBIND{idle}")
 
 
 def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: Severity, more: int) -> Finding:
@@ -118,21 +118,21 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
 
 def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
-        return f"{ends.client} opened {ends.probes} connections to {server.host} and asked nothing on them"
+        return f"{ends.client} opened {ends.probes} connections to {server.host} and sent no operation on them"
     if (network := ends.by_kind[CloseKind.NETWORK]) >= SOME:
-        return f"Nothing went through any more on {network} of {ends.close_count} connections of {ends.client}"
+        return f"Data no longer passed on {network} of {ends.close_count} connections of {ends.client}"
     return f"{ends.client} ended {ends.unclean} of {ends.close_count} connections without UNBIND"
 
 
 def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool) -> Iterator[str]:
     if probes:
-        yield "A load balancer's probes, most likely; or a client whose TLS handshake fails."
+        yield "Most likely probes of a load balancer; or a client whose TLS handshake fails."
     for code, count in ends.codes.items():
         yield f"{code or 'no code'}, {count} times: {close_reason(traffic.workload.family, code).text}."
     if ends.by_kind[CloseKind.NETWORK]:
-        yield "Look for a client that does not read, a path with a smaller MTU, a firewall that forgets connections."
+        yield "Look for a client that does not read, a path with a smaller MTU, a firewall that drops idle connections."
     if ends.probes and not probes:
-        yield f"{ends.probes} more had no operation at all, and are not counted: a load balancer's probes, most likely."
-    yield "Behind a NAT or a proxy this is the box's address."
+        yield f"{ends.probes} more had no operation at all and are not counted: most likely probes of a load balancer."
+    yield "Behind a NAT or a proxy, this is the middlebox's address."
     if more > 0:
-        yield f"{more} more clients are like this one: see ldapdiag log --by client."
+        yield f"{more} more clients do the same: see ldapdiag log --by client."

@@ -40,7 +40,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if not found:
-        yield Clear(subject=coverage.host, reason="no scan has a filter that no index would answer")
+        yield Clear(subject=coverage.host, reason="no unindexed search has a filter that no index can answer")
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:

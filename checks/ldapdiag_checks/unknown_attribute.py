@@ -53,17 +53,17 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for subject, rows in sorted(found.items()):
         yield _finding(subject, rows, whys[subject], coverage)
     if not found:
-        yield Clear(subject=coverage.host, reason="no search asks for an attribute that the server does not know")
+        yield Clear(subject=coverage.host, reason="no search has an attribute that the server's schema does not have")
 
 
 def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
-    """Yield the attributes in a filter that are not known, and why that is said."""
+    """Yield the unknown attributes of a filter, and the evidence."""
     leaves = row.forecast.leaves if row.forecast else ()
     named = {leaf.assertion.name: leaf.why for leaf in leaves if leaf.cause is Cause.UNKNOWN_ATTRIBUTE}
     noted = any(MISSING in notes.split(",") for notes in row.group.notes)
     if noted and not named:
         only = {leaf.assertion.name for leaf in leaves}
-        named = {only.pop() if len(only) == 1 else "": "the server notes that the schema does not have it"}
+        named = {only.pop() if len(only) == 1 else "": "the server notes that its schema does not have it"}
     hindrance = row.obstacle
     if not named and hindrance is not None and hindrance.cause is Cause.UNKNOWN_ATTRIBUTE:
         named = {hindrance.attribute: hindrance.reason}
@@ -82,7 +82,7 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
         detail=f"{count} searches, {seconds:.3g} s; that part matches nothing.\n"
-        f"Asked by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
+        f"From {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
             "server": coverage.host,
             "attribute": attribute,

@@ -51,11 +51,13 @@ def judge(
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif not is_many(direction.matched, descriptors):
-            yield Clear(subject=direction.subject, reason=f"{direction.matched} connections that both ends agree on")
+            yield Clear(
+                subject=direction.subject, reason=f"{direction.matched} connections that are present at both ends"
+            )
         elif direction.resting is None:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"both ends agree on {direction.matched} connections, but no table tells how long they rest",
+                reason=f"{direction.matched} connections are present at both ends, but no table shows their idle times",
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
@@ -67,7 +69,7 @@ def judge(
 
 
 def is_many(connections: int, descriptors: Descriptors | None) -> bool:
-    """Tell whether one application holds a number worth asking about."""
+    """Return whether one application keeps enough connections for a finding."""
     limit = descriptors.limit if descriptors else None
     return connections >= MANY or bool(limit and connections >= QUARTER * limit)
 
@@ -82,11 +84,11 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, descr
         key=direction.key,
         severity=Severity.HIGH if limit and direction.matched >= HALF * limit else Severity.MEDIUM,
         confidence=Confidence.CERTAIN if direction.resting == direction.matched else Confidence.LIKELY,
-        title=f"{who} keeps {direction.matched} connections open and uses hardly any",
+        title=f"{who} keeps {direction.matched} connections open and uses few of them",
         detail=(
-            f"Both ends agree on {direction.matched} connections, so none of them is a ghost; {direction.resting} have "
-            f"rested for more than a minute, the longest for {direction.longest_rest or 0:.0f} s.\n"
-            f"The application opens connections and does not release them. No box on the path is to blame."
+            f"{direction.matched} connections are present at both ends, so none is a ghost; {direction.resting} have "
+            f"been idle for more than a minute, the longest for {direction.longest_rest or 0:.0f} s.\n"
+            f"The application opens connections and does not release them. No middlebox on the path is to blame."
         ),
         observed={
             "server": direction.server,

@@ -14,7 +14,7 @@ from ldapdiag.servers.index_remedies import drop_indexes
 
 HOUR = 3600
 MONTH = 30 * 24
-"""Hours: what runs once a month has run."""
+"""Hours; long enough for a monthly job."""
 
 
 @check
@@ -52,9 +52,9 @@ def judge(usage: IndexUsage, coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in usage.unused:
         yield _finding(one, hours, coverage)
     for name in usage.unsearched:
-        yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search of the log went to this database")
+        yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search in the log is in this database")
     if not usage.unused:
-        yield Clear(subject=coverage.host, reason=f"every index was asked for in {_span(hours)} of log")
+        yield Clear(subject=coverage.host, reason=f"every index was used in {_span(hours)} of log")
 
 
 def _span(hours: float) -> str:
@@ -73,9 +73,9 @@ def _finding(one: UnusedIndexes, hours: float, coverage: IndexCoverage) -> Findi
         key=f"{coverage.host}|{one.backend.name}|{one.attribute.lower()}",
         severity=Severity.LOW if hours >= MONTH else Severity.INFO,
         confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,
-        title=f"no search asked for the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
-        detail="Internal searches and those of other servers' clients are not in this log.\n"
-        + ("" if hours >= MONTH else "Keep it until a month of logs agrees."),
+        title=f"no search used the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
+        detail="Internal searches and the clients of other servers are not in this log.\n"
+        + ("" if hours >= MONTH else "Keep it until a month of logs confirms this."),
         observed={
             "server": coverage.host,
             "backend": one.backend.name,

@@ -23,7 +23,7 @@ LONG = 1 << 27
 """Nanoseconds for a worker: 134 ms, an edge of the log's histogram."""
 MANY_WAITED, MOST_WAITED = 0.01, 0.1
 FEWEST = 100
-"""Operations; of fewer, a share says nothing."""
+"""Operations; a share of fewer is not significant."""
 
 
 @check
@@ -66,11 +66,11 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     elif clear:
         yield Clear(subject=server.host, reason=clear)
     elif monitor is None:
-        reason = f"no cn=monitor of {server.host}, and no access log that tells how long operations wait"
+        reason = f"no cn=monitor of {server.host}, and no access log with wait times"
         yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
     else:
-        what = "how many threads are busy" if monitor.busy_threads is None else "how many threads there are"
-        reason = f"{monitor.origin.path} does not say {what}"
+        what = "the number of busy threads" if monitor.busy_threads is None else "the number of threads"
+        reason = f"{monitor.origin.path} does not contain {what}"
         yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
 
 
@@ -84,7 +84,7 @@ def threads_of(server: Instance, monitor: Monitor | None) -> int | None:
 
 
 def severity_of(monitor: Monitor | None, threads: int | None) -> Severity | None:
-    """Return how bad it is now, by the numbers of the manual page; None when nothing speaks of saturation."""
+    """Return how bad it is now, by the numbers of the manual page; None without a sign of saturation."""
     if monitor is None:
         return None
     queued = monitor.queued_operations or 0
@@ -100,7 +100,7 @@ def severity_of(monitor: Monitor | None, threads: int | None) -> Severity | None
 
 
 def severity_of_waits(traffic: Traffic | None) -> Severity | None:
-    """Return how bad it was while the log was written; None when nothing speaks of saturation."""
+    """Return how bad it was while the log was written; None without a sign of saturation."""
     if traffic is None or traffic.timed_waits < FEWEST:
         return None
     share = traffic.waited_at_least(LONG) / traffic.timed_waits
@@ -108,16 +108,16 @@ def severity_of_waits(traffic: Traffic | None) -> Severity | None:
 
 
 def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None) -> str:
-    """Return why nothing is wrong; nothing when the evidence does not suffice."""
-    told = []
+    """Return why nothing is wrong; empty when the evidence does not suffice."""
+    reasons = []
     if monitor is not None and monitor.busy_threads is not None and threads:
         queued = "" if monitor.queued_operations is None else f", {monitor.queued_operations} operations waiting"
-        told.append(f"{monitor.busy_threads} of {threads} threads busy{queued}")
+        reasons.append(f"{monitor.busy_threads} of {threads} threads busy{queued}")
     if traffic is not None and traffic.timed_waits >= FEWEST:
-        told.append(
+        reasons.append(
             f"{traffic.waited_at_least(LONG)} of {traffic.timed_waits} operations in the log waited 134 ms or more"
         )
-    return "; ".join(told)
+    return "; ".join(reasons)
 
 
 def _finding(
@@ -157,17 +157,17 @@ def _title(server: Instance, traffic: Traffic | None, threads: int | None, sever
     monitor = server.monitor
     if traffic is not None:
         waited = traffic.waited_at_least(LONG) / traffic.timed_waits
-        return f"{waited:.0%} of the operations in the access log waited for a thread of {server.host}"
+        return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.host}"
     if monitor is None or severity is Severity.LOW:
         at_most = monitor.connections_at_max_threads if monitor else 0
-        return f"{at_most} connections to {server.host} use all the threads one may have"
+        return f"{at_most} connections to {server.host} use as many threads as one connection may"
     waiting = "" if monitor.queued_operations is None else f", and {monitor.queued_operations} operations wait"
     return f"{monitor.busy_threads} of {threads} worker threads of {server.host} are busy{waiting}"
 
 
 def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity | None) -> Iterator[str]:
     if now is not Severity.LOW or traffic is not None:
-        yield "Every client waits for a free thread. Slow searches are the usual reason: see costly-search."
+        yield "Every client waits for a free thread. The usual reason is slow searches: see costly-search."
     if traffic is not None:
         longest, earlier = traffic.segment.longest_wait
         yield (
@@ -176,13 +176,13 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
         )
     if monitor is not None and monitor.connections_at_max_threads:
         yield (
-            f"{monitor.connections_at_max_threads} connections have as many operations under way as one may "
-            "(nsslapd-maxthreadsperconn); what they send next waits."
+            f"{monitor.connections_at_max_threads} connections have the maximum number of operations in progress "
+            "(nsslapd-maxthreadsperconn); their next requests wait."
         )
     if now is None:
-        yield "It was so while the log was written: cn=monitor says whether it is so now."
+        yield "This is the period of the log; cn=monitor shows the present."
     else:
-        yield "cn=monitor is one look: ask again before anything is changed."
+        yield "cn=monitor is one sample: read it again before you change anything."
 
 
 def _remedies(server: Instance, threads: int | None, severity: Severity) -> tuple[Remedy, ...]:

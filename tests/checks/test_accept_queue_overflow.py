@@ -25,18 +25,18 @@ def test_a_full_queue_is_found_with_its_numbers() -> None:
     assert isinstance(found, Finding)
     assert (found.subject, found.severity, found.confidence) == ("ldap:389", Severity.HIGH, Confidence.CERTAIN)
     assert found.observed == {"server": "ldap", "waiting": 5, "backlog": 4}
-    assert "5 established connections belong to no file yet (inode 0)" in found.detail
+    assert "5 established connections are not accepted yet (inode 0)" in found.detail
 
 
 def test_a_queue_at_its_backlog_still_takes_one() -> None:
     (clear,) = judged(listener(4, 4))
-    assert (type(clear), clear.reason) == (Clear, "4 wait to be accepted, 4 may")
+    assert (type(clear), clear.reason) == (Clear, "4 wait to be accepted, backlog 4")
 
 
 def test_counted_overflows_make_a_full_queue_critical() -> None:
     (found,) = judged(listener(5, 4), counters=OVERFLOWN)
     assert found.severity is Severity.CRITICAL
-    assert "5 times a queue was full, 7 new connections dropped" in found.detail
+    assert "a queue was full 5 times, 7 new connections dropped" in found.detail
     assert "ldap/nstat.txt" in found.origins
 
 

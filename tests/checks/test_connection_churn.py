@@ -74,7 +74,7 @@ def test_a_log_of_seconds_says_nothing() -> None:
     log.visits(50, every=0.1)
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
-    assert "covers 5 s only" in verdict.reason
+    assert "covers only 5 s" in verdict.reason
     assert verdict.how == "an access log of at least 60 s"
 
 
@@ -85,7 +85,7 @@ def test_a_log_in_which_no_connection_ends_clears_nobody() -> None:
         log.now += 1
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
-    assert verdict.reason == "no connection ended while the access log was written"
+    assert verdict.reason == "no connection was closed in the access log"
 
 
 def test_more_clients_than_are_kept_apart_clear_nobody() -> None:
@@ -94,7 +94,7 @@ def test_more_clients_than_are_kept_apart_clear_nobody() -> None:
         log.visits(50, client)
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
-    assert verdict.reason == "the access log has more clients than are kept apart"
+    assert verdict.reason == "the access log has more clients than are counted separately"
 
 
 def test_hostile_and_many_clients_are_told_within_bounds() -> None:
@@ -103,7 +103,7 @@ def test_hostile_and_many_clients_are_told_within_bounds() -> None:
         log.visits(120, client=f"\x1b[31m{number}", every=0.1)
     verdicts = judged(log)
     assert len(verdicts) == MOST
-    assert "5 more clients are like this one" in verdicts[0].detail
+    assert "5 more clients do the same" in verdicts[0].detail
     assert all("5 more" not in verdict.detail for verdict in verdicts[1:])
 
 

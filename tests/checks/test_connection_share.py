@@ -33,7 +33,7 @@ def test_counts_by_account_in_cn_monitor_whatever_their_case() -> None:
         {"bind_dn": "uid=xyz", "connections": 3},
         {"bind_dn": "anonymous", "connections": 1},
     ]
-    assert found.title == "uid=xyz holds 3 of the 4 connections in cn=monitor"
+    assert found.title == "uid=xyz has 3 of the 4 connections in cn=monitor"
 
 
 def test_is_not_judged_with_neither() -> None:

@@ -59,7 +59,7 @@ def test_the_founding_story() -> None:
         "accounts": [FOO.decode()],
     }
     assert "97% of the search time of ldap" in found.title
-    assert "It asks for displayName." in found.detail
+    assert "Attributes in the filter: displayName." in found.detail
     assert isinstance(clear, Clear)
     assert clear.reason.startswith("1000 searches took 1.0 s of 31 s")
 
@@ -99,7 +99,7 @@ def test_a_hundredth_of_the_time_is_the_least() -> None:
 def test_slow_searches_of_one_entry_are_not_called_quick() -> None:
     (clear,) = judged(asked((100, UID, {}), (100, DISPLAY_NAME, {"took": 2.0, "scope": 0})))
     assert isinstance(clear, Clear)
-    assert clear.reason.endswith("all search time, but for searches of one entry: 100 searches took 200 s")
+    assert clear.reason.endswith("all search time, except searches of one entry: 100 searches took 200 s")
 
 
 def test_slow_searches_whose_filter_is_not_told_clear_nobody() -> None:
@@ -109,7 +109,7 @@ def test_slow_searches_whose_filter_is_not_told_clear_nobody() -> None:
         log.scan.result(number, op, at(log.now), SEARCH, 0, 2 * SECOND)
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
-    assert verdict.reason.startswith("5 searches took 10 s, and their filters are not told")
+    assert verdict.reason.startswith("5 searches took 10 s, with unknown filters")
 
 
 def test_filters_that_are_too_many_are_no_search_of_their_own() -> None:
@@ -126,12 +126,12 @@ def test_active_directory_logs_only_expensive_ones() -> None:
     log = asked((5, DISPLAY_NAME, {"took": 2.0}))
     found = next(iter(judge(facts.server(), log.traffic(Family.AD))))
     assert "100% of the search time of the events 1644 of ldap" in found.title
-    assert "what all others took is not known" in found.detail
+    assert "the time of all others is unknown" in found.detail
 
 
 def test_what_waited_for_a_worker_says_so() -> None:
     (found, _) = judged(asked((100, UID, {}), (5, DISPLAY_NAME, {"took": 2.0, "wait": 1.5})))
-    assert "7.5 s of it were spent waiting for a worker" in found.detail
+    assert "7.5 s of it was spent waiting for a worker thread" in found.detail
 
 
 def test_spellings_of_one_attribute_are_one_search() -> None:
@@ -143,7 +143,7 @@ def test_at_most_ten_are_told() -> None:
     log = asked(*((1, f"(a{number}=x)".encode(), {"took": 2.0}) for number in range(MOST + 2)))
     verdicts = judged(log)
     assert [type(one) for one in verdicts] == [Finding] * MOST + [NotJudged]
-    assert verdicts[-1].reason == "2 more are costly, and not told one by one"
+    assert verdicts[-1].reason == "2 more are costly and not reported one by one"
 
 
 def test_without_an_answer_there_is_nothing_to_judge() -> None:

@@ -103,7 +103,7 @@ def test_troubles_of_the_server_are_no_wrong_passwords_and_not_passed_over(err) 
     log.refuses(200, err=err)
     (verdict,) = judged(log)
     assert isinstance(verdict, NotJudged)
-    assert verdict.reason == f"200 of 200 BINDs failed, and not for a wrong password (err={err})"
+    assert verdict.reason == f"200 of 200 BINDs failed, none for a wrong password (err={err})"
     log.refuses(201, err=0)
     (verdict,) = judged(log)
     assert isinstance(verdict, Clear)
@@ -123,7 +123,7 @@ def test_who_may_not_bind_so_has_no_old_password() -> None:
     log.refuses(12, b"", err=48)
     found = judged(log)[0]
     assert (found.severity, found.remedies) == (Severity.LOW, ())
-    assert found.detail.endswith("anonymously, or as an account that has nothing to bind with.")
+    assert found.detail.endswith("anonymous, or as an entry without a password.")
 
 
 def test_spellings_of_one_account_are_one() -> None:

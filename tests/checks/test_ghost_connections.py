@@ -138,7 +138,7 @@ class TestWhatIsObserved:
 
     def test_tells_translation_in_its_title(self) -> None:
         found = judged(20, join=Join.BOX_TABLE, translated_by="fw")
-        assert "have nobody left behind it (fw: NAT)" in found.title
+        assert "no longer have a client behind the NAT (fw)" in found.title
 
 
 class TestWithoutAFinding:
@@ -154,7 +154,7 @@ class TestWithoutAFinding:
         verdict = judged(0, 40, unproven={"opened meanwhile": 8})
         assert (type(verdict), verdict.how) == (
             NotJudged,
-            "look at the client, the server and the client again: ss -tanoiep > sockets.txt",
+            "take a snapshot of the client, the server and the client again: ss -tanoiep > sockets.txt",
         )
 
     def test_a_client_nobody_read_is_not_judged(self) -> None:

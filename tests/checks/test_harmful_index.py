@@ -145,7 +145,7 @@ def test_no_index_at_all_is_no_claim() -> None:
 def test_an_excerpt_is_cleared_as_such() -> None:
     (clear,) = judge(indexing(*[fact for fact in facts_of(index("nsIndexType: eq")) if hasattr(fact, "backends")]))
     assert isinstance(clear, Clear)
-    assert "in the excerpt at hand" in clear.reason
+    assert "in the available excerpt" in clear.reason
 
 
 def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:

@@ -59,7 +59,7 @@ def test_an_index_that_one_replica_lacks() -> None:
         "types": ["eq", "sub"],
         "servers": {"ds1": [], "ds2": ["eq", "sub"]},
     }
-    assert one.title == f"displayName below {SUFFIX} is not indexed alike: ds1 has none; ds2 eq,sub"
+    assert one.title == f"displayName below {SUFFIX} has different indexes: ds1 has none; ds2 eq,sub"
     assert one.hosts == ("ds1", "ds2")
     assert one.origins == ("ds1/dse.ldif", "ds2/dse.ldif")
     assert isinstance(clear, Clear)

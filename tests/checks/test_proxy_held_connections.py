@@ -94,7 +94,7 @@ UNREAD = facts.direction("10.77.5.1", server_count=3, client_hosts=(), missing=M
 def test_without_a_proxys_sessions_it_says_how_to_get_them() -> None:
     verdict = without_sessions(UNREAD)
     assert isinstance(verdict, NotJudged)
-    assert "behind 10.77.5.1" in verdict.reason
+    assert "10.77.5.1 may be a proxy" in verdict.reason
     assert "show sess all" in (verdict.how or "")
 
 
@@ -102,7 +102,7 @@ def test_sessions_without_their_legs_to_the_server_are_named() -> None:
     table = facts.sessions(facts.at_server(3), facts.at_client(3))
     verdict = without_sessions(UNREAD, flows=[replace(table, server=[None] * 3)])
     assert isinstance(verdict, NotJudged)
-    assert "tells the clients' legs alone (3)" in verdict.reason
+    assert "contains the client-side legs only (3)" in verdict.reason
 
 
 def test_clients_that_speak_for_themselves_have_no_proxy() -> None:

@@ -47,7 +47,7 @@ def test_data_that_nobody_acknowledges_may_have_another_reason() -> None:
 def test_data_sent_for_the_first_time_is_on_its_way() -> None:
     (clear,) = judged(*retransmitting(3, times=0))
     assert isinstance(clear, Clear)
-    assert "3 with data on its way" in clear.reason
+    assert "3 with data in transit" in clear.reason
 
 
 def test_each_client_has_a_verdict() -> None:

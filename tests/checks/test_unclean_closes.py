@@ -67,7 +67,7 @@ def test_severity_by_number(kinds, severity) -> None:
 
 def test_what_the_network_ended_says_where_to_look() -> None:
     (found,) = judged(closes((b"T2", 12)))
-    assert found.title == "Nothing went through any more on 12 of 12 connections of 10.77.2.2"
+    assert found.title == "Data no longer passed on 12 of 12 connections of 10.77.2.2"
     for word in ("does not read", "MTU", "firewall"):
         assert word in found.detail
 
@@ -91,7 +91,7 @@ def test_a_load_balancers_probes_are_only_told(probes, others, *, told) -> None:
 def test_idle_timeouts_are_the_servers_doing_and_counted() -> None:
     (verdict,) = judged(closes((b"U1", 5), (b"T1", 7)))
     assert isinstance(verdict, Clear)
-    assert verdict.reason == "12 connections ended, 0 of them without UNBIND; the server's idle timeout ended 7"
+    assert verdict.reason == "12 connections were closed, 0 of them without UNBIND; the server's idle timeout ended 7"
 
 
 def test_a_restart_is_nobodys_close() -> None:
@@ -102,7 +102,7 @@ def test_a_restart_is_nobodys_close() -> None:
     log.visits(1, client=facts.APP2)
     (verdict,) = judged(log)
     assert isinstance(verdict, Clear)
-    assert verdict.reason.startswith("1 connections ended")
+    assert verdict.reason.startswith("1 connections were closed")
 
 
 def test_a_server_with_one_word_for_both_cannot_tell() -> None:
@@ -126,7 +126,7 @@ def test_hostile_codes_and_many_clients_are_told_within_bounds() -> None:
         log.visits(12, client=f"10.0.1.{number}", code=b"B1")
     verdicts = judged(log)
     assert len(verdicts) == MOST + 1
-    assert "3 more clients are like this one" in verdicts[0].detail
+    assert "3 more clients do the same" in verdicts[0].detail
     assert isinstance(verdicts[-1], NotJudged)
 
 
@@ -141,4 +141,6 @@ def test_captured_idle_timeouts_are_clear(corpus) -> None:
     """6f: the server ended 115 of the pool's connections (T1); the two others said UNBIND."""
     (verdict,) = verdicts_on(corpus / TIMEOUT / "ldap" / "access", "unclean-closes")
     assert isinstance(verdict, Clear)
-    assert verdict.reason == "117 connections ended, 0 of them without UNBIND; the server's idle timeout ended 115"
+    assert (
+        verdict.reason == "117 connections were closed, 0 of them without UNBIND; the server's idle timeout ended 115"
+    )

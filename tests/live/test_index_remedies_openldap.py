@@ -96,13 +96,13 @@ def test_edited_it_is_built_shown_and_taken_back(slapd):
 
 def test_not_edited_it_does_nothing_and_says_what_is_not_there(slapd):
     said = refused(slapd, advice(slapd).text)
-    assert "slapd.conf does not say there: index cn sub: nothing was done" in said
+    assert "slapd.conf does not contain there: index cn sub: nothing was done" in said
 
 
 def test_half_edited_it_does_nothing(slapd):
     text = advice(slapd).text
     edit(slapd, "\n".join(line for line in text.splitlines() if "departmentNumber" not in line))
-    assert "does not say there: index departmentNumber eq" in refused(slapd, text)
+    assert "does not contain there: index departmentNumber eq" in refused(slapd, text)
 
 
 def test_edited_in_the_wrong_place_it_does_nothing(slapd):
@@ -113,7 +113,7 @@ def test_edited_in_the_wrong_place_it_does_nothing(slapd):
     slapd.host.run("mkdir -p /var/lib/ldap/other")
     other = "\n".join(["database mdb", "suffix o=other", "directory /var/lib/ldap/other", *added])
     write(slapd, conf.replace("database monitor", f"{other}\ndatabase monitor"))
-    assert "does not say there" in refused(slapd, text)
+    assert "does not contain there" in refused(slapd, text)
 
 
 def test_edited_so_that_slapd_would_not_start_it_does_nothing(slapd):

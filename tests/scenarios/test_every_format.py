@@ -143,7 +143,7 @@ def test_a_solaris_server_with_windows_and_linux_clients_is_judged_as_one() -> N
 @each_writer
 def test_the_client_of_a_format_is_the_one_that_is_clear(name: str) -> None:
     diagnosis = diagnosed_as({"ldap": "Solaris -v", "app1": "ss", "app2": name})
-    assert "40 of them living at app2" in judged(diagnosis, "ghost-connections")[APP2].reason  # type: ignore[union-attr]
+    assert "40 of them live at app2" in judged(diagnosis, "ghost-connections")[APP2].reason  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", [name for name, writer in WRITERS if (name, writer) not in CUTTING])
@@ -168,7 +168,7 @@ def test_a_client_whose_words_nobody_knows_proves_nothing() -> None:
     """They may all be one state, asked for alone; the two it holds are not called dead either."""
     diagnosis = diagnosed_facts([*told("ldap", "ss"), *in_unknown_words("app1")])
     verdict = not_judged(diagnosis, "ghost-connections", "10.77.2.2 -> 10.77.1.2:389")
-    assert "270 of 270 have no living counterpart" in verdict.reason
+    assert "270 of 270 are absent at the client" in verdict.reason
     assert "states" in verdict.reason
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_judged_of_clients_whose_ports_the_server_cuts(name: str) -> 
     diagnosis = diagnosed_as({"ldap": name, "app1": "ss", "app2": "ss"}, LONG_CLIENTS)
     for client, count in (("10.77.2.2", 270), ("10.77.3.2", 40)):
         verdict = not_judged(diagnosis, "ghost-connections", f"{LONG[client]} -> 10.77.1.2:389")
-        assert f"{count} of {count} have no living counterpart" in verdict.reason
+        assert f"{count} of {count} are absent at the client" in verdict.reason
         assert "port cut" in verdict.reason
     assert findings(diagnosis, "stranded-connections") == {}
 

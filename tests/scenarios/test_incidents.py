@@ -101,7 +101,7 @@ class TestGhostsBehindAFirewall:
         assert "fw carries the living ones and has no entry for any of these 268" in found.detail
 
     def test_the_other_host_is_clear(self, diagnosis: Any) -> None:
-        assert "40 of them living at app2" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
         assert findings(diagnosis, "stranded-connections") == {}
         assert findings(diagnosis, "unreleased-connections") == {}
 
@@ -209,7 +209,7 @@ class TestAnySingleTelling:
         files = [path for host in ("ldap", "app1", "app2") for path in told_of(place / GHOSTS / host, telling)]
         diagnosis = diagnosed(*files)
         assert ghosts(diagnosis) == 268
-        assert "40 of them living at" in clear(diagnosis, "ghost-connections", APP2).reason
+        assert "40 of them live at" in clear(diagnosis, "ghost-connections", APP2).reason
 
     @pytest.mark.parametrize("box", ["conntrack-L.txt", "conntrack-L-extended.txt", "proc-nf_conntrack.txt"])
     def test_any_telling_of_the_firewalls_table_makes_it_certain(self, place: Path, box: str) -> None:
@@ -233,7 +233,7 @@ def test_without_the_clients_folder_its_connections_are_not_judged_and_it_says_h
 def test_a_client_that_keeps_what_it_opens_is_a_leak_and_no_ghost(place: Path) -> None:
     diagnosis = diagnosed(*hosts(place, LEAK))
     assert ghosts(diagnosis) == len(ghost_ports(LEAK)) == 0
-    assert "300 of them living at app1" in clear(diagnosis, "ghost-connections", APP1).reason
+    assert "300 of them live at app1" in clear(diagnosis, "ghost-connections", APP1).reason
     found = finding(diagnosis, "unreleased-connections")
     assert found.hosts == ("app1", "ldap")
     assert "application_xyz" in found.title
@@ -328,7 +328,7 @@ class TestChurn:
         files = self.look(place, "2-client-first", "ldap", timed=True, only="ss-tan.txt")
         files += self.look(place, "2-client-first", "app1", timed=True, only="ss-tan.txt")
         missing = not_judged(self.healthy(files), "ghost-connections", APP1)
-        assert "102 of 112 have no living counterpart" in missing.reason
+        assert "102 of 112 are absent at the client" in missing.reason
         assert "closed in the last minute (TIME-WAIT)" in missing.reason
         assert "5.1 s apart" in missing.reason
         assert "look at the client, the server and the client again" in (missing.how or "")
