@@ -1,20 +1,20 @@
-"""Hostile logs (tests/hostile_logs.py): ten million of everything, lines of a megabyte; what is bounded, and by what.
+"""Hostile logs (tests/hostile_logs.py): a million of everything, lines of a megabyte; what is bounded, and by what.
 
-A tenth of that unless told otherwise: `LDAPDIAG_BENCH_HOSTILE=10000000 make bench`, or one by its name:
-`PYTHONPATH=tests python bench/log_hostile.py UNITS [NAME]`.
+One by its name, with so many units: `PYTHONPATH=tests python bench/log_hostile.py UNITS [NAME]`. Ten million of each
+are an experiment: `make experiments ONLY=hostile-logs`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from log_runs import run
+from log_runs import Run, run
 
 from hostile_logs import HOSTILE
 
@@ -23,21 +23,39 @@ if TYPE_CHECKING:
 
     from hostile_logs import Hostile
 
-UNITS = int(os.environ.get("LDAPDIAG_BENCH_HOSTILE", "1000000"))
+UNITS = 1_000_000
 MOST_MEMORY = 1 << 30
 
 HEADER = f"\n{'hostile log':44} {'MB':>6} {'wall':>8} {'cpu':>8} {'memory':>9}  (goal: 1024 MiB)"
 
 
-def rows(folder: Path, units: int = UNITS, name: str = "") -> Iterator[str]:
-    """Yield a line for each hostile log."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What reading a log took, and what was not as it should be."""
+
+    what: str
+    size: int
+    """Bytes of the log."""
+    ran: Run
+    caps: tuple[str, ...]
+    """What the report says did not fit."""
+    wrong: tuple[str, ...]
+
+    def __str__(self) -> str:
+        ran, verdict = self.ran, "; ".join(self.wrong) or "met"
+        taken = f"{ran.seconds:6.1f} s {ran.cpu:6.1f} s {ran.memory / 2**20:5.0f} MiB"
+        return f"{self.what:44} {self.size / 1e6:6.0f} {taken}  {verdict}  {' '.join(self.caps)}"
+
+
+def rows(folder: Path, units: int = UNITS, name: str = "") -> Iterator[Measured]:
+    """Yield what each hostile log took."""
     for one in HOSTILE:
         if name in one.what:
             yield measured(one, folder / "hostile", max(1, units // one.size))
 
 
-def measured(hostile: Hostile, path: Path, units: int) -> str:
-    """Read a log, hold what is told against what it was made of, and return what that took."""
+def measured(hostile: Hostile, path: Path, units: int) -> Measured:
+    """Read a log, and hold what the report counts against what the log was made of."""
     with path.open("wb") as stream:
         stream.writelines(hostile.blocks(units))
     size = path.stat().st_size
@@ -52,9 +70,9 @@ def measured(hostile: Hostile, path: Path, units: int) -> str:
     missing = hostile.caps - set(report["caps_hit"]) if units >= 200_000 else ()
     if missing:
         wrong.append(f"{', '.join(sorted(missing))} not named among {report['caps_hit']}")
-    told = "met" if ran.memory < MOST_MEMORY else "NOT MET"
-    line = f"{hostile.what:44} {size / 1e6:6.0f} {ran.seconds:6.1f} s {ran.cpu:6.1f} s {ran.memory / 2**20:5.0f} MiB"
-    return f"{line}  {'; '.join(wrong) or told}  {' '.join(report['caps_hit'])}"
+    if ran.memory >= MOST_MEMORY:
+        wrong.append("too much memory: NOT MET")
+    return Measured(what=hostile.what, size=size, ran=ran, caps=tuple(report["caps_hit"]), wrong=tuple(wrong))
 
 
 def _at(report: dict[str, Any], name: str) -> object:

@@ -20,9 +20,9 @@ CORPUS = TESTS.parent.parent / "shared" / "corpus"
 
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests draw."""
-    examples.load("ci" if required() else "desk")
+    examples.load("ci" if required() else "desk", config.getoption("--hypothesis-seed"))
 
 
 def pytest_runtest_setup(item: pytest.Function) -> None:

@@ -5,16 +5,28 @@ A test takes the profile's number as it is, or a part of it where each of its ex
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import settings
 
 PROFILES = {"desk": 25, "ci": 300, "experiment": 20_000}
 
 
-def load(profile: str) -> None:
-    """Register the profiles, and choose one."""
+_seed = ""
+
+
+def load(profile: str, seed: str | None) -> None:
+    """Register the profiles, and choose one; the seed is that of --hypothesis-seed."""
+    global _seed  # noqa: PLW0603  one run has one
+    _seed = seed or ""
     for name, examples in PROFILES.items():
         settings.register_profile(name, max_examples=examples, deadline=None, print_blob=True)
     settings.load_profile(profile)
+
+
+def choices(name: str | int) -> Random:
+    """Return what a loop chooses by: the same in each run, and others with --hypothesis-seed."""
+    return Random(f"{name} {_seed}" if _seed else name)  # noqa: S311  a test that can be repeated, no secret
 
 
 def every(nth: int) -> settings:

@@ -183,9 +183,8 @@ def _logged(lines: Iterable[str], expected: int) -> list[Logged]:
     return done if len(done) == expected else []
 
 
-def drawn(seed: int, count: int) -> list[Asked]:
+def drawn(draw: random.Random, count: int) -> list[Asked]:
     """Return searches: leaves of all kinds, sets in sets three deep, every scope, large and small bases."""
-    draw = random.Random(seed)  # noqa: S311  nothing secret
     places = [SUFFIX] * 6 + [f"ou={place},{SUFFIX}" for place in PLACES] + [f"uid=u1,ou=people,{SUFFIX}"]
     return [
         Asked(_filter(draw, draw.choice((0, 1, 1, 2, 2, 3))), draw.choice(places), draw.choices(SCOPES, (7, 3, 1))[0])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+import examples
 from lab.directory_servers import DSE, SUFFIX
 from lab.host import Host
 from lab.laboratory import need
@@ -104,7 +105,7 @@ def trial(room, request):
     total, count = LOADS[request.param]
     load(room, total)
     room.modify(index_entry(UNBUILT, "nsIndexType: eq\n").replace("\nobject", "\nchangetype: add\nobject", 1))
-    asked = [*TRIED, *drawn(SEED, count)]
+    asked = [*TRIED, *drawn(examples.choices(SEED), count)]
     limit_scans(room, UNLIMITED)
     database = database_of(room)
     database = replace(database, frequencies=measured(room, asked, database))

@@ -6,11 +6,11 @@ No expected value is written down: filters are drawn, slapd answers them, and it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
+import examples
 from lab.directory_servers import PASSWORD, SUFFIX, account
 from lab.filter_trace import Part, Traced, traced
 from lab.host import Host, wait_for
@@ -132,7 +132,7 @@ def slapd(laboratory, request):
 @pytest.fixture
 def drawing(request) -> Drawing:
     """Return filters that differ from site to site, and are the same in each run."""
-    return Drawing(Random(request.node.name))  # noqa: S311  nothing is kept secret by it
+    return Drawing(examples.choices(request.node.name))
 
 
 def test_what_slapd_finds_is_foreseen(slapd, drawing) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from functools import cache, reduce
 from typing import TYPE_CHECKING
 
@@ -63,7 +62,7 @@ def lines_of(dialect: Dialect) -> list[bytes]:
 @each_dialect
 @pytest.mark.parametrize("seed", examples.rounds(8))
 def test_damaged_lines_are_read_alike(dialect: Dialect, seed: int) -> None:
-    choose = random.Random(f"{dialect.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
+    choose = examples.choices(f"{dialect.name} {seed}")
     for _ in range(AT_ONCE):
         agreed(dialect, mutated(lines_of(dialect), choose))
 

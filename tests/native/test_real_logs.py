@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import random
 from functools import reduce
 from io import BytesIO
 from itertools import pairwise
@@ -61,7 +60,7 @@ def test_whole_it_is_one_answer(log: RealLog) -> None:
 @each_log
 @pytest.mark.parametrize("count", PIECES)
 def test_each_piece_is_one_answer_and_so_is_their_sum(log: RealLog, count: int) -> None:
-    choose = random.Random(f"{log} {count}")  # noqa: S311  a test that can be repeated, no secret
+    choose = examples.choices(f"{log} {count}")
     cuts = sorted(choose.sample(log.ends, min(count, len(log.ends))))
     pieces = [both(log, log.head[left:right]) for left, right in pairwise([0, *cuts, len(log.head)])]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -86,7 +85,7 @@ def test_it_can_be_cut_in_many_places(path: Path) -> None:
 @each_log
 @pytest.mark.parametrize("seed", examples.rounds(6))
 def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
-    choose = random.Random(f"{path.name} {seed}")  # noqa: S311  a test that can be repeated, no secret
+    choose = examples.choices(f"{path.name} {seed}")
     places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
 
     assert told(finish(bracketed(pieces(path, places), choose))) == whole(path)
@@ -131,7 +130,7 @@ def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("seed", examples.rounds(10))
 def test_streams_combine_in_any_order(seed: int) -> None:
-    choose = random.Random(seed)  # noqa: S311  a test that can be repeated, no secret
+    choose = examples.choices(seed)
     chosen = choose.sample([path for path in LOGS if len(text(path)) < 1 << 20], 6)
     shuffled = list(chosen)
     choose.shuffle(shuffled)

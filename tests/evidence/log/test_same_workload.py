@@ -8,7 +8,6 @@ record by record, as logs.md 1.4 (the server's accesslog.c) has it.
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -308,7 +307,7 @@ class TestJsonOf389:
         log = tmp_path / "access"
         objects = [json.loads(line) for line in as_json.read_text().splitlines()[:2000]]
         log.write_text("".join(json.dumps(one, indent=indent) + "\n" for one in objects))
-        choose = random.Random(seed)  # noqa: S311  a test that can be repeated, no secret
+        choose = examples.choices(seed)
         places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 7, 40]))]
 
         assert len(boundaries(log)) > 1900

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import examples
 from lab import opendj as lab
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.filter_tree import AssertionKind, parse
@@ -182,7 +183,7 @@ class Filters:
 
 
 def test_the_simulation_says_what_the_server_says(opendj):
-    draw = random.Random(20261120)  # noqa: S311  the same ones each time
+    draw = examples.choices(20261120)
     database = database_of(opendj)
     assert isinstance(database.frequencies, Counted)
     filters = Filters(draw, database.frequencies.values)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
+import examples
 from lab.directory_servers import Server
 from lab.laboratory import need
 from ldapdiag.evidence.indexes import IndexConfiguration, SubstringKeys
@@ -205,7 +205,7 @@ class TestConfiguration:
             assert ((folder / "data.mdb").read_bytes().count(b"objectClass") > 1) is bool(told)
 
     def test_random_lines_mean_what_slapd_makes_of_them(self, openldap, room, tmp_path):
-        chosen = random.Random(20261120)  # noqa: S311  the lines must be the same in every run
+        chosen = examples.choices(20261120)
         text = GLOBAL
         for number in range(60):
             (tmp_path / str(number)).mkdir()

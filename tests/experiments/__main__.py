@@ -1,0 +1,47 @@
+"""Go on with experiments, one after the other, from where they were interrupted: `make experiments [ONLY=name]`.
+
+A finished one adds a dated table to docs/experiments/, to be committed. With --small: a case of seconds, no table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from experiments import drawn_examples, drawn_filters, fuzzing, hostile_logs
+from experiments.notebook import AS_EXPECTED, go_on
+
+EXPERIMENTS = {
+    one.name: one
+    for one in (
+        hostile_logs.EXPERIMENT,
+        drawn_examples.EXPERIMENT,
+        drawn_filters.EXPERIMENT,
+        fuzzing.EXPERIMENT,
+    )
+}
+
+
+def main() -> None:
+    """Print each row; end with 1 if one was not as expected."""
+    parser = argparse.ArgumentParser(prog="experiments", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)}; without: all")
+    parser.add_argument("--small", action="store_true", help="try a small case, and write nothing")
+    chosen = parser.parse_args()
+    surprises = 0
+    for name in chosen.names or EXPERIMENTS:
+        experiment = EXPERIMENTS[name]
+        print(f"{name}: {experiment.title}", flush=True)
+        rows = (
+            ({"step": step, **experiment.run(step, small=True)} for step in experiment.steps[: experiment.small])
+            if chosen.small
+            else go_on(experiment)
+        )
+        for row in rows:
+            print("  " + " · ".join(f"{column} {cell}" for column, cell in row.items()), flush=True)
+            surprises += row["result"] != AS_EXPECTED
+    sys.exit(surprises > 0)
+
+
+if __name__ == "__main__":
+    main()

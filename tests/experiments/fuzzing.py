@@ -1,0 +1,41 @@
+"""Four hours of fuzzing of the native scanner; each step begins with what the one before has found worth keeping."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+from experiments.notebook import AS_EXPECTED, HOUSE, Experiment
+
+SECONDS, FEW = 600, 5
+STEPS = 24
+
+
+def run(step: str, *, small: bool) -> dict[str, str]:
+    """Fuzz for some minutes."""
+    ran = subprocess.run(
+        ["sh", "native/fuzz/run.sh", str(FEW if small else SECONDS)],
+        cwd=HOUSE, capture_output=True, text=True, check=False,
+        env=os.environ | {"CARGO_TARGET_DIR": str(HOUSE / ".venv" / "native-target")},
+    )  # fmt: skip
+    figures = dict(re.findall(r"^fuzz: (\w+): *(\d+)$", ran.stdout, re.MULTILINE))
+    return {
+        "executions": f"{int(figures.get('number_of_executed_units', 0)):,}",
+        "new inputs kept": figures.get("new_units_added", "0"),
+        "peak memory": f"{figures.get('peak_rss_mb', '?')} MiB",
+        "result": AS_EXPECTED if ran.returncode == 0 else f"exit code {ran.returncode}: {ran.stderr[-300:].strip()}",
+    }
+
+
+EXPERIMENT = Experiment(
+    name="fuzzing",
+    title="Fuzzing of the native scanner",
+    about=(
+        "libFuzzer (native/fuzz/), in steps of ten minutes. Expected: no crash, no input that takes a minute, and\n"
+        "never 1 GiB of memory."
+    ),
+    steps=tuple(f"{number} of {STEPS}" for number in range(1, STEPS + 1)),
+    run=run,
+    small=1,
+)
