@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.load.accounts import Accounts, ordered
+from ldapdiag.analysis.load.accounts import Accounts
+from ldapdiag.analysis.log.spellings import ranked
 from ldapdiag.check import check
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
@@ -71,7 +72,7 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
     if host.latest is None or unfit_because(host.latest.sockets, ports):
         return None
     table = host.latest.sockets
-    return ordered(Counter(table.remote_address[row] for row in table.established_at(ports)))
+    return ranked(Counter(table.remote_address[row] for row in table.established_at(ports)))
 
 
 def _title(accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:

@@ -1,1 +1,1 @@
-"""What a server or a middlebox runs out of: descriptors, queues, table entries."""
+"""Limited resources of servers and middleboxes: descriptors, accept queues, conntrack entries."""

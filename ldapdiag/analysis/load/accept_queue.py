@@ -1,4 +1,4 @@
-"""AcceptQueue: how many connections wait at a server's port to be accepted, and how many may."""
+"""AcceptQueue: the connections waiting at a server's port to be accepted, and their limit (listen(2), ss(8))."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptQueue:
-    """The accept queue of one port; of several sockets on it (one for each address) the fullest."""
+    """The accept queue of one port; of several listening sockets on it (one per address) the fullest."""
 
     port: int
     waiting: int
     backlog: int | None
-    """None: the table does not show it. netstat and /proc/net/tcp have 0 in its place."""
+    """None: the table does not show it. netstat and /proc/net/tcp show 0 in its place."""
     full_before: bool = False
-    """An earlier look shows it full."""
+    """An earlier snapshot shows it full."""
     not_accepted: int | None = None
-    """Established connections that no file holds yet; None: the table shows no inodes."""
+    """Established connections without an inode, so not yet accepted; None: the table shows no inodes."""
 
     @property
     def full(self) -> bool:
-        """Tell whether the kernel turns new connections away."""
+        """Return whether the kernel drops new connections."""
         # sk_acceptq_is_full() in include/net/sock.h: one more than the backlog may wait.
         return self.backlog is not None and self.waiting > self.backlog
 
     @property
     def excess(self) -> int:
-        """Return by how many the queue is beyond its backlog; negative when there is room."""
+        """Return by how many connections the queue exceeds its backlog; negative while there is room."""
         return self.waiting - (self.backlog or 0)
 
 
 def accept_queues(host: Host, ports: Collection[int]) -> Iterator[AcceptQueue]:
-    """Yield the queue of each of these ports that the latest look shows listening."""
+    """Yield the queue of each of these ports that is listening in the latest snapshot."""
     if host.latest is None:
         return
     for queue in _fullest(host.latest.sockets, ports):
-        earlier = [old for look in host.snapshots[:-1] for old in _fullest(look.sockets, {queue.port})]
+        earlier = [old for snapshot in host.snapshots[:-1] for old in _fullest(snapshot.sockets, {queue.port})]
         yield replace(
             queue,
             full_before=any(old.full for old in earlier),
@@ -59,7 +59,7 @@ def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
     for row, (state, port) in enumerate(zip(table.state, table.local_port, strict=True)):
         if state is TcpState.LISTEN and port in ports:
             queue = AcceptQueue(port=port, waiting=table.receive_queue[row], backlog=table.send_queue[row] or None)
-            queues[port] = max(queues.get(port, queue), queue, key=lambda one: one.excess)
+            queues[port] = max(queues.get(port, queue), queue, key=lambda queue: queue.excess)
     return [queues[port] for port in sorted(queues)]
 
 

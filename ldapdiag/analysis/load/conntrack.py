@@ -1,4 +1,4 @@
-"""Tracking: how full a box's table of tracked connections is."""
+"""ConntrackUsage: how full the connection tracking table of a host is (conntrack(8))."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Origin
 
 LIMITS = (CONNTRACK_MAX, "net.nf_conntrack_max")
-"""One value under two names (Documentation/networking/nf_conntrack-sysctl.rst)."""
+"""Two names of one value (Documentation/networking/nf_conntrack-sysctl.rst)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConntrackUsage:
-    """One host's table of tracked connections. None: not in the evidence."""
+    """The fill level of one host's connection tracking table. None: not collected."""
 
     host: str
     used: int | None
@@ -31,16 +31,16 @@ class ConntrackUsage:
 
 
 def conntrack_usage(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable]) -> tuple[ConntrackUsage, ...]:
-    """Return how full the table of every host is that has one, or that has parameters of one.
+    """Return the fill level for every host whose table, or whose kernel settings for it, were collected.
 
-    Of the count and the rows the larger holds: in a network namespace the count may read 0 while the table has rows
-    (measured), and a table may list some protocols only.
+    The larger of the kernel's count and the rows is used: in a network namespace the count may read 0 while the table
+    has rows (measured), and a table may list some protocols only.
     """
     settings = [kernel for kernel in kernels if any(name in kernel.values for name in (CONNTRACK_COUNT, *LIMITS))]
     tables = [table for table in flows if table.tool == "conntrack"]
     hosts = sorted({origin.host for origin in _origins(settings, tables)})
     return tuple(
-        _tracking(
+        _usage(
             host,
             [kernel for kernel in settings if kernel.origin.host == host],
             [table for table in tables if table.origin.host == host],
@@ -49,10 +49,12 @@ def conntrack_usage(kernels: Iterable[KernelSettings], flows: Iterable[FlowTable
     )
 
 
-def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> ConntrackUsage:
+def _usage(host: str, settings: list[KernelSettings], tables: list[FlowTable]) -> ConntrackUsage:
     counts = [(len(table.state), "the rows of its table") for table in tables]
-    counts += [(count, "nf_conntrack_count") for one in settings if (count := one.number(CONNTRACK_COUNT)) is not None]
-    limits = [limit for one in settings for name in LIMITS if (limit := one.number(name)) is not None]
+    counts += [
+        (count, "nf_conntrack_count") for kernel in settings if (count := kernel.number(CONNTRACK_COUNT)) is not None
+    ]
+    limits = [limit for kernel in settings for name in LIMITS if (limit := kernel.number(name)) is not None]
     used, source = max(counts, key=lambda count: count[0], default=(None, "unknown"))
     return ConntrackUsage(
         host=host,
@@ -64,4 +66,4 @@ def _tracking(host: str, settings: list[KernelSettings], tables: list[FlowTable]
 
 
 def _origins(settings: Iterable[KernelSettings], tables: Iterable[FlowTable]) -> list[Origin]:
-    return [one.origin for one in settings] + [one.origin for one in tables]
+    return [kernel.origin for kernel in settings] + [table.origin for table in tables]

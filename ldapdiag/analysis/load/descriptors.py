@@ -1,4 +1,4 @@
-"""Descriptors: how many a server has open, how many it may, and who testifies that it ran out."""
+"""Descriptors: how many a server has open, its limit, and the log messages which report that it ran out."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
 
-MOST_CONNECTIONS = "the most connections it is set to take"
-"""A limit's name that is no limit on descriptors; Windows has none."""
+MOST_CONNECTIONS = "its configured maximum of connections"
+"""The source of a limit on connections rather than on descriptors, which Windows does not limit."""
 SHORTEST_TREND = 60.0
-"""Seconds; looks closer together say nothing of growth."""
+"""Seconds; a shorter interval between snapshots shows no trend."""
 SHORTEST_LOGGED_TREND = 86_400.0
-"""Seconds; a log must cover a day: each morning gains connections that the evening gives back."""
+"""Seconds; a log must cover a day: connections opened in the morning are closed in the evening."""
 SETTLED = 0.25
-"""Of the connections at the end of a log, so many must have been there at its beginning."""
+"""The share of the connections at the end of a log that must have been open at its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptors:
-    """The descriptors of one server's process. None: not in the evidence."""
+    """The descriptors of one server's process. None: not collected."""
 
     kind: ClassVar[str] = "descriptors"
     how: ClassVar[str] = DescriptorCount.how
@@ -32,29 +32,29 @@ class Descriptors:
     used: int | None
     used_source: str
     exact: bool
-    """False: `used` counts connections only, and the process has more open than that."""
+    """False: `used` counts connections only; the process has other files open as well."""
     limit: int | None
     limit_source: str
     connections: int | None = None
     served: int | None = None
-    """The most connections that the limit leaves room for, where the server keeps some for itself."""
+    """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
     rate_per_hour: float | None
-    """Growth of the connections between two looks a minute apart, else over an access log; None without either."""
+    """Growth of the connections between snapshots a minute or more apart, else over an access log; None: neither."""
     rate_source: str = ""
     exhaustion_reports: tuple[str, ...]
-    """What testifies that the server has run out, in words."""
+    """Messages and measurements which show that the server ran out, as clauses."""
     recovered: bool
-    """Every log's last word is that the server listens again."""
+    """The last entry of every log shows that the server listens again."""
     origins: tuple[str, ...]
 
     @property
     def counts_only_connections(self) -> bool:
-        """Tell whether nothing but connections was counted and limited."""
+        """Return whether both `used` and `limit` are connections, not descriptors."""
         return self.limit_source == MOST_CONNECTIONS and not self.exact
 
     @property
     def share(self) -> float | None:
-        """Return the part of the limit in use, 0 to 1; of the connections served, if that is more."""
+        """Return the used share of the limit, or of the connections served if that is larger; 1.0 is full."""
         shares = [
             used / most for used, most in ((self.used, self.limit), (self.connections, self.served)) if most and used
         ]
@@ -62,7 +62,7 @@ class Descriptors:
 
     @property
     def exhausted(self) -> bool:
-        """Tell whether it can take no more now: it said so and has not recovered, or the limit is reached."""
+        """Return whether it accepts no more now: it reported so and has not recovered, or the limit is reached."""
         return bool(self.exhaustion_reports and not self.recovered) or (self.share or 0.0) >= 1.0
 
     @property
@@ -74,7 +74,7 @@ class Descriptors:
 
 
 def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors:
-    """Gather what limits a server's descriptors, and how many it uses."""
+    """Combine the limits on a server's descriptors and the number in use."""
     used, used_source = _used(server, traffic)
     limit, limit_source = _limit(server)
     served = _served(server, limit)
@@ -90,7 +90,7 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
         served=served,
         rate_per_hour=rate,
         rate_source=rate_source,
-        exhaustion_reports=(*_witnesses(server), *_logged_peak(traffic, served, limit)),
+        exhaustion_reports=(*_exhaustion_messages(server), *_logged_peak(traffic, served, limit)),
         recovered=_recovered(server, traffic, served, limit),
         origins=server.origins_of(
             server.descriptors, server.limits, server.configuration, server.monitor, *server.logs, *server.access_logs
@@ -99,6 +99,7 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
 
 
 def _used(server: Instance, traffic: Traffic | None) -> tuple[int | None, str]:
+    """Return the descriptors in use, or at least the connections, and the source of the number."""
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
     least = [(server.established, "at least: its established connections")]
@@ -111,7 +112,7 @@ def _used(server: Instance, traffic: Traffic | None) -> tuple[int | None, str]:
 
 
 def _limit(server: Instance) -> tuple[int | None, str]:
-    """Return the lowest of the limits that hold, and its name."""
+    """Return the lowest limit in force, and its source."""
     limits: list[tuple[int, str]] = []
     if server.limits and server.limits.open_files_soft is not None:
         limits.append((server.limits.open_files_soft, "Max open files of the process"))
@@ -125,7 +126,7 @@ def _limit(server: Instance) -> tuple[int | None, str]:
     if server.monitor and server.monitor.descriptor_limit is not None:
         limits.append((server.monitor.descriptor_limit, "cn=Max File Descriptors,cn=Monitor"))
     if not limits and server.monitor and defaults and (size := server.monitor.connection_table_size):
-        # 389-ds takes the reserved ones off its limit and makes the rest its table (daemon.c): 19936 of 20000.
+        # 389-ds subtracts the reserved descriptors from its limit to size the table (daemon.c): 19,936 of 20,000.
         reserved = _reserved(server, defaults)
         limits.append((size + reserved, f"dtablesize and the {reserved} reserved"))
     if limits and defaults and (cap := defaults.descriptor_cap.at(server.version)):
@@ -137,7 +138,7 @@ def _limit(server: Instance) -> tuple[int | None, str]:
 
 
 def _served(server: Instance, limit: int | None) -> int | None:
-    """Return how many connections a limit of descriptors leaves room for; None where all are for them."""
+    """Return how many connections a descriptor limit allows; None where the server reserves none."""
     defaults = server.product and server.product.defaults
     if limit is None or not defaults or not defaults.times_reserved:
         return None
@@ -145,24 +146,24 @@ def _served(server: Instance, limit: int | None) -> int | None:
 
 
 def _reserved(server: Instance, defaults: ProductDefaults) -> int:
-    """Return how many descriptors the server keeps for itself, as configured or by default."""
+    """Return how many descriptors the server reserves for itself, as configured or by default."""
     configured = server.configuration.reserved_descriptors if server.configuration else None
     return defaults.reserved_descriptors if configured is None else configured
 
 
 def _growth(server: Instance, host: Host, traffic: Traffic | None) -> tuple[float | None, str]:
-    """Return how many connections an hour the server gains, and who says so."""
-    seen = growth_per_hour(host, server.ports)
-    if seen is not None:
-        return seen, "between the looks at its sockets"
+    """Return the growth in connections per hour, and its source."""
+    sampled = growth_per_hour(host, server.ports)
+    if sampled is not None:
+        return sampled, "between the snapshots of its sockets"
     logged = logged_growth_per_hour(traffic) if traffic is not None else None
     return logged, "" if logged is None else "over its access log"
 
 
 def logged_growth_per_hour(traffic: Traffic) -> float | None:
-    """Return how many connections an hour the server gained while its log was written.
+    """Return the growth in connections per hour over an access log; None where the log shows no trend.
 
-    A server that began anew in the log, or shortly before, filled its clients' pools: that growth ends by itself.
+    After a restart of the server the clients refill their pools: that growth ends by itself and is no trend.
     """
     segment = traffic.segment
     settled = segment.lives == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
@@ -172,8 +173,8 @@ def logged_growth_per_hour(traffic: Traffic) -> float | None:
 
 
 def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
-    """Return how many established connections an hour the server gains, from the first look to the last."""
-    timed = [look for look in host.snapshots if look.taken]
+    """Return the growth in established connections per hour from the first snapshot to the last; None: no trend."""
+    timed = [snapshot for snapshot in host.snapshots if snapshot.taken]
     if len(timed) < 2 or timed[0].taken is None or timed[-1].taken is None:
         return None
     elapsed = (timed[-1].taken.start - timed[0].taken.start).total_seconds()
@@ -183,29 +184,30 @@ def growth_per_hour(host: Host, ports: frozenset[int]) -> float | None:
     return gained * 3600 / elapsed
 
 
-def _witnesses(server: Instance) -> tuple[str, ...]:
-    """Return the testimony of logs and counters; two tellings of one log are one witness, the one that saw most."""
-    told: dict[str, int] = {}
+def _exhaustion_messages(server: Instance) -> tuple[str, ...]:
+    """Return the messages of logs and counters; of two copies of one log the larger count is used."""
+    counts: dict[str, int] = {}
     for log in server.logs:
-        for witness in log.exhaustion_messages:
-            told[witness.meaning] = max(told.get(witness.meaning, 0), witness.count)
-    return tuple(f"{meaning} ({count} times)" for meaning, count in told.items())
+        for message in log.exhaustion_messages:
+            counts[message.meaning] = max(counts.get(message.meaning, 0), message.count)
+    return tuple(f"{meaning} ({count} time{'s' * (count != 1)})" for meaning, count in counts.items())
 
 
 def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[str, ...]:
-    """Return the testimony of an access log that all connections there can be were open at once.
+    """Return a clause if an access log shows that as many connections were open at once as the limit allows.
 
-    A log that lost lines may have lost closes; one that has more than there can be did, or the limit was another.
+    A log with lost lines may lack closes. So does one that shows more connections than the limit, unless the limit was
+    a different one at the time.
     """
     peak = traffic.segment.peak if traffic and not traffic.segment.lost else 0
     room = served or limit
     if not room or not limit or not room <= peak <= limit:
         return ()
-    return (f"{peak} connections at once in its access log, and there is room for {room}",)
+    return (f"{peak} connections open at once in its access log, of {room} possible",)
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:
-    """Tell whether the last word of each log that testifies is that there is room again."""
+    """Return whether each log that reports exhaustion ends with the server accepting connections again."""
     last = [log.recovered for log in server.logs if log.exhaustion_messages or log.recovered]
     if traffic is not None and _logged_peak(traffic, served, limit):
         last.append(traffic.segment.open_at_end < (served or limit or 0))

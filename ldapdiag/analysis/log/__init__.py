@@ -1,1 +1,1 @@
-"""What an access log shows of a server's work."""
+"""Access logs, ranked: searches, clients, accounts and close reasons."""

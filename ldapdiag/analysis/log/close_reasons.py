@@ -1,4 +1,4 @@
-"""Ends: how the connections of a client ended, by what the server's words for it have in common."""
+"""CloseReasons: how the connections of one client ended, by the kinds of the server's close codes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.workload import ClientActivity
     from ldapdiag.evidence.family import Family
 
-WRONG = (CloseKind.CLIENT_GONE, CloseKind.NETWORK)
-NOT_ASKED = (CloseKind.IDLE, CloseKind.RESTART, CloseKind.SERVER)
-"""Ends that the server made: such a connection was no probe."""
+UNCLEAN = (CloseKind.CLIENT_GONE, CloseKind.NETWORK)
+CLOSED_BY_SERVER = (CloseKind.IDLE, CloseKind.RESTART, CloseKind.SERVER)
+"""A connection that the server closed was no probe, even without operations."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,29 +24,29 @@ class CloseReasons:
 
     client: str
     by_kind: Counter[CloseKind] = field(default_factory=Counter)
-    """Of connections with an operation."""
+    """Closes by kind, probes left out."""
     probes: int = 0
-    """Connections without any, which the client ended."""
+    """Connections without any operation that the client closed."""
     codes: dict[str, int] = field(default_factory=dict)
+    """Closes by the server's own code, probes included."""
 
     @property
     def unclean(self) -> int:
-        """Return how many ended without a goodbye."""
-        return sum(self.by_kind[nature] for nature in WRONG)
+        """Return how many ended without UNBIND or by a network failure."""
+        return sum(self.by_kind[kind] for kind in UNCLEAN)
 
     @property
     def close_count(self) -> int:
-        """Return how many ended, but by a restart."""
+        """Return how many ended otherwise than by a restart of the server."""
         return self.by_kind.total() - self.by_kind[CloseKind.RESTART]
 
 
 def close_reasons_of(client: ClientActivity, family: Family | None) -> CloseReasons:
-    """Return how a client's connections ended, in the words of this product's log."""
-    ends = CloseReasons(client=client.address, codes=dict(client.closes))
+    """Return how a client's connections ended, by the close codes of this family's log."""
+    reasons = CloseReasons(client=client.address, codes=dict(client.closes))
     for code, count in client.closes.items():
-        kind, silent = close_reason(family, code).kind, client.without_operations.get(code, 0)
-        if kind in NOT_ASKED:
-            silent = 0
-        ends.probes += silent
-        ends.by_kind[kind] += count - silent
-    return ends
+        kind = close_reason(family, code).kind
+        probes = 0 if kind in CLOSED_BY_SERVER else client.without_operations.get(code, 0)
+        reasons.probes += probes
+        reasons.by_kind[kind] += count - probes
+    return reasons

@@ -1,7 +1,4 @@
-"""Searches: what the searches of a log cost, by filter without values, base and scope, and who asks them.
-
-Which searches are slow, on which attribute, from whom: the costliest come first.
-"""
+"""Searches: the searches of a log by filter shape, base and scope: their time, and the clients and accounts."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ LATER_PAGE, FIRST_PAGE = "U,P", "P,A"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """Who asks: a client and an account. Times in nanoseconds."""
+    """A client and an account that sent searches. Times in nanoseconds."""
 
     client: str
     account: str
@@ -47,21 +44,21 @@ class Requester:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowestSearch:
-    """The one search that took longest. Times in nanoseconds."""
+    """The slowest search of a group. Times in nanoseconds."""
 
     etime: int
     time: int
-    """When its result was logged; since 1970."""
+    """Of its result in the log, since 1970."""
     connection: int | None
     operation: int | None
     """None where the log has no such numbers."""
     filter: str
-    """As logged; empty where its request is not in the log."""
+    """As logged; empty if the request is not in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchGroup:
-    """The searches of one filter without values, base and scope. Times in nanoseconds."""
+    """The searches of one filter shape, base and scope. Times in nanoseconds."""
 
     shape: str
     base: str
@@ -73,94 +70,97 @@ class SearchGroup:
     wait: int
     entries: int
     most_entries: int
-    """The most that one complete answer had; -1: there was none."""
+    """The most in one complete result; -1: there was none."""
     most_limited: int
-    """The most that one answer had which a limit cut off, or that was a page of a longer one; -1: there was none."""
+    """The most in one result that a limit cut off or that was a page of several; -1: there was none."""
     by_piece_lengths: Mapping[str, tuple[int, int, int, int]]
-    """Of substrings, by the lengths of their pieces (evidence/filter_tree.py): results, nanoseconds, results with a
-    note, most entries of one; empty text: not told."""
+    """By the lengths of the substrings' pieces (evidence/filter_tree.py; empty: unknown): results, nanoseconds, results
+    with a note, most entries of one result."""
     notes: Mapping[str, int]
     errors: Mapping[int, int]
     share: float
-    """Of the time of all searches."""
+    """Of the time of all searches, 0 to 1."""
     median_below: int
-    """Half of the results took less; a power of two. 0: no time at all."""
+    """Half of the results took less; a power of two. 0: no measurable time."""
     p95_below: int
     """19 of 20 results took less."""
     slowest: SlowestSearch | None
-    """None where nothing was answered."""
+    """None if no search has a result."""
     requesters: tuple[Requester, ...]
-    """Of this filter, whatever the base and the scope; the costliest first."""
+    """Of this filter shape with any base and scope; the most expensive first."""
 
     @property
     def unindexed(self) -> int:
-        """How many of them the server says it had no index for, in full or in part; later pages left out."""
+        """The number noted as fully or partly unindexed; later pages of a search not counted."""
         later = self.notes.get(LATER_PAGE, 0) if FIRST_PAGE in self.notes else 0
         return sum(count for notes, count in self.notes.items() if is_unindexed(notes)) - later
 
     @property
     def unidentified(self) -> bool:
-        """Tell whether their requests are not in the log, or they are the rest of too many to be kept apart."""
+        """Return whether the requests are not in the log, or are a remainder of too many to be kept apart."""
         return self.shape == self.base == self.scope
 
     @property
     def mean(self) -> int:
-        """Nanoseconds that one took on average."""
+        """The average time in nanoseconds."""
         return self.etime // self.answered if self.answered else 0
 
 
 def is_unindexed(notes: str) -> bool:
-    """Tell whether the notes of a result say that an index was lacking (389-ds U and A; OpenDJ and Ping unindexed)."""
+    """Return whether a result's notes mean unindexed, fully or in part (389-ds A, U; OpenDJ and Ping unindexed)."""
     return not {"A", "U", "unindexed"}.isdisjoint(notes.split(","))
 
 
 def search_groups(segment: Segment, accounts: SpellingCounts) -> tuple[SearchGroup, ...]:
-    """Return the searches of a log, the costliest first, ties by text; `accounts` knows how those are spelled."""
+    """Return the searches of a log, the most expensive first, ties by text; `accounts` has the spellings."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     rows: dict[ShapeKey, ShapeRow] = {}
     for (shape, base, scope), row in segment.shapes.items():
-        key = (shapes(shape, row.searches), bases(base, row.searches), scope)
+        key = (shapes.add(shape, row.searches), bases.add(base, row.searches), scope)
         rows.setdefault(key, ShapeRow(key)).take(row, segment.noted)
-    asking: dict[bytes, dict[tuple[str, str], list[int]]] = {}
+    requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (shape, client, account), counts in segment.attribution.items():
-        who = (display_name(client), display_name(accounts.most(account)))
-        asker = asking.setdefault(shapes(shape, 0), {}).setdefault(who, [0, 0, 0])
-        for place, count in enumerate(counts):
-            asker[place] += count
+        names = (display_name(client), display_name(accounts.respelled(account)))
+        requester = requesters.setdefault(shapes.add(shape, 0), {}).setdefault(names, [0, 0, 0])
+        for column, count in enumerate(counts):
+            requester[column] += count
     total = sum(row.etime for row in rows.values())
-    told = (
-        _search(row, total, _names(key, shapes, bases), _askers(asking.get(key[0], {}))) for key, row in rows.items()
+    groups = (
+        _search_group(row, total, _names(key, shapes, bases), ranked_requesters(requesters.get(key[0], {})))
+        for key, row in rows.items()
     )
-    return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.shape, one.base, one.scope)))
+    return tuple(sorted(groups, key=lambda group: (-group.etime, -group.count, group.shape, group.base, group.scope)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnindexedNotice:
-    """Unindexed searches of one filter without values, base and scope, as an errors log tells of them.
+    """Unindexed searches of one filter shape, base and scope, as an errors log reports them.
 
-    A second witness of what the access log may tell, too: the two are never to be added.
+    The access log may report the same searches: the two must not be added.
     """
 
     shape: str
     base: str
     scope: str
     internal: bool
-    """The server asked itself."""
+    """Sent by the server itself."""
     count: int
 
 
 def unindexed_notices(segment: Segment) -> tuple[UnindexedNotice, ...]:
-    """Return what an errors log tells of unindexed searches, the most frequent first."""
+    """Return the unindexed searches in an errors log, the most frequent first."""
     shapes, bases = SpellingCounts(caseless), SpellingCounts(folded_dn)
     counts: dict[tuple[ShapeKey, bool], int] = {}
     for ((shape, base, scope), internal), count in segment.noticed.items():
-        key = ((shapes(shape, count), bases(base, count), scope), internal)
+        key = ((shapes.add(shape, count), bases.add(base, count), scope), internal)
         counts[key] = counts.get(key, 0) + count
-    told = []
+    notices = []
     for (search, internal), count in counts.items():
-        names = _names(search, shapes, bases)
-        told.append(UnindexedNotice(shape=names[0], base=names[1], scope=names[2], internal=internal, count=count))
-    return tuple(sorted(told, key=lambda one: (-one.count, one.shape, one.base, one.scope, one.internal)))
+        shape_name, base_name, scope_name = _names(search, shapes, bases)
+        notices.append(
+            UnindexedNotice(shape=shape_name, base=base_name, scope=scope_name, internal=internal, count=count)
+        )
+    return tuple(sorted(notices, key=lambda each: (-each.count, each.shape, each.base, each.scope, each.internal)))
 
 
 def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tuple[str, str, str]:
@@ -169,10 +169,12 @@ def _names(key: ShapeKey, shapes: SpellingCounts, bases: SpellingCounts) -> tupl
     if key == (OTHER, OTHER, -1):
         return (text(OTHER),) * 3
     shape, base, scope = key
-    return text(shapes.of(shape)), text(bases.of(base)), SCOPES.get(scope, UNKNOWN_NAME)
+    return text(shapes.commonest(shape)), text(bases.commonest(base)), SCOPES.get(scope, UNKNOWN_NAME)
 
 
-def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tuple[Requester, ...]) -> SearchGroup:
+def _search_group(
+    row: ShapeRow, total: int, names: tuple[str, str, str], requesters: tuple[Requester, ...]
+) -> SearchGroup:
     shape, base, scope = names
     return SearchGroup(
         shape=shape,
@@ -186,19 +188,19 @@ def _search(row: ShapeRow, total: int, names: tuple[str, str, str], askers: tupl
         most_entries=row.most_entries,
         most_limited=row.most_limited,
         by_piece_lengths={
-            lengths.decode(): (told[0], told[1], told[2], told[3]) for lengths, told in row.pieces.items()
+            lengths.decode(): (counts[0], counts[1], counts[2], counts[3]) for lengths, counts in row.pieces.items()
         },
         notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),
         share=row.etime / total if total else 0.0,
         median_below=below(row.histogram, 50),
         p95_below=below(row.histogram, 95),
-        slowest=_worst(row) if row.answered else None,
-        requesters=askers,
+        slowest=_slowest(row) if row.answered else None,
+        requesters=requesters,
     )
 
 
-def _worst(row: ShapeRow) -> SlowestSearch:
+def _slowest(row: ShapeRow) -> SlowestSearch:
     etime, earlier, number, op, filter_ = row.worst
     return SlowestSearch(
         etime=etime,
@@ -209,20 +211,21 @@ def _worst(row: ShapeRow) -> SlowestSearch:
     )
 
 
-def _askers(askers: Mapping[tuple[str, str], list[int]]) -> tuple[Requester, ...]:
-    told = (
+def ranked_requesters(counts: Mapping[tuple[str, str], list[int]]) -> tuple[Requester, ...]:
+    """Return (count, etime, noted) by client and account as requesters, the most expensive first."""
+    requesters = (
         Requester(client=client, account=account, count=count, etime=etime, noted=noted)
-        for (client, account), (count, etime, noted) in askers.items()
+        for (client, account), (count, etime, noted) in counts.items()
     )
-    return tuple(sorted(told, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
+    return tuple(sorted(requesters, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
 
 
 def below(histogram: Mapping[int, int], percent: int) -> int:
-    """Return the edge below which so many percent of durations lie, by their bit length; 0 where all are 0, or none."""
+    """Return the power of two below which `percent` of the durations lie; 0 if all are 0. Histogram by bit length."""
     wanted = sum(histogram.values()) * percent
-    seen = 0
+    covered = 0
     for bits in sorted(histogram):
-        seen += histogram[bits] * 100
-        if seen >= wanted:
+        covered += histogram[bits] * 100
+        if covered >= wanted:
             return 1 << bits if bits else 0
     return 0

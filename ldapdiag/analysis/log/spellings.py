@@ -1,9 +1,9 @@
-"""Spellings: names that differ in what does not matter are one name, shown as it is written most often.
+"""Spellings: one name for spellings that compare as equal, shown in the commonest spelling.
 
-    uid=Joe,ou=people      UID=joe, OU=people         one DN (RFC 4514 names compare caselessly)
-    (displayName=?)        (displayname=?)            one filter without values (RFC 4512, 2.5)
+    uid=Joe,ou=people      UID=joe, OU=people         one DN (RFC 4514; caseIgnoreMatch)
+    (displayName=?)        (displayname=?)            one filter shape (RFC 4512, 2.5)
 
-Text of a log is bytes; what is no UTF-8 is shown escaped, so that everything can be shown.
+Log text is bytes; bytes that are not UTF-8 are shown as backslash escapes.
 """
 
 from __future__ import annotations
@@ -18,73 +18,73 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 ANONYMOUS = "anonymous"
-"""The account without a name."""
+"""The account of a connection without bind DN."""
 UNKNOWN_NAME = "unknown"
-"""A client, account or search that the log does not tell."""
+"""A client, account or search that is not in the log."""
 
 BLANKS = re.compile(rb"(?<! ) *([,+=]) *")
-"""Blanks that some clients write around the separators of a DN."""
+"""Blanks around the separators of a DN, which some clients write."""
 
 
 def text(logged: bytes) -> str:
-    """Return what a log holds as text."""
+    """Return bytes of a log as text."""
     return logged.decode("utf-8", "backslashreplace")
 
 
 def display_name(logged: bytes) -> str:
-    """Return a client or an account as text."""
+    """Return the name of a client or an account for a report."""
     return UNKNOWN_NAME if logged == UNKNOWN else text(logged) or ANONYMOUS
 
 
 def caseless(name: bytes) -> bytes:
-    """Return the name under which those that differ only in case are one."""
+    """Return a name in lower case, the same for all its spellings."""
     return text(name).lower().encode()
 
 
 def folded_dn(dn: bytes) -> bytes:
-    """Return the DN under which those that differ only in case and in blanks between its parts are one."""
+    """Return a DN in lower case and without blanks around separators, the same for all its spellings."""
     plain = b"\\" not in dn and b'"' not in dn
     return caseless(BLANKS.sub(rb"\1", dn) if plain else dn)
 
 
 class SpellingCounts:
-    """How often each spelling of a name was seen."""
+    """Counts of the spellings of each name, where `fold` maps all spellings of one name to one value."""
 
     def __init__(self, fold: Callable[[bytes], bytes]) -> None:
         self._fold = fold
         self._folded: dict[bytes, bytes] = {}
-        self._seen: dict[bytes, dict[bytes, int]] = defaultdict(dict)
-        self._best: dict[bytes, bytes] = {}
+        self._counts: dict[bytes, dict[bytes, int]] = defaultdict(dict)
+        self._commonest: dict[bytes, bytes] = {}
 
-    def __call__(self, name: bytes, count: int = 1) -> bytes:
-        """Return the name under which this one is counted, and hear that it was seen so often."""
+    def add(self, name: bytes, count: int = 1) -> bytes:
+        """Count a spelling, and return the folded name."""
         folded = self._folded.get(name)
         if folded is None:
             folded = self._folded[name] = self._fold(name)
-        seen = self._seen[folded]
-        seen[name] = seen.get(name, 0) + count
-        self._best.pop(folded, None)
+        counts = self._counts[folded]
+        counts[name] = counts.get(name, 0) + count
+        self._commonest.pop(folded, None)
         return folded
 
-    def of(self, folded: bytes) -> bytes:
-        """Return the spelling that was seen most; of two, the smaller one."""
-        best = self._best.get(folded)
-        if best is None:
-            seen = self._seen[folded]
-            best = self._best[folded] = min(seen, key=lambda name: (-seen[name], name))
-        return best
+    def commonest(self, folded: bytes) -> bytes:
+        """Return the commonest spelling of a folded name; of equally common ones the smallest."""
+        spelling = self._commonest.get(folded)
+        if spelling is None:
+            counts = self._counts[folded]
+            spelling = self._commonest[folded] = min(counts, key=lambda name: (-counts[name], name))
+        return spelling
 
-    def most(self, name: bytes) -> bytes:
-        """Return the spelling that was seen most of a name that has been seen."""
-        return self.of(self._folded[name])
+    def respelled(self, name: bytes) -> bytes:
+        """Return the commonest spelling of a name that was counted in any spelling."""
+        return self.commonest(self._folded[name])
 
 
 def ranked_by_text(counts: Iterable[tuple[bytes, int]], name: Callable[[bytes], str] = text) -> dict[str, int]:
-    """Return counts by text, the largest first, ties by text."""
-    told: dict[str, int] = {}
+    """Add up counts by the text of their key; the largest first, ties by text."""
+    totals: dict[str, int] = {}
     for logged, count in counts:
-        told[name(logged)] = told.get(name(logged), 0) + count
-    return ranked(told)
+        totals[name(logged)] = totals.get(name(logged), 0) + count
+    return ranked(totals)
 
 
 def ranked(counts: Mapping[str, int]) -> dict[str, int]:

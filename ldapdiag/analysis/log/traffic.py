@@ -1,4 +1,4 @@
-"""Traffic: what all access logs of one server add up to."""
+"""Traffic: all access logs of one server, combined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """What went on at one server while its access logs were written."""
+    """The work of one server during its access logs."""
 
     kind: ClassVar[str] = "traffic"
     how: ClassVar[str] = AccessLog.how
@@ -31,40 +31,40 @@ class Traffic:
 
     @property
     def segment(self) -> Segment:
-        """Return the counts."""
+        """Return the combined counts."""
         return self.workload.segment
 
     @property
     def seconds(self) -> float:
-        """Return how much time lies between the first record and the last."""
+        """Return the time between the first record and the last."""
         first, last = self.segment.first_time, self.segment.last_time
         return 0.0 if first is None or last is None else (last - first) / SECOND
 
     @property
     def timed_waits(self) -> int:
-        """Return of how many operations the log tells how long they waited for a worker."""
+        """Return for how many operations the log shows the wait for a worker thread."""
         return sum(self.segment.waits.values())
 
     def waited_at_least(self, nanoseconds: int) -> int:
-        """Return how many waited so long; those of the histogram's bucket that holds the edge are left out."""
+        """Return how many operations waited at least this long; the histogram bucket around the limit is left out."""
         return sum(count for bits, count in self.segment.waits.items() if bits and 1 << (bits - 1) >= nanoseconds)
 
     def longest_idle_seconds(self) -> dict[str, float]:
-        """Return per client address the seconds of the longest rest that was followed by a request, at least.
+        """Return, per client address, the longest idle time (LDAP) in seconds that a request ended; a lower bound.
 
-        Between two stamps of a clock of whole seconds a second less may have gone by.
+        Between two time stamps of whole seconds up to one second less may have passed.
         """
-        rests: dict[str, float] = {}
-        rough = self.segment.resolution if self.segment.resolution >= SECOND else 0
+        idle_times: dict[str, float] = {}
+        rounding = self.segment.resolution if self.segment.resolution >= SECOND else 0
         for client in self.workload.clients:
-            address, longest = normalise_address(client.address), client.idle_times.longest[0] - rough
+            address, longest = normalise_address(client.address), client.idle_times.longest[0] - rounding
             if longest > 0:
-                rests[address] = max(rests.get(address, 0.0), longest // MILLISECOND / 1000)
-        return rests
+                idle_times[address] = max(idle_times.get(address, 0.0), longest // MILLISECOND / 1000)
+        return idle_times
 
 
 def combine_logs(server: Instance) -> Traffic | Missing:
-    """Add up a server's access logs; of several products, a code means what it means to all of them."""
+    """Combine a server's access logs; close codes of several products keep the meaning they share."""
     logs = server.access_logs
     if not logs:
         return Missing(
@@ -82,7 +82,7 @@ def combine_logs(server: Instance) -> Traffic | Missing:
 
 
 def _combined(logs: Sequence[AccessLog]) -> Segment:
-    """Return the Segment of all logs; a fact stays as it is."""
+    """Return one Segment of all logs; the logs' own are not changed."""
     if len(logs) == 1:
         return logs[0].segment
     total = Segment()

@@ -1,4 +1,4 @@
-"""Workload: what an access log says of a server's work, ranked: what is slow, who asks, why connections end."""
+"""Workload: the contents of an access log, ranked: searches, clients, accounts, close reasons, failed binds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, search_groups, unindexed_notices
-from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked_by_text, text
+from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, ranked_by_text, text
 from ldapdiag.evidence.log.kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.rests import Rests
 from ldapdiag.evidence.log.segment import Segment
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTotals:
-    """The searches of a client, or of an account. Times in nanoseconds."""
+    """The searches of one client or one account. Times in nanoseconds."""
 
     name: str
     count: int = 0
     """Results."""
     etime: int = 0
     noted: int = 0
+    """Results with a note."""
     connections: int = 0
-    """Of a client: those it opened; of an account: those that were bound as it at last."""
+    """Of a client: those it opened; of an account: those whose last bind was as this account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +44,13 @@ class ClientActivity:
     opened: int
     operations: int
     closes: Mapping[str, int]
-    """By the server's word for why, the most frequent first."""
+    """By the server's close code, the most frequent first."""
     without_operations: Mapping[str, int]
-    """Those of them without any operation."""
+    """The closes of connections without any operation, by code."""
     idle_times: Rests
-    """Followed by a request."""
+    """Idle times (LDAP) that a request ended."""
     idle_before_close: Mapping[str, Rests]
-    """Before a close, by its reason."""
+    """Idle times (LDAP) that a close ended, by its code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class CloseCount:
     """The connections that ended for one reason."""
 
     code: str
-    """The server's word for it."""
+    """The server's own."""
     meaning: CloseReason
     count: int
     clients: Mapping[str, int]
@@ -66,7 +67,7 @@ class CloseCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedBinds:
-    """BINDs of a DN, from a client, that failed in one way."""
+    """BINDs of one DN from one client that failed with one result code."""
 
     dn: str
     client: str
@@ -76,129 +77,132 @@ class FailedBinds:
 
 @dataclass(frozen=True)
 class Workload:
-    """A finished Segment, and what is ranked and named of it. Every order is the same for the same log."""
+    """A finished Segment, ranked for people and checks; the Segment is never changed, and every order is stable."""
 
     segment: Segment
     family: Family | None = None
-    """Whose words the reasons for closes are; None where several products' logs are added up."""
+    """The family whose close codes these are; None for the combined logs of several products."""
 
     @cached_property
     def searches(self) -> tuple[SearchGroup, ...]:
-        """Searches by filter without values, base and scope; the costliest first."""
+        """Searches by filter shape, base and scope; the most expensive first."""
         return search_groups(self.segment, self._accounts)
 
     @cached_property
     def _accounts(self) -> SpellingCounts:
-        """How accounts are spelled, wherever the log names them."""
+        """The spellings of all accounts in the log."""
         spellings = SpellingCounts(folded_dn)
         for account, count in self.segment.accounts.items():
-            spellings(account, count)
+            spellings.add(account, count)
         for (_, _, account), counts in self.segment.attribution.items():
-            spellings(account, counts[0])
+            spellings.add(account, counts[0])
         for (account, _, _), count in self.segment.failures.items():
-            spellings(account, count)
+            spellings.add(account, count)
         return spellings
 
     def _account(self, dn: bytes) -> str:
-        return display_name(self._accounts.most(dn))
+        return display_name(self._accounts.respelled(dn))
 
     @cached_property
     def search_etime(self) -> int:
-        """Nanoseconds of all searches."""
+        """The time of all searches, in nanoseconds."""
         return sum(search.etime for search in self.searches)
 
     @property
     def logical_searches(self) -> int:
-        """Searches, a paged one counted once."""
+        """The number of searches; a paged one counts once."""
         return self.segment.operations[SEARCH] - self.segment.continued
 
     @cached_property
     def unindexed(self) -> int:
-        """Searches that the server says it had no index for, in full or in part; a paged one counted once."""
+        """The number of searches noted as fully or partly unindexed; a paged one counts once."""
         return sum(search.unindexed for search in self.searches)
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """Requests by kind."""
+        """Requests by operation."""
         return dict(zip(NAMES, self.segment.operations, strict=True))
 
     @cached_property
     def notes(self) -> dict[str, int]:
-        """Results of searches by their notes."""
+        """Search results by their notes."""
         return ranked_by_text(self.segment.noted.items())
 
     @cached_property
     def clients(self) -> tuple[ClientActivity, ...]:
-        """Clients by connections opened."""
+        """Clients, by connections opened."""
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
             rows.setdefault(display_name(address), ClientRow()).take(row, self.segment.closed)
-        told = (_client(address, row) for address, row in rows.items())
-        return tuple(sorted(told, key=lambda one: (-one.opened, -one.operations, one.address)))
+        clients = (_client(address, row) for address, row in rows.items())
+        return tuple(sorted(clients, key=lambda client: (-client.opened, -client.operations, client.address)))
 
     @cached_property
     def by_account(self) -> dict[str, int]:
-        """Connections by the account they were bound as at last."""
+        """Connections by the account of their last bind."""
         return ranked_by_text(self.segment.accounts.items(), self._account)
 
     @cached_property
     def client_totals(self) -> tuple[SearchTotals, ...]:
-        """Clients by the time of their searches."""
+        """The searches of each client, by their time."""
         counts = ((display_name(client), each) for (_, client, _), each in self.segment.attribution.items())
-        return _asking(counts, {one.address: one.opened for one in self.clients})
+        return _search_totals(counts, {client.address: client.opened for client in self.clients})
 
     @cached_property
     def account_totals(self) -> tuple[SearchTotals, ...]:
-        """Accounts by the time of their searches."""
+        """The searches of each account, by their time."""
         counts = ((self._account(account), each) for (_, _, account), each in self.segment.attribution.items())
-        return _asking(counts, self.by_account)
+        return _search_totals(counts, self.by_account)
 
     @cached_property
     def closes(self) -> tuple[CloseCount, ...]:
-        """Reasons for the end of connections, the most frequent first."""
-        of_code: dict[str, dict[str, int]] = {}
+        """Closed connections by close code, the most frequent first."""
+        clients: dict[str, dict[str, int]] = {}
         for client in self.clients:
             for code, count in client.closes.items():
-                of_code.setdefault(code, {})[client.address] = count
+                clients.setdefault(code, {})[client.address] = count
         return tuple(
             CloseCount(
                 code=code,
                 meaning=close_reason(self.family, code),
                 count=count,
-                clients=dict(sorted(of_code.get(code, {}).items(), key=lambda item: (-item[1], item[0]))),
+                clients=ranked(clients.get(code, {})),
             )
-            for code, count in ranked_by_text(self._ends()).items()
+            for code, count in ranked_by_text(self._close_counts()).items()
         )
 
-    def _ends(self) -> tuple[tuple[bytes, int], ...]:
-        """Return how many connections ended, and by what: a close record, or a restart."""
+    def _close_counts(self) -> tuple[tuple[bytes, int], ...]:
+        """Return the closed connections by code; those that a restart ended have a code of their own."""
         restart = ((RESTART, self.segment.ended_by_restart),) if self.segment.ended_by_restart else ()
         return (*self.segment.closed.items(), *restart)
 
     @cached_property
     def failed_binds(self) -> tuple[FailedBinds, ...]:
-        """Failed BINDs, the most frequent first."""
+        """Failed BINDs by DN, client and result code, the most frequent first."""
         counts: dict[tuple[str, str, int], int] = {}
         for (dn, client, err), count in self.segment.failures.items():
             key = (self._account(dn), display_name(client), err)
             counts[key] = counts.get(key, 0) + count
-        told = (FailedBinds(dn=dn, client=client, err=err, count=count) for (dn, client, err), count in counts.items())
-        return tuple(sorted(told, key=lambda one: (-one.count, one.dn, one.client, one.err)))
+        failed = (
+            FailedBinds(dn=dn, client=client, err=err, count=count) for (dn, client, err), count in counts.items()
+        )
+        return tuple(sorted(failed, key=lambda binds: (-binds.count, binds.dn, binds.client, binds.err)))
 
     @cached_property
     def lacking_indexes(self) -> tuple[tuple[str, str, int], ...]:
-        """What slapd says, at level filter, of a lacking index: attribute, kind of index, how often."""
-        told = ((text(attribute), text(kind), count) for (attribute, kind), count in self.segment.not_indexed.items())
-        return tuple(sorted(told, key=lambda one: (-one[2], one)))
+        """Messages of slapd (loglevel filter) about lacking indexes: attribute, index type, count."""
+        counts = self.segment.not_indexed.items()
+        lacking = ((text(attribute), text(type_), count) for (attribute, type_), count in counts)
+        return tuple(sorted(lacking, key=lambda message: (-message[2], message)))
 
     @cached_property
     def unindexed_notices(self) -> tuple[UnindexedNotice, ...]:
-        """What the errors log of 389-ds tells of unindexed searches, the most frequent first."""
+        """Unindexed searches in the errors log of 389-ds, the most frequent first."""
         return unindexed_notices(self.segment)
 
     @cached_property
     def versions(self) -> tuple[str, ...]:
-        """What headers and banners say of the server's version."""
+        """The server's versions, by log headers and start messages."""
         return tuple(sorted({text(version) for _, version in self.segment.instances if version}))
 
 
@@ -217,15 +221,15 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
     )
 
 
-def _asking(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[SearchTotals, ...]:
-    """Add up who asks."""
+def _search_totals(counts: Iterable[tuple[str, list[int]]], connections: Mapping[str, int]) -> tuple[SearchTotals, ...]:
+    """Add up (count, etime, noted) by name; names without searches have their connections only."""
     sums: dict[str, list[int]] = {name: [0, 0, 0] for name in connections}
-    for name, each in counts:
-        of_name = sums.setdefault(name, [0, 0, 0])
-        for place, count in enumerate(each):
-            of_name[place] += count
+    for name, addends in counts:
+        total = sums.setdefault(name, [0, 0, 0])
+        for column, addend in enumerate(addends):
+            total[column] += addend
     rows = (
         SearchTotals(name=name, count=count, etime=etime, noted=noted, connections=connections.get(name, 0))
         for name, (count, etime, noted) in sums.items()
     )
-    return tuple(sorted(rows, key=lambda one: (-one.etime, -one.count, -one.connections, one.name)))
+    return tuple(sorted(rows, key=lambda row: (-row.etime, -row.count, -row.connections, row.name)))

@@ -54,14 +54,14 @@ def counted(limit: int, **settings: Any) -> Descriptors:
     [
         (None, 20000, "Max open files of the process"),
         (0, 20000, "Max open files of the process"),
-        (5000, 5000, "the most connections it is set to take"),
+        (5000, 5000, "its configured maximum of connections"),
         (50000, 20000, "Max open files of the process"),
     ],
 )
 def test_a_limit_on_connections_counts_where_it_is_the_lower_one_and_0_is_none(most, limit, source) -> None:
     found = counted(20000, max_connections=most)
     assert (found.limit, found.limit_source) == (limit, source)
-    assert found.counts_only_connections == (source == "the most connections it is set to take")
+    assert found.counts_only_connections == (source == "its configured maximum of connections")
 
 
 class TestWhatTheServerKeeps:
@@ -127,7 +127,7 @@ class TestTheAccessLog:
         if recovered is None:
             assert found.exhaustion_reports == ()
         else:
-            assert found.exhaustion_reports == ("30 connections at once in its access log, and there is room for 30",)
+            assert found.exhaustion_reports == ("30 connections open at once in its access log, of 30 possible",)
             assert found.recovered is recovered
 
     def test_a_log_that_lost_lines_may_have_lost_closes(self) -> None:

@@ -88,10 +88,10 @@ class TestWhatIsOne:
     def test_the_order_in_which_names_are_seen_is_nothing(self, seen):
         there, back = SpellingCounts(caseless), SpellingCounts(caseless)
         for name, count in seen:
-            there(name, count)
+            there.add(name, count)
         for name, count in reversed(seen):
-            back(name, count)
-        assert [there.most(name) for name, _ in seen] == [back.most(name) for name, _ in seen]
+            back.add(name, count)
+        assert [there.respelled(name) for name, _ in seen] == [back.respelled(name) for name, _ in seen]
 
 
 class TestWho:
