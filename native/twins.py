@@ -25,20 +25,26 @@ LOG = HOUSE / "ldapdiag" / "evidence" / "log"
 PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" / "logs")
 """Where the twin of the same name lies."""
 
-PARTS = {"syslog_clocks": "syslog", "results": "scan"}
-"""Rust modules that say a part of what a Python module of another name says."""
+PARTS = {
+    "pending_requests": "connection",
+    "period": "border",
+    "result_fields": "scan",
+    "results": "scan",
+    "syslog_clocks": "syslog",
+}
+"""Rust modules that are part of the twin of a Python module with another name."""
 
 ALONE = {
-    "dialects": "a list; the tests ask for each of its entries",
-    "door": "what Python sees of the crate",
-    "fields": "what the regular expressions of the reference do by themselves",
-    "lib": "what the crate is made of",
-    "reading": "positioned reads, which the reference leaves to its parts",
-    "rows": "a memory that the reference has in a dict",
-    "texts": "a table that the reference has no need of",
-    "waiting": "a map that the reference has in a dict",
+    "bindings": "the Python bindings of the crate",
+    "clock_history": "the reference divides a chunk at a border before it scans",
+    "dialects": "a list; the tests check each of its entries",
+    "fields": "primitives that regular expressions provide in the reference",
+    "interner": "the reference uses bytes as keys",
+    "lib": "the list of modules",
+    "reading": "positioned reads, which sources/logs/parts.py does for the reference",
+    "row_cache": "a dict in the reference",
 }
-"""Rust modules without a twin, and why."""
+"""Rust modules without a twin, with the reason."""
 
 VERSION = re.compile(r"\bGRAMMAR_VERSION\b[^=\n]*=\s*(\d+)")
 RUST_TOKEN = re.compile(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import BIND, SEARCH
 from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.report.log.reading import ReadLog, StreamRead
 
@@ -65,7 +65,7 @@ def read_log(segment, family=Family.DS389, **more):
         dialect="389-text",
         family=family,
         files=("slapd-ds1/access",),
-        server_lives=segment.lives,
+        server_lives=segment.server_processes,
         peak=segment.peak,
         left_out=more.pop("left_out", ()),
     )

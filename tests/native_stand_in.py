@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialects import GRAMMAR_VERSION, named, scan_chunk
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.merge import merge
 from ldapdiag.evidence.log.segment import Segment
-from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.sources.logs import native
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.records import whole_lines

@@ -10,8 +10,8 @@ from incidents import diagnosed, judged
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import BIND, SEARCH
 from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.operation_kinds import BIND, SEARCH
 from ldapdiag.evidence.log.scan import Scan
 
 if TYPE_CHECKING:

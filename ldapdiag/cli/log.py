@@ -211,7 +211,7 @@ def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> Read
             dialect=one.stream.dialect.name,
             family=one.stream.dialect.family,
             files=tuple(file.path for file in one.stream.files),
-            server_lives=segment.lives,
+            server_lives=segment.server_processes,
             peak=segment.peak,
             scanner=one.scanner,
             left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),

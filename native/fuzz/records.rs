@@ -4,7 +4,7 @@
 //! that is taken whenever it is heavy stays small (libFuzzer's own limit of memory watches that).
 #![no_main]
 
-use ldapdiag_native::border::Period;
+use ldapdiag_native::period::Period;
 use ldapdiag_native::dialects::{DIALECTS, Dialect};
 use ldapdiag_native::scan::{Hints, Offset, Scan};
 use ldapdiag_native::segment::Segment;

@@ -10,7 +10,7 @@
 //! RDNs whose type names places keep their value (RFC 4519), for they are the tree; others are entries. The DN is as the
 //! server logged it, hence anything a client can send.
 //!
-//! The class is a function of what [`bare`] leaves of it, and of the scope.
+//! The class depends only on the result of [`reduce`] and on the scope.
 
 use crate::fields::{is_space, trimmed};
 
@@ -34,7 +34,7 @@ pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
 }
 
 /// Appends the DN, with `?` for the value of a plain first RDN that names an entry.
-pub fn bare(base: &[u8], scope: i64, out: &mut Vec<u8>) {
+pub fn reduce(base: &[u8], scope: i64, out: &mut Vec<u8>) {
     match first(base) {
         Some((kind, parent)) if is_entry_kind(kind, parent, scope) => {
             out.extend_from_slice(&base[..=kind.len()]);
@@ -186,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bare_has_the_same_class() {
+    fn a_reduced_base_has_the_same_class() {
         for base in
             [&b"uid=joe,ou=people"[..], b"cn=a,ou=b", b"cn=a,cn=config", b"uid=\\,,x", b"uid=a+b=c,d", b"a", b""]
         {
             for scope in 0..3 {
                 let mut rest = Vec::new();
-                bare(base, scope, &mut rest);
+                reduce(base, scope, &mut rest);
                 assert_eq!(base_class(&rest, scope), base_class(base, scope));
             }
         }

@@ -1,235 +1,211 @@
-//! One connection as far as one piece of a log tells it, and what waits at the piece's edges.
+//! The state of one connection within one chunk of a log, and what is undecided at the chunk's edges.
 //!
-//! A piece that does not hold the connection's opening knows neither the client nor, before its first BIND, the
-//! account, nor which operations were outstanding when it began. What depends on them waits here until Python's
-//! `joining` puts the pieces together.
+//! In a chunk that does not contain the connection's opening, three things are unknown: the client, the account before
+//! the first BIND, and the operations outstanding at its start. Counts that depend on them are kept here until Python's
+//! `joining` joins the chunks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::kinds::Kind;
-use crate::rests::Rests;
-use crate::texts::{ANONYMOUS, Text};
-use crate::waiting::Waiting;
+use crate::idle_times::IdleTimes;
+use crate::interner::{ANONYMOUS, Symbol};
+use crate::operation_kinds::OperationKind;
+use crate::pending_requests::PendingRequests;
 
-/// Nanoseconds after a close in which the results of what was outstanding may still be written.
-const CLOSED_FOR_GOOD: i64 = 600_000_000_000;
+/// Nanoseconds after a close in which the results of outstanding operations may still be written.
+const RESULT_TIMEOUT: i64 = 600_000_000_000;
 
-/// Who an operation is told for.
+/// The account to which an operation is attributed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Account {
-    /// Who it was in an earlier piece, and nobody where there is none.
-    Untold,
-    /// Who the BIND of this number in an earlier piece names.
-    Of(i64),
+    /// The account at the end of the earlier chunk; anonymous where there is none.
+    Inherited,
+    /// The DN of the BIND with this number, requested in an earlier chunk.
+    OfBind(i64),
     /// A bind DN; empty: anonymous.
-    Named(Text),
+    Dn(Symbol),
 }
 
-/// A request that waits for its result.
-pub struct Pending {
-    /// Its number.
-    pub op: i64,
-    /// The line of the piece it stands in: should too many wait, the oldest are let go.
-    pub line: u64,
-    /// When it came.
-    pub time: i64,
-    /// What it is.
-    pub kind: Kind,
-    /// The row of a search.
-    pub row: Option<u32>,
-    /// The DN of a BIND.
-    pub dn: Text,
-    /// The filter of a search.
-    pub filter: Vec<u8>,
-}
-
-impl Pending {
-    /// A request that is neither a BIND nor a search.
-    pub fn new(op: i64, time: i64, kind: Kind) -> Self {
-        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new() }
-    }
-}
-
-/// A result whose request is not in this piece.
+/// A result, which can be kept until its request is known.
 #[derive(Clone, Copy)]
-pub struct Answer {
-    /// The number of its operation.
+pub struct OperationResult {
+    /// The operation number.
     pub op: i64,
-    /// When it came.
+    /// The time of the result.
     pub time: i64,
-    /// What its tag says.
-    pub kind: Kind,
+    /// The kind of operation, by its tag.
+    pub kind: OperationKind,
     /// The result code.
     pub err: i64,
-    /// Nanoseconds it took, where the log tells.
+    /// Duration in nanoseconds, where the log has it.
     pub etime: Option<i64>,
-    /// Nanoseconds it waited for a worker.
+    /// Nanoseconds of waiting for a worker thread.
     pub wait: Option<i64>,
-    /// Entries that were sent.
+    /// Entries returned.
     pub entries: i64,
     /// Notes; [`ANONYMOUS`], the empty text, where there are none.
-    pub notes: Text,
-    /// Who a BIND result says is bound now.
-    pub account: Option<Text>,
-    /// Who was bound when it came; an operation is told for whoever is bound at its end.
-    pub who: Account,
+    pub notes: Symbol,
+    /// The account that a BIND result reports as bound.
+    pub account: Option<Symbol>,
+    /// The account of the connection when the result was written; operations are attributed to it.
+    pub bound_as: Account,
 }
 
-/// The first request of a piece, which may end a rest that began in an earlier one.
+/// The first request of a chunk, which may end an idle time that began in an earlier one.
 #[derive(Clone, Copy)]
-pub struct Asked {
-    /// Its number.
+pub struct FirstRequest {
+    /// The operation number.
     pub op: i64,
-    /// When it came.
+    /// The time of the request.
     pub time: i64,
-    /// How many results without request had come before it.
+    /// The number of unmatched results before it.
     pub epoch: usize,
-    /// When the last of them came.
-    pub rested: Option<i64>,
+    /// The time of the last of them.
+    pub idle_since: Option<i64>,
 }
 
-/// The end of a connection: since when it had rested.
+/// The idle time at the close of a connection, as far as this chunk determines it.
 #[derive(Clone, Copy)]
-pub struct Tail {
-    /// Nothing was answered in this piece where it is none.
-    pub rested: Option<i64>,
-    /// How many results without request had come.
+pub struct IdleAtClose {
+    /// `None`: no result in this chunk.
+    pub idle_since: Option<i64>,
+    /// The number of unmatched results before the close.
     pub epoch: usize,
-    /// Nothing of this piece was outstanding.
+    /// No operation requested in this chunk was outstanding.
     pub quiet: bool,
 }
 
-/// Searches, nanoseconds, noted ones.
+/// Counts of searches.
 #[derive(Clone, Copy, Default)]
-pub struct Cell {
+pub struct SearchCounts {
     /// Results of searches.
     pub count: u64,
-    /// Nanoseconds they took.
+    /// Nanoseconds.
     pub etime: i128,
-    /// Those with a note.
+    /// Results with notes.
     pub noted: u64,
 }
 
-impl Cell {
-    /// Counts what another one counts, too.
-    pub fn add(&mut self, other: Cell) {
+impl SearchCounts {
+    /// Adds other counts.
+    pub fn add(&mut self, other: SearchCounts) {
         self.count += other.count;
         self.etime += other.etime;
         self.noted += other.noted;
     }
 }
 
-/// What few connections have.
+/// State that few connections need, kept apart to keep the others small.
 #[derive(Default)]
-pub struct Aside {
-    /// Results whose request may be in an earlier piece.
-    pub held: Vec<Answer>,
-    /// Of an unknown client: searches by shape and account.
-    pub owed: FxHashMap<(Text, Account), Cell>,
-    /// Of an unknown client: failed BINDs by DN and result code.
-    pub failures: FxHashMap<(Text, i64), u64>,
-    /// Of an unknown client, by the epoch they ended in: they count if nothing from before was outstanding then.
-    pub rests: FxHashMap<usize, Rests>,
-    /// Paged searches touched here, by the server's number; true: they go on.
+pub struct RareState {
+    /// Results whose request may be in an earlier chunk.
+    pub unmatched: Vec<OperationResult>,
+    /// While the client or account is unknown: searches by shape and account.
+    pub unattributed: FxHashMap<(Symbol, Account), SearchCounts>,
+    /// While the client is unknown: failed BINDs by DN and result code.
+    pub failures: FxHashMap<(Symbol, i64), u64>,
+    /// While the client is unknown, by the epoch in which they ended: they count if no operation of an earlier chunk was
+    /// outstanding then.
+    pub idle_times: FxHashMap<usize, IdleTimes>,
+    /// Paged searches seen here, by the server's number; true: more pages follow.
     pub pages: FxHashMap<i64, bool>,
-    /// Those whose first page here may not be the first.
-    pub pages_left: FxHashSet<i64>,
+    /// Paged searches whose first page here may be a later one.
+    pub uncertain_pages: FxHashSet<i64>,
 }
 
-/// A connection, or the part of it that one piece of a log holds.
+/// A connection, or the part of it that is in one chunk of a log.
 pub struct Connection {
-    /// The line of the piece that was the first to tell of it.
+    /// The line of the chunk with its first record.
     pub line: u64,
-    /// When it was first told of.
+    /// The time of its first record.
     pub first: i64,
-    /// When it was accepted; none: in an earlier piece.
+    /// The time of its opening; `None`: in an earlier chunk.
     pub opened: Option<i64>,
-    /// Its client's address.
-    pub client: Option<Text>,
-    /// Where the counts of this client are; none while it is unknown.
+    /// The client's address.
+    pub client: Option<Symbol>,
+    /// The row that counts this client; `None` while the client is unknown.
     pub row: Option<u32>,
-    /// Who is bound.
+    /// The account it is bound as.
     pub account: Account,
-    /// Who the BIND that is under way will have bound, where a line before its result says so.
-    pub named: Option<Text>,
-    /// Who the BIND under way names.
-    pub binding: Option<Text>,
-    /// Requests.
+    /// The DN that a line before the result of the BIND in progress reports as bound (slapd).
+    pub confirmed_dn: Option<Symbol>,
+    /// The DN of the BIND in progress.
+    pub bind_dn: Option<Symbol>,
+    /// The number of requests.
     pub operations: u64,
     /// The number of the last request; -1: none yet.
     pub last_op: i64,
-    /// Requests that are numbered one after the other: all but an UNBIND.
+    /// Requests with consecutive numbers: all but an UNBIND.
     pub requests: u64,
     /// The first request.
-    pub asked: Option<Asked>,
-    /// When the last result came that left nothing outstanding.
-    pub rested: Option<i64>,
-    /// Requests without result.
-    pub pending: Waiting,
-    /// What few connections have.
-    pub aside: Option<Box<Aside>>,
-    /// Where searches of this shape by this account were counted last: one connection asks the same again and again.
-    pub cell: Option<(Text, Text, usize)>,
-    /// Searches that are a later page of an earlier one.
+    pub first_request: Option<FirstRequest>,
+    /// The time of the last result that left no operation outstanding.
+    pub idle_since: Option<i64>,
+    /// Requests without a result.
+    pub pending: PendingRequests,
+    /// State that few connections need.
+    pub rare: Option<Box<RareState>>,
+    /// The last search counted: shape, account and their index in the attribution. One connection repeats them.
+    pub last_attribution: Option<(Symbol, Symbol, usize)>,
+    /// Searches that are a later page of an earlier search.
     pub continued: u64,
-    /// When it was closed.
+    /// The time of its close.
     pub closed: Option<i64>,
-    /// The server's word for why.
-    pub code: Text,
-    /// Its end.
-    pub tail: Option<Tail>,
+    /// The close code, as the server writes it.
+    pub code: Symbol,
+    /// The idle time at its close.
+    pub idle_at_close: Option<IdleAtClose>,
 }
 
 impl Connection {
-    /// A connection of which this is the first that is told.
-    pub fn new(first: i64, opened: Option<i64>, client: Option<Text>) -> Self {
+    /// A connection with its first record at `first`.
+    pub fn new(first: i64, opened: Option<i64>, client: Option<Symbol>) -> Self {
         Connection {
             line: 0,
             first,
             opened,
             client,
             row: None,
-            account: Account::Untold,
-            named: None,
-            binding: None,
+            account: Account::Inherited,
+            confirmed_dn: None,
+            bind_dn: None,
             operations: 0,
             last_op: -1,
             requests: 0,
-            asked: None,
-            rested: None,
-            pending: Waiting::default(),
-            aside: None,
-            cell: None,
+            first_request: None,
+            idle_since: None,
+            pending: PendingRequests::default(),
+            rare: None,
+            last_attribution: None,
             continued: 0,
             closed: None,
             code: ANONYMOUS,
-            tail: None,
+            idle_at_close: None,
         }
     }
 
-    /// What few connections have, of this one.
-    pub fn aside(&mut self) -> &mut Aside {
-        self.aside.get_or_insert_default()
+    /// The rare state, created on first use.
+    pub fn rare(&mut self) -> &mut RareState {
+        self.rare.get_or_insert_default()
     }
 
-    /// How many results wait for a request of an earlier piece.
-    pub fn held(&self) -> usize {
-        self.aside.as_ref().map_or(0, |aside| aside.held.len())
+    /// The number of unmatched results so far.
+    pub fn epoch(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.unmatched.len())
     }
 
-    /// Who an operation that ends now is told for.
-    pub fn who(&self) -> Account {
-        self.binding.map_or(self.account, Account::Named)
+    /// The account to which an operation that ends now is attributed.
+    pub fn bound_as(&self) -> Account {
+        self.bind_dn.map_or(self.account, Account::Dn)
     }
 
-    /// Tells whether it was closed so long ago that no result is waited for.
-    pub fn is_gone(&self, time: i64) -> bool {
-        self.closed.is_some_and(|closed| time - closed > CLOSED_FOR_GOOD)
+    /// Returns whether it was closed so long ago that no result is expected.
+    pub fn is_expired(&self, time: i64) -> bool {
+        self.closed.is_some_and(|closed| time - closed > RESULT_TIMEOUT)
     }
 
-    /// Tells whether nothing of it can still come, nor be in an earlier piece.
+    /// Returns whether no record of it can follow or be in an earlier chunk.
     pub fn is_complete(&self) -> bool {
-        let begun = self.asked.map_or(self.operations == 0, |asked| asked.op == 0);
-        begun && self.closed.is_some() && self.opened.is_some() && self.pending.is_empty() && self.held() == 0
+        let begun = self.first_request.map_or(self.operations == 0, |request| request.op == 0);
+        begun && self.closed.is_some() && self.opened.is_some() && self.pending.is_empty() && self.epoch() == 0
     }
 }

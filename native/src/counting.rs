@@ -1,12 +1,13 @@
-//! What a result, a failed BIND or the end of a connection adds to a Segment; for whom, once that is known.
+//! Counting: add a result, a failed BIND or the end of a connection to a Segment, once its client is known.
 
-use crate::connection::{Account, Answer, Cell, Connection, Pending};
-use crate::kinds::{ABANDON, BIND, SEARCH};
-use crate::pieces::lengths;
-use crate::rests::Rests;
+use crate::connection::{Account, Connection, OperationResult, SearchCounts};
+use crate::idle_times::IdleTimes;
+use crate::interner::{ANONYMOUS, Interner, OTHER, Symbol, UNKNOWN};
+use crate::operation_kinds::{ABANDON, BIND, SEARCH};
+use crate::pending_requests::Pending;
 use crate::segment::Segment;
+use crate::substrings::lengths;
 use crate::tables::{ClientRow, ShapeKey, ShapeRow};
-use crate::texts::{ANONYMOUS, OTHER, Text, Texts, UNKNOWN};
 
 /// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
 pub const IN_PROGRESS: i64 = 14;
@@ -20,85 +21,92 @@ const LIMITS: [i64; 3] = [3, 4, 11];
 /// The note of 389-ds on a page of a paged search.
 const PAGE: &[u8] = b"P";
 
-/// Bytes, about, of results by the lengths of pieces.
-const MEASURED: usize = 64;
+/// Approximate bytes of the counts of one combination of substring lengths.
+const SUBSTRING_COUNTS_BYTES: usize = 64;
 
-/// Bytes, about, of what an unknown client is owed.
-const OWED: usize = 100;
+/// Approximate bytes of counts kept for an unknown client.
+const UNATTRIBUTED_BYTES: usize = 100;
 
-/// Counts the result of a request, for who is bound by then.
-pub fn answer(
+/// Counts the result of a request, attributed to `account`.
+pub fn count_result(
     segment: &mut Segment,
     number: i64,
     connection: &mut Connection,
     pending: &mut Pending,
-    held: &Answer,
+    result: &OperationResult,
     account: Account,
 ) {
-    let etime = held.etime.unwrap_or_else(|| (held.time - pending.time).max(0));
+    let etime = result.etime.unwrap_or_else(|| (result.time - pending.time).max(0));
     segment.took += i128::from(etime);
     let Some(place) = pending.row else {
-        if pending.kind == BIND && held.err != 0 && held.err != IN_PROGRESS {
-            fail(segment, connection, pending.dn, held.err, 1);
+        if pending.kind == BIND && result.err != 0 && result.err != IN_PROGRESS {
+            count_failed_bind(segment, connection, pending.dn, result.err, 1);
         }
         return;
     };
     let row = segment.shapes.at(place as usize);
-    count_in(row, held, etime);
-    if held.err == 0 && held.notes == ANONYMOUS {
-        row.most_entries = row.most_entries.max(held.entries);
+    count_in_row(row, result, etime);
+    if result.err == 0 && result.notes == ANONYMOUS {
+        row.most_entries = row.most_entries.max(result.entries);
     } else {
-        unusual(row, held, segment.texts.at(held.notes));
+        count_unusual(row, result, segment.texts.resolve(result.notes));
     }
-    if row.has_pieces {
-        segment.weight += measure(row, &mut segment.texts, &pending.filter, held, etime);
+    if row.has_substrings {
+        segment.weight += count_substrings(row, &mut segment.texts, &pending.filter, result, etime);
     }
     if etime >= row.worst.order.0 {
-        let order = (etime, -held.time, -number, -held.op);
+        let order = (etime, -result.time, -number, -result.op);
         if (order, &pending.filter) > (row.worst.order, &row.worst.filter) {
             row.worst.order = order;
             std::mem::swap(&mut row.worst.filter, &mut pending.filter);
         }
     }
-    let (shape, noted) = (row.key.0, u64::from(held.notes != ANONYMOUS));
-    owe(segment, connection, shape, account, Cell { count: 1, etime: i128::from(etime), noted });
+    let (shape, noted) = (row.key.0, u64::from(result.notes != ANONYMOUS));
+    attribute(segment, connection, shape, account, SearchCounts { count: 1, etime: i128::from(etime), noted });
 }
 
-fn count_in(row: &mut ShapeRow, held: &Answer, etime: i64) {
+fn count_in_row(row: &mut ShapeRow, result: &OperationResult, etime: i64) {
     row.answered += 1;
     row.etime += i128::from(etime);
-    row.entries += i128::from(held.entries);
+    row.entries += i128::from(result.entries);
     row.histogram.count(etime as u64);
-    row.wait += i128::from(held.wait.unwrap_or(0));
+    row.wait += i128::from(result.wait.unwrap_or(0));
 }
 
-/// Counts a result by the lengths of the pieces it was of; returns how many bytes, about, are kept besides.
+/// Counts a result by the lengths of its filter's substrings; returns the approximate number of bytes added.
 #[inline(never)]
-fn measure(row: &mut ShapeRow, texts: &mut Texts, filter: &[u8], held: &Answer, etime: i64) -> usize {
-    let count = row.pieces.len();
-    let lengths = texts.number(lengths(filter).text());
-    row.measured(lengths, etime, u64::from(held.notes != ANONYMOUS), held.entries);
-    (row.pieces.len() - count) * MEASURED
+fn count_substrings(
+    row: &mut ShapeRow,
+    texts: &mut Interner,
+    filter: &[u8],
+    result: &OperationResult,
+    etime: i64,
+) -> usize {
+    let count = row.substring_lengths.len();
+    let lengths = texts.intern(lengths(filter).text());
+    row.measured(lengths, etime, u64::from(result.notes != ANONYMOUS), result.entries);
+    (row.substring_lengths.len() - count) * SUBSTRING_COUNTS_BYTES
 }
 
-/// Counts a result with a code or notes, whose entries may not be all there are.
-fn unusual(row: &mut ShapeRow, held: &Answer, notes: &[u8]) {
-    if held.err != 0 {
-        row.failed(held.err);
+/// Counts a result with an error code or notes; it may not contain all entries.
+fn count_unusual(row: &mut ShapeRow, result: &OperationResult, notes: &[u8]) {
+    if result.err != 0 {
+        row.failed(result.err);
     }
-    if held.notes != ANONYMOUS {
-        *row.noted.entry(held.notes).or_default() += 1;
+    if result.notes != ANONYMOUS {
+        *row.noted.entry(result.notes).or_default() += 1;
     }
-    if LIMITS.contains(&held.err) || (held.err == 0 && notes.split(|&byte| byte == b',').any(|note| note == PAGE)) {
-        row.most_limited = row.most_limited.max(held.entries);
-    } else if held.err == 0 {
-        row.most_entries = row.most_entries.max(held.entries);
+    let is_page = || notes.split(|&byte| byte == b',').any(|note| note == PAGE);
+    if LIMITS.contains(&result.err) || (result.err == 0 && is_page()) {
+        row.most_limited = row.most_limited.max(result.entries);
+    } else if result.err == 0 {
+        row.most_entries = row.most_entries.max(result.entries);
     }
 }
 
-/// Counts a result whose request is not in the log: the operation is counted by it, for nobody.
-pub fn unrequested(segment: &mut Segment, number: i64, held: &Answer) {
-    let kind = held.kind;
+/// Counts a result whose request is not in the log, as an operation of an unknown client.
+pub fn count_without_request(segment: &mut Segment, number: i64, result: &OperationResult) {
+    let kind = result.kind;
     if kind < 0 || kind == ABANDON {
         return;
     }
@@ -110,79 +118,85 @@ pub fn unrequested(segment: &mut Segment, number: i64, held: &Answer) {
         row = Some(place);
     }
     let dn = if kind == BIND { UNKNOWN } else { ANONYMOUS };
-    let mut pending = Pending { row, dn, ..Pending::new(held.op, held.time, kind) };
-    let mut nobody = Connection::new(0, Some(0), Some(UNKNOWN));
-    answer(segment, number, &mut nobody, &mut pending, held, Account::Named(UNKNOWN));
+    let mut pending = Pending { row, dn, ..Pending::new(result.op, result.time, kind) };
+    let mut unknown = Connection::new(0, Some(0), Some(UNKNOWN));
+    count_result(segment, number, &mut unknown, &mut pending, result, Account::Dn(UNKNOWN));
 }
 
-/// Counts searches for who asked, or keeps them with the connection until that is known.
-pub fn owe(segment: &mut Segment, connection: &mut Connection, shape: Text, account: Account, counts: Cell) {
-    let cell = if let (Some(client), Account::Named(account)) = (connection.client, account) {
-        let place = match connection.cell {
-            Some((counted, asker, place)) if (counted, asker) == (shape, account) => place,
-            _ => segment.asker((shape, client, account)),
+/// Attributes searches to client and account, or keeps them with the connection until both are known.
+pub fn attribute(
+    segment: &mut Segment,
+    connection: &mut Connection,
+    shape: Symbol,
+    account: Account,
+    counts: SearchCounts,
+) {
+    let cell = if let (Some(client), Account::Dn(account)) = (connection.client, account) {
+        let place = match connection.last_attribution {
+            Some((last_shape, last_account, place)) if (last_shape, last_account) == (shape, account) => place,
+            _ => segment.attribution_index((shape, client, account)),
         };
-        connection.cell = Some((shape, account, place));
+        connection.last_attribution = Some((shape, account, place));
         segment.attribution.at(place)
     } else {
-        let owed = &mut connection.aside().owed;
+        let kept = &mut connection.rare().unattributed;
         let mut key = (shape, account);
-        if !owed.contains_key(&key) {
-            if owed.len() >= segment.caps.owed {
+        if !kept.contains_key(&key) {
+            if kept.len() >= segment.caps.owed {
                 segment.cut_short.insert("attribution");
-                key = (OTHER, Account::Untold);
+                key = (OTHER, Account::Inherited);
             }
-            segment.weight += OWED;
+            segment.weight += UNATTRIBUTED_BYTES;
         }
-        owed.entry(key).or_default()
+        kept.entry(key).or_default()
     };
     cell.add(counts);
 }
 
 /// Counts failed BINDs.
-pub fn fail(segment: &mut Segment, connection: &mut Connection, dn: Text, err: i64, times: u64) {
+pub fn count_failed_bind(segment: &mut Segment, connection: &mut Connection, dn: Symbol, err: i64, count: u64) {
     if let Some(client) = connection.client {
-        segment.failures.count((dn, client, err), times);
+        segment.failures.count((dn, client, err), count);
     } else {
-        segment.weight += OWED;
-        *connection.aside().failures.entry((dn, err)).or_default() += times;
+        segment.weight += UNATTRIBUTED_BYTES;
+        *connection.rare().failures.entry((dn, err)).or_default() += count;
     }
 }
 
-/// Where rests of a connection are counted.
-pub fn rests_of<'a>(segment: &'a mut Segment, connection: &'a mut Connection, epoch: usize) -> &'a mut Rests {
+/// The histogram that counts the idle times of a connection.
+pub fn idle_times_of<'a>(segment: &'a mut Segment, connection: &'a mut Connection, epoch: usize) -> &'a mut IdleTimes {
     match connection.row {
-        Some(row) => &mut segment.clients.at(row as usize).rests,
+        Some(row) => &mut segment.clients.at(row as usize).idle_times,
         None => {
-            segment.weight += OWED;
-            connection.aside().rests.entry(epoch).or_default()
+            segment.weight += UNATTRIBUTED_BYTES;
+            connection.rare().idle_times.entry(epoch).or_default()
         }
     }
 }
 
-/// Counts a closed connection of which nothing more can come.
-pub fn end(segment: &mut Segment, number: i64, connection: &mut Connection) {
-    count_for_nobody(segment, connection);
+/// Counts a closed connection of which no record can follow.
+pub fn end_connection(segment: &mut Segment, number: i64, connection: &mut Connection) {
+    count_unattributed(segment, connection);
     let row = connection.row.unwrap_or_else(|| segment.client(UNKNOWN));
     let account = match connection.account {
-        Account::Named(account) => account,
-        Account::Untold if connection.opened.is_some() => ANONYMOUS,
+        Account::Dn(account) => account,
+        Account::Inherited if connection.opened.is_some() => ANONYMOUS,
         _ => UNKNOWN,
     };
     segment.accounts.count(account, 1);
     segment.continued += connection.continued;
-    if let Some(asked) = connection.asked {
-        let told = i128::from(connection.last_op) - i128::from(asked.op) + 1;
-        segment.holes += (told - i128::from(connection.requests)).max(0);
+    if let Some(first) = connection.first_request {
+        let span = i128::from(connection.last_op) - i128::from(first.op) + 1;
+        segment.holes += (span - i128::from(connection.requests)).max(0);
     }
     let row = segment.clients.at(row as usize);
-    for rests in connection.aside.iter().flat_map(|aside| aside.rests.values()) {
-        row.rests.take(rests);
+    for idle_times in connection.rare.iter().flat_map(|rare| rare.idle_times.values()) {
+        row.idle_times.merge(idle_times);
     }
-    end_in(row, number, connection);
+    count_close(row, number, connection);
 }
 
-fn end_in(row: &mut ClientRow, number: i64, connection: &Connection) {
+fn count_close(row: &mut ClientRow, number: i64, connection: &Connection) {
     row.operations += connection.operations;
     *row.codes.entry(connection.code).or_default() += 1;
     if connection.operations == 0 {
@@ -193,30 +207,30 @@ fn end_in(row: &mut ClientRow, number: i64, connection: &Connection) {
     if let Some(opened) = connection.opened {
         row.lifetimes.count((closed - opened).max(0) as u64);
     }
-    if let Some(tail) = connection.tail
-        && let Some(rested) = tail.rested
-        && tail.quiet
-        && closed > rested
+    if let Some(idle) = connection.idle_at_close
+        && let Some(since) = idle.idle_since
+        && idle.quiet
+        && closed > since
     {
-        row.tails.entry(connection.code).or_default().add(closed - rested, closed, number);
+        row.idle_before_close.entry(connection.code).or_default().add(closed - since, closed, number);
     }
 }
 
-/// Counts for nobody what is owed to a client or account that the log does not tell.
-fn count_for_nobody(segment: &mut Segment, connection: &mut Connection) {
-    let Some(aside) = connection.aside.as_mut() else { return };
+/// Counts what cannot be attributed any more, under the unknown client and account.
+fn count_unattributed(segment: &mut Segment, connection: &mut Connection) {
+    let Some(rare) = connection.rare.as_mut() else { return };
     let client = connection.client.unwrap_or(UNKNOWN);
-    let nobody = if connection.opened.is_none() { UNKNOWN } else { ANONYMOUS };
-    for (&(shape, account), &counts) in &aside.owed {
+    let unbound = if connection.opened.is_none() { UNKNOWN } else { ANONYMOUS };
+    for (&(shape, account), &counts) in &rare.unattributed {
         let account = match account {
-            Account::Named(account) => account,
-            Account::Untold => nobody,
-            Account::Of(_) => UNKNOWN,
+            Account::Dn(account) => account,
+            Account::Inherited => unbound,
+            Account::OfBind(_) => UNKNOWN,
         };
-        let place = segment.asker((shape, client, account));
+        let place = segment.attribution_index((shape, client, account));
         segment.attribution.at(place).add(counts);
     }
-    for (&(dn, err), &count) in &aside.failures {
+    for (&(dn, err), &count) in &rare.failures {
         segment.failures.count((dn, client, err), count);
     }
 }

@@ -16,16 +16,18 @@ mod cursor;
 mod fields;
 mod json;
 mod texts;
+mod value;
 
-use clock::Clock;
+use clock::JsonClock;
 use fields::Fields;
-use json::Value;
 use memchr::memchr_iter;
+use value::Value;
 
 use crate::ds389_lines::{address, close_code, duration_of};
 use crate::fields::{digits, number};
-use crate::kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, Kind, MODIFY, MODRDN, of_tag};
-use crate::scan::{Outcome, Scan};
+use crate::operation_kinds::{ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind, of_tag};
+use crate::result_fields::ResultFields;
+use crate::scan::Scan;
 
 const MOST_NOTES: usize = 20;
 
@@ -34,7 +36,7 @@ pub const BORDER: &[u8] = b"\n{";
 
 /// Reads whole objects.
 pub fn scan(data: &[u8], log: &mut Scan) {
-    let (mut clock, mut rest) = (Clock::new(), data);
+    let (mut clock, mut rest) = (JsonClock::new(), data);
     while !rest.is_empty() {
         let (length, lines) = first(rest);
         let (object, behind) = rest.split_at(length);
@@ -65,7 +67,7 @@ fn first(data: &[u8]) -> (usize, u64) {
 }
 
 /// Reads one object; None if it is not understood.
-fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
+fn read(log: &mut Scan, clock: &mut JsonClock, text: &[u8]) -> Option<()> {
     let mut fields = Fields::default();
     let end = json::members(text, |name, value| {
         if let Some(field) = fields.named(name) {
@@ -77,11 +79,11 @@ fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
         log.misread(behind);
     }
     if let Value::Object(header) = fields.header {
-        log.named(&member(header, b"instance").bytes(), &member(header, b"version").bytes());
+        log.header(&member(header, b"instance").bytes(), &member(header, b"version").bytes());
         return Some(());
     }
     let (conn, time) = (whole(fields.conn_id, -1), clock.time(log, &fields.local_time.bytes())?);
-    let (Value::Text(_) | Value::Escaped(_)) = fields.operation else { return None };
+    let (Value::Symbol(_) | Value::Escaped(_)) = fields.operation else { return None };
     let operation = &*fields.operation.bytes();
     if fields.internal_op == Value::True || (conn < 0 && fields.op_internal_id != Value::Missing) {
         internal(log, operation);
@@ -90,11 +92,11 @@ fn read(log: &mut Scan, clock: &mut Clock, text: &[u8]) -> Option<()> {
     if conn < 0 {
         return None;
     }
-    let told = if fields.op_id == Value::Missing { event } else { an_operation };
-    told(log, &fields, operation, conn, time)
+    let read_record = if fields.op_id == Value::Missing { read_event } else { read_operation };
+    read_record(log, &fields, operation, conn, time)
 }
 
-fn an_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+fn read_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
     let op = whole(fields.op_id, -1);
     match operation {
         b"RESULT" => result(log, fields, conn, op, time),
@@ -103,18 +105,18 @@ fn an_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, ti
             log.search(conn, op, time, &fields.base_dn.bytes(), scope, &fields.filter.bytes());
         }
         b"BIND" => log.bind(conn, op, time, &fields.bind_dn.bytes()),
-        b"UNBIND" => log.unbound(conn, op, time),
-        b"ABANDON" => log.abandoned(conn, op, time, target(&fields.target_op.bytes())),
+        b"UNBIND" => log.unbind(conn, op, time),
+        b"ABANDON" => log.abandon(conn, op, time, target(&fields.target_op.bytes())),
         _ => match request(operation) {
             Some(kind) => log.request(conn, op, time, kind),
-            None => return event(log, fields, operation, conn, time),
+            None => return read_event(log, fields, operation, conn, time),
         },
     }
     Some(())
 }
 
 /// Reads what a connection says of itself; None if it is not understood.
-fn event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
+fn read_event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
     match operation {
         b"CONNECTION" => {
             let (client, server) = (fields.client_ip.bytes(), fields.server_ip.bytes());
@@ -124,14 +126,14 @@ fn event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64
             let why = [&fields.close_error.bytes(), &b" - "[..], &fields.close_reason.bytes()].concat();
             log.closed(conn, time, close_code(&why));
         }
-        b"HAPROXY" => log.client_is(conn, time, address(&fields.haproxy_ip.bytes())),
-        b"AUTOBIND" => log.bound(conn, time, &fields.bind_dn.bytes()),
+        b"HAPROXY" => log.proxied_client(conn, time, address(&fields.haproxy_ip.bytes())),
+        b"AUTOBIND" => log.authenticated(conn, time, &fields.bind_dn.bytes()),
         b"TLS_CLIENT_INFO" => match &*fields.client_dn.bytes() {
             b"" => log.passed_over(1),
-            dn => log.bound(conn, time, dn),
+            dn => log.authenticated(conn, time, dn),
         },
         b"STAT" if whole(fields.stat_count, -1) >= 0 => {
-            log.looked_up(&fields.stat_attr.bytes(), &fields.stat_key.bytes(), whole(fields.stat_count, 0));
+            log.index_lookup(&fields.stat_attr.bytes(), &fields.stat_key.bytes(), whole(fields.stat_count, 0));
         }
         b"STAT" | b"SORT" | b"VLV" | b"ENTRY" | b"REFERRAL" | b"ERROR" | b"TLS_INFO" | b"EXTENDED_OP_INFO"
         | b"SESSION" => log.passed_over(1),
@@ -145,7 +147,7 @@ fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
     let (kind, err) = (of_tag(whole(fields.tag, 0)), whole(fields.err, 0));
     let account = (kind == BIND && err == 0).then(|| fields.bind_dn.bytes());
     let is_paged = fields.pr_cookie != Value::Missing || fields.pr_idx != Value::Missing;
-    let outcome = Outcome {
+    let outcome = ResultFields {
         kind,
         err,
         etime: duration(fields.etime),
@@ -185,7 +187,7 @@ fn internal(log: &mut Scan, operation: &[u8]) {
     }
 }
 
-fn request(operation: &[u8]) -> Option<Kind> {
+fn request(operation: &[u8]) -> Option<OperationKind> {
     Some(match operation {
         b"ADD" => ADD,
         b"DELETE" => DELETE,

@@ -20,12 +20,13 @@
 mod outside;
 
 use memchr::memchr;
-use outside::{outside, outside_of_records};
+use outside::{outside, read_header};
 
-use crate::ds389_lines::{answer, base_and_scope, filter, happened, requested, resulted};
+use crate::ds389_lines::{base_and_scope, filter, read_event, read_request, read_result, result_head};
 use crate::fields::{before, digits, nine, number, signed, trimmed};
 use crate::fields::{is_space, like, run};
-use crate::scan::{Outcome, Scan};
+use crate::result_fields::ResultFields;
+use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, nanoseconds, netscape_in};
 
 /// Of `[20/Nov/2026:08:45:20.751921248 +0000] conn=1 `, the usual stamp, what stands before and behind the fraction.
@@ -39,7 +40,7 @@ const SAMPLE: usize = 200;
 /// Most lines of any log are stamped with a second that is known, and most of these are plain results below a second,
 /// and searches: there nothing is asked that need not be. What is asked here and not answered is asked by [`line`].
 pub fn scan(data: &[u8], log: &mut Scan) {
-    let mut clock = Clock::default();
+    let mut clock = TextClock::default();
     let mut rest = data;
     while !rest.is_empty() {
         rest = match usual(log, &clock, rest) {
@@ -59,13 +60,13 @@ pub fn scan(data: &[u8], log: &mut Scan) {
 
 /// Reads a line of a known second and returns the lines behind it; None, and nothing is told, if it is no such line.
 #[inline(always)]
-fn usual<'a>(log: &mut Scan, clock: &Clock, text: &'a [u8]) -> Option<&'a [u8]> {
+fn usual<'a>(log: &mut Scan, clock: &TextClock, text: &'a [u8]) -> Option<&'a [u8]> {
     let (time, text) = clock.known(text)?;
     let (conn, event) = number(text, 18)?;
     let event = event.strip_prefix(b" ")?;
     let Some((op, request)) = operation(event) else {
         let (event, rest) = first_line(event);
-        return happened(log, conn, time, trimmed(event)).then_some(rest);
+        return read_event(log, conn, time, trimmed(event)).then_some(rest);
     };
     if let Some((outcome, rest)) = request.strip_prefix(b"RESULT ").and_then(plain_result) {
         log.result(conn, op, time, &outcome);
@@ -78,12 +79,12 @@ fn usual<'a>(log: &mut Scan, clock: &Clock, text: &'a [u8]) -> Option<&'a [u8]> 
         log.search(conn, op, time, base, scope, filter);
         return Some(rest);
     }
-    told(log, conn, op, time, request).then_some(rest)
+    read_operation(log, conn, op, time, request).then_some(rest)
 }
 
 /// The second that stamps were last of, and what has been told of them.
 #[derive(Default)]
-struct Clock<'a> {
+struct TextClock<'a> {
     began: i64,
     stamp: &'a [u8],
     zone: &'a [u8],
@@ -93,7 +94,7 @@ struct Clock<'a> {
     missing_digits: usize,
 }
 
-impl<'a> Clock<'a> {
+impl<'a> TextClock<'a> {
     /// The time of a usual stamp of this second, and what stands behind `conn=`.
     #[inline(always)]
     fn known<'t>(&self, text: &'t [u8]) -> Option<(i64, &'t [u8])> {
@@ -107,7 +108,7 @@ impl<'a> Clock<'a> {
     }
 
     /// When a line was written, and tells of the clock; None if it is no time.
-    fn read(&mut self, log: &mut Scan, stamp: &Stamp<'a>) -> Option<i64> {
+    fn read(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<i64> {
         if stamp.second != self.stamp || stamp.zone != self.zone {
             self.second_of(log, stamp)?;
         }
@@ -119,7 +120,7 @@ impl<'a> Clock<'a> {
         Some(self.began + nanoseconds(stamp.fraction))
     }
 
-    fn second_of(&mut self, log: &mut Scan, stamp: &Stamp<'a>) -> Option<()> {
+    fn second_of(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<()> {
         self.began = netscape_in(stamp.second, stamp.zone)?;
         if stamp.zone != self.zone {
             log.clock(Some(stamp.zone));
@@ -137,8 +138,8 @@ impl<'a> Clock<'a> {
 /// `err=0 tag=101 nentries=1[ wtime=0.000091024 optime=0.000464531] etime=0.000554371` and the end of the line; returns
 /// the lines behind it.
 #[inline(always)]
-fn plain_result(text: &[u8]) -> Option<(Outcome<'static>, &[u8])> {
-    let (answer, mut text) = answer(text)?;
+fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
+    let (result_head, mut text) = result_head(text)?;
     let mut wait = None;
     if let Some(waited) = text.strip_prefix(b" wtime=0.") {
         let (nanoseconds, behind) = nine(waited)?;
@@ -147,8 +148,13 @@ fn plain_result(text: &[u8]) -> Option<(Outcome<'static>, &[u8])> {
     }
     let (etime, text) = nine(text.strip_prefix(b" etime=0.")?)?;
     let rest = if text.is_empty() { text } else { text.strip_prefix(b"\n")? };
-    let outcome = Outcome { kind: answer.kind, err: answer.err, entries: answer.entries, ..Outcome::default() };
-    Some((Outcome { etime: Some(etime), wait, ..outcome }, rest))
+    let outcome = ResultFields {
+        kind: result_head.kind,
+        err: result_head.err,
+        entries: result_head.entries,
+        ..ResultFields::default()
+    };
+    Some((ResultFields { etime: Some(etime), wait, ..outcome }, rest))
 }
 
 /// A line, and the lines behind it.
@@ -161,8 +167,8 @@ fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Reads any line.
-fn line<'a>(log: &mut Scan, clock: &mut Clock<'a>, text: &'a [u8]) {
-    let Some((stamp, rest)) = Stamp::read(text) else { return outside_of_records(log, text) };
+fn line<'a>(log: &mut Scan, clock: &mut TextClock<'a>, text: &'a [u8]) {
+    let Some((stamp, rest)) = TextStamp::read(text) else { return read_header(log, text) };
     let Some((conn, event)) = connection(rest) else { return outside(log, text, rest) };
     let operation = operation(event);
     let Some(time) = clock.read(log, &stamp) else {
@@ -170,8 +176,8 @@ fn line<'a>(log: &mut Scan, clock: &mut Clock<'a>, text: &'a [u8]) {
         return log.misread(&stamp.sample(&rest[..rest.len() - unkept]));
     };
     let is_understood = match operation {
-        Some((op, request)) => told(log, conn, op, time, request),
-        None => happened(log, conn, time, trimmed(event)),
+        Some((op, request)) => read_operation(log, conn, op, time, request),
+        None => read_event(log, conn, time, trimmed(event)),
     };
     if !is_understood {
         log.misread(&stamp.sample(rest));
@@ -183,13 +189,13 @@ fn line<'a>(log: &mut Scan, clock: &mut Clock<'a>, text: &'a [u8]) {
 /// ```text
 /// ([^\s="\[]{1,255} {1,80}\| )?\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(\.(\d{1,9}))? ?([+-]\d{4}|Z)\]
 /// ```
-struct Stamp<'a> {
+struct TextStamp<'a> {
     second: &'a [u8],
     fraction: &'a [u8],
     zone: &'a [u8],
 }
 
-impl<'a> Stamp<'a> {
+impl<'a> TextStamp<'a> {
     /// Reads a stamp and the blank behind it.
     fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let text = container(text).unwrap_or(text).strip_prefix(b"[")?;
@@ -200,7 +206,7 @@ impl<'a> Stamp<'a> {
         let zoned = rest.strip_prefix(b" ").unwrap_or(rest);
         let rest = zoned.strip_prefix(b"Z").or_else(|| like(b"+0000", zoned)).or_else(|| like(b"-0000", zoned))?;
         let zone = before(zoned, rest);
-        Some((Stamp { second, fraction, zone }, rest.strip_prefix(b"] ")?))
+        Some((TextStamp { second, fraction, zone }, rest.strip_prefix(b"] ")?))
     }
 
     /// About the line that a record was, as far as it is kept.
@@ -231,18 +237,18 @@ fn operation(event: &[u8]) -> Option<(i64, &[u8])> {
 }
 
 /// Reads what an operation says; tells whether it is understood.
-fn told(log: &mut Scan, conn: i64, op: i64, time: i64, request: &[u8]) -> bool {
-    if let Some((answer, tail)) = request.strip_prefix(b"RESULT ").and_then(answer) {
-        resulted(log, conn, op, time, answer, tail);
+fn read_operation(log: &mut Scan, conn: i64, op: i64, time: i64, request: &[u8]) -> bool {
+    if let Some((result_head, tail)) = request.strip_prefix(b"RESULT ").and_then(result_head) {
+        read_result(log, conn, op, time, result_head, tail);
         return true;
     }
-    requested(log, conn, op, time, trimmed(request))
+    read_request(log, conn, op, time, trimmed(request))
 }
 
 /// Whether it is a result or a search: the Python reference does not keep the text of these when their stamp is no time.
 fn is_usual(request: &[u8]) -> bool {
     let filter_of = |text| base_and_scope(text).and_then(|(_, _, text)| filter(text));
-    request.strip_prefix(b"RESULT ").and_then(answer).is_some()
+    request.strip_prefix(b"RESULT ").and_then(result_head).is_some()
         || request.strip_prefix(b"SRCH base=\"").and_then(filter_of).is_some()
 }
 
@@ -251,7 +257,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<[&[u8]; 4]> {
-        Stamp::read(text.as_bytes()).map(|(stamp, rest)| [stamp.second, stamp.fraction, stamp.zone, rest])
+        TextStamp::read(text.as_bytes()).map(|(stamp, rest)| [stamp.second, stamp.fraction, stamp.zone, rest])
     }
 
     #[test]

@@ -1,38 +1,38 @@
-//! What is known of a connection once its late opening is read; joining two pieces is Python's.
+//! A late opening is applied to a connection here; joining two chunks is Python's part.
 
 use crate::connection::{Account, Connection};
-use crate::counting::{fail, owe};
+use crate::counting::{attribute, count_failed_bind};
+use crate::interner::{ANONYMOUS, Symbol};
 use crate::segment::Segment;
-use crate::texts::{ANONYMOUS, Text};
 
-/// Says who a connection belongs to that had asked before its opening was written.
-pub fn introduce(segment: &mut Segment, connection: &mut Connection, opened: i64, client: Text) {
+/// Attributes to `client` what a connection did before its opening was written.
+pub fn apply_late_opening(segment: &mut Segment, connection: &mut Connection, opened: i64, client: Symbol) {
     connection.opened = Some(opened);
     connection.client = Some(client);
     let row = segment.client(client);
     connection.row = Some(row);
-    if connection.account == Account::Untold {
-        connection.account = Account::Named(ANONYMOUS);
+    if connection.account == Account::Inherited {
+        connection.account = Account::Dn(ANONYMOUS);
     }
-    let Some(mut aside) = connection.aside.take() else { return };
-    for held in &mut aside.held {
-        held.who = known(held.who);
+    let Some(mut rare) = connection.rare.take() else { return };
+    for result in &mut rare.unmatched {
+        result.bound_as = or_anonymous(result.bound_as);
     }
-    let owed = std::mem::take(&mut aside.owed);
-    let failures = std::mem::take(&mut aside.failures);
-    let rests = std::mem::take(&mut aside.rests);
-    connection.aside = Some(aside);
-    for ((shape, account), counts) in owed {
-        owe(segment, connection, shape, known(account), counts);
+    let kept = std::mem::take(&mut rare.unattributed);
+    let failures = std::mem::take(&mut rare.failures);
+    let idle_times = std::mem::take(&mut rare.idle_times);
+    connection.rare = Some(rare);
+    for ((shape, account), counts) in kept {
+        attribute(segment, connection, shape, or_anonymous(account), counts);
     }
     for ((dn, err), count) in failures {
-        fail(segment, connection, dn, err, count);
+        count_failed_bind(segment, connection, dn, err, count);
     }
-    for rests in rests.values() {
-        segment.clients.at(row as usize).rests.take(rests);
+    for one in idle_times.values() {
+        segment.clients.at(row as usize).idle_times.merge(one);
     }
 }
 
-fn known(account: Account) -> Account {
-    if account == Account::Untold { Account::Named(ANONYMOUS) } else { account }
+fn or_anonymous(account: Account) -> Account {
+    if account == Account::Inherited { Account::Dn(ANONYMOUS) } else { account }
 }

@@ -1,14 +1,17 @@
-//! The access log scanner of ldapdiag, compiled: it adds a log up into the Segments of the Python reference.
+//! The compiled access log scanner of ldapdiag: it counts a log into the Segments of the Python reference.
 //!
-//! Modules are named as the Python ones whose twins they are: a dialect (`ds389_text`, `openldap`, ...) calls
-//! [`scan::Scan`], which fills a [`segment::Segment`]; pieces are merged in Python, to which [`door`](self) hands them.
+//! A module has the name of its Python twin. A dialect (`ds389_text`, `openldap`, ...) calls [`scan::Scan`], which fills
+//! a [`segment::Segment`]. Chunks are merged in Python, which calls the crate through `bindings`.
 
 #![forbid(unsafe_code)]
 
 pub mod bases;
 pub mod border;
 pub mod clients;
+mod clock_history;
 pub mod connection;
+pub mod connection_numbers;
+pub mod connection_scan;
 pub mod counting;
 pub mod dialects;
 pub mod ds389_json;
@@ -16,31 +19,31 @@ pub mod ds389_lines;
 pub mod ds389_text;
 pub mod fields;
 pub mod filters;
+pub mod idle_times;
+pub mod interner;
 pub mod joining;
-pub mod kinds;
-pub mod lives;
-pub mod numbers;
+pub mod line_scan;
 pub mod openldap;
-pub mod pieces;
+pub mod operation_kinds;
+pub mod pending_requests;
+pub mod period;
 pub mod reading;
-pub mod rests;
+pub mod result_fields;
 pub mod results;
-pub mod rows;
+pub mod row_cache;
 pub mod runs;
 pub mod scan;
 pub mod segment;
 pub mod stamps;
+pub mod substrings;
 pub mod syslog;
 pub mod syslog_clocks;
 pub mod tables;
-pub mod tally;
-pub mod texts;
-pub mod waiting;
 
 #[cfg(feature = "python")]
-mod door;
+mod bindings;
 #[cfg(feature = "python")]
 mod plain;
 
-/// Rises with every change of what a log means, here and in ldapdiag: a scanner of another version is not used.
+/// Raised here and in ldapdiag with every change to the Segment of a log: a scanner of another version is not used.
 pub const GRAMMAR_VERSION: u32 = 2;

@@ -23,21 +23,21 @@
 //! (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 
 mod connections;
+mod record;
 mod remarks;
 mod results;
 
 use memchr::{memchr, memchr2};
 
-use crate::fields::{self, number};
-use crate::kinds::{self, Kind};
+use crate::fields::number;
+use crate::operation_kinds::{self, OperationKind};
 use crate::scan::Scan;
 use crate::syslog::{self, Split, Tag};
-use crate::syslog_clocks::{Clock, HexadecimalClock, IsoClock, Stamp, TraditionalClock};
+use crate::syslog_clocks::{Clock, HexadecimalClock, IsoClock, TraditionalClock};
 use connections::{accept, close};
+use record::{CONN_DIGITS, Handled, Record, digits, ends};
 use remarks::{banner, lost, not_indexed};
 use results::result;
-
-const CONN_DIGITS: usize = 18;
 
 /// slapd's messages behind `seconds.nanoseconds thread`.
 pub fn scan_stderr(data: &[u8], log: &mut Scan) {
@@ -74,15 +74,15 @@ fn scan<C: Clock>(data: &[u8], log: &mut Scan, mut split: impl FnMut(&[u8]) -> S
         let end = memchr(b'\n', rest);
         let line = &rest[..end.unwrap_or(rest.len())];
         rest = end.map_or(b"", |end| &rest[end + 1..]);
-        let told = match split(line) {
+        let handled = match split(line) {
             Some((stamp, text)) => message(text, &mut Record { stamp: &stamp, clock: &mut clock, log }),
             None => None,
         };
-        match told {
-            Some(Told::Taken) => {}
-            Some(Told::PassedOver) => log.passed_over(1),
+        match handled {
+            Some(Handled::Counted) => {}
+            Some(Handled::PassedOver) => log.passed_over(1),
             None if is_unstamped(line) => log.passed_over(1),
-            Some(Told::Timeless) | None => log.misread(trimmed(line, b"\r")),
+            Some(Handled::InvalidTime) | None => log.misread(trimmed(line, b"\r")),
         }
         if log.is_over() {
             return;
@@ -96,47 +96,21 @@ fn is_unstamped(line: &[u8]) -> bool {
     matches!(line, [] | b"\r" | [b'\t' | b' ', ..])
 }
 
-/// What became of a line that is understood.
-enum Told {
-    /// The log heard of it.
-    Taken,
-    /// Details of a request, other programs, the server's trace.
-    PassedOver,
-    /// A stamp like Feb 31.
-    Timeless,
-}
-
-/// One line, when its message is read.
-struct Record<'a> {
-    stamp: &'a Stamp<'a>,
-    clock: &'a mut dyn Clock,
-    log: &'a mut Scan,
-}
-
-impl Record<'_> {
-    /// Tell the log what happened, and when.
-    fn tell(&mut self, what: impl FnOnce(&mut Scan, i64)) -> Option<Told> {
-        let Some(time) = self.clock.time(self.stamp, self.log) else { return Some(Told::Timeless) };
-        what(self.log, time);
-        Some(Told::Taken)
-    }
-}
-
 /// What a message says; None if it begins like slapd's and does not go on so.
-fn message(text: &[u8], record: &mut Record) -> Option<Told> {
+fn message(text: &[u8], record: &mut Record) -> Option<Handled> {
     if let Some(text) = text.strip_prefix(b"conn=") {
         return of_connection(text, record).or_else(|| of_the_server(text, record));
     }
-    let told = match text.first() {
+    let handled = match text.first() {
         Some(b'<') => not_indexed(text, record),
         Some(b'@') => banner(text, record),
         Some(b'i' | b'S') => lost(text, record),
         _ => None,
     };
-    told.or(Some(Told::PassedOver))
+    handled.or(Some(Handled::PassedOver))
 }
 
-fn of_connection(text: &[u8], record: &mut Record) -> Option<Told> {
+fn of_connection(text: &[u8], record: &mut Record) -> Option<Handled> {
     let (conn, text) = number(text, CONN_DIGITS)?;
     if let Some(text) = text.strip_prefix(b" op=") {
         let (op, text) = number(text, CONN_DIGITS)?;
@@ -146,12 +120,12 @@ fn of_connection(text: &[u8], record: &mut Record) -> Option<Told> {
     match text.first()? {
         b'A' => accept(conn, text, record),
         b'c' => close(conn, text, record),
-        b'T' => text.starts_with(b"TLS established").then_some(Told::PassedOver),
+        b'T' => text.starts_with(b"TLS established").then_some(Handled::PassedOver),
         _ => None,
     }
 }
 
-fn operation(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+fn operation(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     match text.first()? {
         b'S' | b'R' => search(conn, op, text, record).or_else(|| result(conn, op, text, record)),
         b'B' => bind(conn, op, text, record),
@@ -159,11 +133,11 @@ fn operation(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Tol
         b'U' => unbind(conn, op, text, record),
         _ => None,
     }
-    .or_else(|| is_detail(text).then_some(Told::PassedOver))
+    .or_else(|| is_detail(text).then_some(Handled::PassedOver))
 }
 
 /// `SRCH base="dc=example,dc=com" scope=2 deref=3 filter="(cn=*jos*)"`.
-fn search(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+fn search(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let (base, text) = escaped(text.strip_prefix(b"SRCH base=\"")?)?;
     let (scope, text) = text.strip_prefix(b"\" scope=")?.split_first()?;
     let (deref, text) = text.strip_prefix(b" deref=")?.split_first()?;
@@ -171,48 +145,48 @@ fn search(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> 
     if !matches!(scope, b'0'..=b'3') || !deref.is_ascii_digit() {
         return None;
     }
-    record.tell(|log, time| log.search(conn, op, time, base, i64::from(scope - b'0'), filter))
+    record.count(|log, time| log.search(conn, op, time, base, i64::from(scope - b'0'), filter))
 }
 
 /// `BIND dn="uid=quickr,ou=services,dc=example,dc=com" method=128`, or `mech=SIMPLE bind_ssf=0 ssf=0`.
-fn bind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+fn bind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let (dn, text) = escaped(text.strip_prefix(b"BIND dn=\"")?)?;
     let text = text.strip_prefix(b"\" ")?;
     if text.starts_with(b"mech=") {
-        return record.tell(|log, time| log.binds(conn, time, dn));
+        return record.count(|log, time| log.bind_confirmed(conn, time, dn));
     }
     ends(digits(text.strip_prefix(b"method=")?)?)?;
-    record.tell(|log, time| log.bind(conn, op, time, dn))
+    record.count(|log, time| log.bind(conn, op, time, dn))
 }
 
-fn unbind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+fn unbind(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     ends(text.strip_prefix(b"UNBIND")?)?;
-    record.tell(|log, time| log.unbound(conn, op, time))
+    record.count(|log, time| log.unbind(conn, op, time))
 }
 
-const REQUESTS: [(&[u8], Kind); 6] = [
-    (b"ADD dn=", kinds::ADD),
-    (b"MOD dn=", kinds::MODIFY),
-    (b"MODRDN dn=", kinds::MODRDN),
-    (b"DEL dn=", kinds::DELETE),
-    (b"CMP dn=", kinds::COMPARE),
-    (b"EXT oid=", kinds::EXTENDED),
+const REQUESTS: [(&[u8], OperationKind); 6] = [
+    (b"ADD dn=", operation_kinds::ADD),
+    (b"MOD dn=", operation_kinds::MODIFY),
+    (b"MODRDN dn=", operation_kinds::MODRDN),
+    (b"DEL dn=", operation_kinds::DELETE),
+    (b"CMP dn=", operation_kinds::COMPARE),
+    (b"EXT oid=", operation_kinds::EXTENDED),
 ];
 
 /// The other requests; `ABANDON msg=2`.
-fn request(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+fn request(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     if let Some(text) = text.strip_prefix(b"ABANDON msg=") {
         ends(digits(text)?)?;
-        return record.tell(|log, time| log.abandoned(conn, op, time, None));
+        return record.count(|log, time| log.abandon(conn, op, time, None));
     }
     let (_, kind) = REQUESTS.into_iter().find(|(name, _)| text.starts_with(name))?;
-    record.tell(|log, time| log.request(conn, op, time, kind))
+    record.count(|log, time| log.request(conn, op, time, kind))
 }
 
 /// `MOD attr=description cn;lang-fr`.
-fn modified(text: &[u8], record: &mut Record) -> Option<Told> {
+fn modified(text: &[u8], record: &mut Record) -> Option<Handled> {
     let attributes = trimmed(text.strip_prefix(b"MOD attr=")?, b" \r");
-    record.tell(|log, _| log.modified(attributes))
+    record.count(|log, _| log.modified_attributes(attributes))
 }
 
 const DETAILS: [&[u8]; 12] = [
@@ -238,12 +212,12 @@ fn is_detail(text: &[u8]) -> bool {
 const SERVERS_OWN: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];
 
 /// `conn=-1 op=0 SRCH base="" scope=0 deref=0 filter="(cn=x)"`: what the server asks itself.
-fn of_the_server(text: &[u8], record: &mut Record) -> Option<Told> {
+fn of_the_server(text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = SERVERS_OWN.iter().find_map(|conn| text.strip_prefix(*conn))?;
     let text = digits(text.strip_prefix(b" op=")?)?.strip_prefix(b" ")?;
     let asks = text.starts_with(b"SRCH base=") || text.starts_with(b"BIND dn=");
     let asks = asks || REQUESTS.iter().any(|(name, _)| text.starts_with(name));
-    if asks { record.tell(|log, _| log.internal()) } else { Some(Told::PassedOver) }
+    if asks { record.count(|log, _| log.internal()) } else { Some(Handled::PassedOver) }
 }
 
 /// The inside of a quoted DN, and the quote and what follows it; a backslash takes the next byte along.
@@ -256,16 +230,6 @@ fn escaped(text: &[u8]) -> Option<(&[u8], &[u8])> {
         }
         at += 2;
     }
-}
-
-/// What follows a number of any length.
-fn digits(text: &[u8]) -> Option<&[u8]> {
-    fields::digits(text, usize::MAX).map(|(_, rest)| rest)
-}
-
-/// Nothing, if the line ends here; some have a blank or a carriage return there.
-fn ends(text: &[u8]) -> Option<()> {
-    text.iter().all(|byte| matches!(byte, b' ' | b'\r')).then_some(())
 }
 
 /// A text without such bytes at its end.

@@ -1,195 +1,179 @@
-//! What results say, added up as they come.
+//! The results of operations.
 
-use crate::connection::{Account, Answer, Connection};
-use crate::counting::{IN_PROGRESS, answer, unrequested};
-use crate::kinds::{BIND, Kind, SEARCH};
+use crate::connection::{Account, Connection, OperationResult};
+use crate::counting::{IN_PROGRESS, count_result, count_without_request};
+use crate::interner::{ANONYMOUS, Symbol};
+use crate::operation_kinds::{BIND, SEARCH};
+use crate::result_fields::ResultFields;
 use crate::runs::LATE;
-use crate::scan::{HELD, Scan};
-use crate::texts::{ANONYMOUS, Text};
+use crate::scan::{Scan, UNMATCHED_BYTES};
 
-/// Bytes, about, of a page of a paged search.
-const PAGE: usize = 32;
-
-/// The fields of a result.
-#[derive(Clone, Copy, Default)]
-pub struct Outcome<'a> {
-    /// What its tag says.
-    pub kind: Kind,
-    /// The result code.
-    pub err: i64,
-    /// Nanoseconds it took, where the log tells.
-    pub etime: Option<i64>,
-    /// Nanoseconds it waited for a worker.
-    pub wait: Option<i64>,
-    /// Entries that were sent.
-    pub entries: i64,
-    /// As the server spells them: `P,A`.
-    pub notes: &'a [u8],
-    /// Who a BIND result says is bound now.
-    pub account: Option<&'a [u8]>,
-    /// The server's number of a paged search.
-    pub page: Option<i64>,
-    /// Its last page is sent.
-    pub pages_end: bool,
-}
+/// Approximate bytes of a page of a paged search.
+const PAGE_BYTES: usize = 32;
 
 impl Scan {
     /// Counts a result.
-    pub fn result(&mut self, number: i64, op: i64, time: i64, outcome: &Outcome) {
+    pub fn result(&mut self, number: i64, op: i64, time: i64, fields: &ResultFields) {
         if self.is_past(time) {
             return;
         }
-        self.segment.results.count(outcome.err);
-        if let Some(wait) = outcome.wait {
-            self.waited(wait, time);
+        self.segment.results.count(fields.err);
+        if let Some(wait) = fields.wait {
+            self.count_wait(wait, time);
         }
-        let slot = self.unless_gone(number, time);
+        let slot = self.unless_ended(number, time);
         let open = slot.filter(|&slot| self.run.connections.at(slot).closed.is_none());
-        let notes = self.noted(open, outcome);
-        let account = outcome.account.map(|account| self.short(account));
-        let &Outcome { kind, err, etime, wait, entries, .. } = outcome;
-        let who = slot.map_or(Account::Untold, |slot| self.run.connections.at(slot).who());
-        let held = Answer { op, time, kind, err, etime, wait, entries, notes, account, who };
-        let Some(slot) = open else { return self.late(number, slot, &held) };
+        let notes = self.count_notes(open, fields);
+        let account = fields.account.map(|account| self.intern_shortened(account));
+        let &ResultFields { kind, err, etime, wait, entries, .. } = fields;
+        let bound_as = slot.map_or(Account::Inherited, |slot| self.run.connections.at(slot).bound_as());
+        let result = OperationResult { op, time, kind, err, etime, wait, entries, notes, account, bound_as };
+        let Some(slot) = open else { return self.result_after_close(number, slot, &result) };
         let connection = self.run.connections.at(slot);
         if let Some(mut pending) = connection.pending.take(op) {
-            answer(&mut self.segment, number, connection, &mut pending, &held, who);
+            count_result(&mut self.segment, number, connection, &mut pending, &result, bound_as);
             if kind == BIND {
-                bound(connection, op, err, account, Some(pending.dn));
+                apply_bind_result(connection, op, err, account, Some(pending.dn));
             }
-            self.spare(pending);
+            self.recycle(pending);
         } else {
-            self.unrequested(number, slot, &held);
+            self.result_without_request(number, slot, &result);
         }
         let connection = self.run.connections.at(slot);
         if connection.pending.is_empty() {
-            connection.rested = Some(time);
+            connection.idle_since = Some(time);
         }
     }
 
-    /// Takes this account for the connection's: AUTOBIND, a client certificate.
-    pub fn bound(&mut self, number: i64, time: i64, account: &[u8]) {
+    /// Sets the account of a connection that is bound without a BIND: AUTOBIND, a client certificate.
+    pub fn authenticated(&mut self, number: i64, time: i64, account: &[u8]) {
         if self.is_past(time) {
             return;
         }
         if let Some(slot) = self.unless_closed(number, time) {
-            let account = self.short(account);
-            self.run.connections.at(slot).account = Account::Named(account);
+            let account = self.intern_shortened(account);
+            self.run.connections.at(slot).account = Account::Dn(account);
         }
     }
 
-    /// Takes this account for who the BIND under way will have bound: slapd's second line, before its result.
-    pub fn binds(&mut self, number: i64, time: i64, account: &[u8]) {
+    /// Sets the account from slapd's second BIND line, which it writes before the result of a BIND that succeeds.
+    pub fn bind_confirmed(&mut self, number: i64, time: i64, account: &[u8]) {
         if self.is_past(time) {
             return;
         }
         if let Some(slot) = self.unless_closed(number, time) {
-            let account = self.short(account);
+            let account = self.intern_shortened(account);
             let connection = self.run.connections.at(slot);
-            connection.account = Account::Named(account);
-            connection.named = Some(account);
-            connection.binding = Some(account);
+            connection.account = Account::Dn(account);
+            connection.confirmed_dn = Some(account);
+            connection.bind_dn = Some(account);
         }
     }
 
-    fn waited(&mut self, wait: i64, time: i64) {
+    fn count_wait(&mut self, wait: i64, time: i64) {
         let segment = &mut self.segment;
         segment.waits.count(wait as u64);
         segment.waited += i128::from(wait);
         segment.longest_wait = segment.longest_wait.max((wait, -time));
     }
 
-    /// Counts a result that comes after the close of its connection.
-    fn late(&mut self, number: i64, slot: Option<u32>, held: &Answer) {
-        if let Some(gone) = self.run.gone.get_mut(&number)
-            && let Some(mut pending) = gone.pending.take(held.op)
+    /// Counts a result that is written after the close of its connection.
+    fn result_after_close(&mut self, number: i64, slot: Option<u32>, result: &OperationResult) {
+        if let Some(late) = self.run.late_requests.get_mut(&number)
+            && let Some(mut pending) = late.pending.take(result.op)
         {
-            let who = gone.who();
-            answer(&mut self.segment, number, gone, &mut pending, held, who);
-            return self.spare(pending);
+            let bound_as = late.bound_as();
+            count_result(&mut self.segment, number, late, &mut pending, result, bound_as);
+            return self.recycle(pending);
         }
-        let Some(slot) = slot else { return unrequested(&mut self.segment, number, held) };
+        let Some(slot) = slot else { return count_without_request(&mut self.segment, number, result) };
         let connection = self.run.connections.at(slot);
-        match connection.pending.take(held.op) {
-            Some(mut pending) if !connection.is_gone(held.time) => {
-                let who = connection.who();
-                answer(&mut self.segment, number, connection, &mut pending, held, who);
-                self.spare(pending);
+        match connection.pending.take(result.op) {
+            Some(mut pending) if !connection.is_expired(result.time) => {
+                let bound_as = connection.bound_as();
+                count_result(&mut self.segment, number, connection, &mut pending, result, bound_as);
+                self.recycle(pending);
             }
             Some(pending) => {
-                self.spare(pending);
-                self.unrequested(number, slot, held);
+                self.recycle(pending);
+                self.result_without_request(number, slot, result);
             }
-            None => self.unrequested(number, slot, held),
+            None => self.result_without_request(number, slot, result),
         }
         self.end_if_complete(number, slot);
     }
 
-    /// Keeps a result whose request may be in an earlier piece, else counts it.
-    fn unrequested(&mut self, number: i64, slot: u32, held: &Answer) {
+    /// Keeps a result whose request may be in an earlier chunk; counts any other.
+    fn result_without_request(&mut self, number: i64, slot: u32, result: &OperationResult) {
         let connection = self.run.connections.at(slot);
-        if connection.opened.is_none_or(|opened| held.time <= opened + LATE) {
-            connection.aside().held.push(*held);
-            self.segment.weight += HELD;
+        if connection.opened.is_none_or(|opened| result.time <= opened + LATE) {
+            connection.rare().unmatched.push(*result);
+            self.segment.weight += UNMATCHED_BYTES;
         } else {
-            unrequested(&mut self.segment, number, held);
+            count_without_request(&mut self.segment, number, result);
         }
         let connection = self.run.connections.at(slot);
-        if held.kind == BIND && connection.closed.is_none() {
-            bound(connection, held.op, held.err, held.account, None);
+        if result.kind == BIND && connection.closed.is_none() {
+            apply_bind_result(connection, result.op, result.err, result.account, None);
         }
     }
 
-    /// Counts the notes of a search, and returns what they are counted as; a paged search has one, too.
-    fn noted(&mut self, open: Option<u32>, outcome: &Outcome) -> Text {
-        if outcome.notes.is_empty() {
+    /// Counts the notes of a search, and returns the key they are counted under; paged searches have a note, too.
+    fn count_notes(&mut self, open: Option<u32>, fields: &ResultFields) -> Symbol {
+        if fields.notes.is_empty() {
             return ANONYMOUS;
         }
-        let notes = self.segment.texts.number(outcome.notes);
-        if outcome.kind != SEARCH {
+        let notes = self.segment.texts.intern(fields.notes);
+        if fields.kind != SEARCH {
             return notes;
         }
-        if let (Some(page), Some(slot)) = (outcome.page, open) {
-            self.page(slot, page, outcome.pages_end);
+        if let (Some(page), Some(slot)) = (fields.page, open) {
+            self.count_page(slot, page, fields.pages_end);
         }
         self.segment.noted.count(notes, 1)
     }
 
-    /// Tells the first page of a paged search from the later ones, which are no searches of their own.
-    fn page(&mut self, slot: u32, page: i64, ends: bool) {
+    /// Counts a page of a paged search; a later page is no search of its own.
+    fn count_page(&mut self, slot: u32, page: i64, ends: bool) {
         let connection = self.run.connections.at(slot);
-        let before = connection.opened.is_none();
-        let aside = connection.aside.get_or_insert_default();
-        match aside.pages.get(&page) {
+        let is_from_before = connection.opened.is_none();
+        let rare = connection.rare.get_or_insert_default();
+        match rare.pages.get(&page) {
             Some(true) => connection.continued += 1,
             Some(false) => {}
-            None if aside.pages.len() >= self.segment.caps.pages => {
+            None if rare.pages.len() >= self.segment.caps.pages => {
                 self.segment.cut_short.insert("pages");
                 return;
             }
             None => {
-                self.segment.weight += PAGE;
-                if before {
-                    aside.pages_left.insert(page);
+                self.segment.weight += PAGE_BYTES;
+                if is_from_before {
+                    rare.uncertain_pages.insert(page);
                 }
             }
         }
-        aside.pages.insert(page, !ends);
+        rare.pages.insert(page, !ends);
     }
 }
 
-/// Tells who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody).
+/// Sets the account of a connection after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
 ///
-/// The result itself knows best, then a line before it, then the request.
-fn bound(connection: &mut Connection, op: i64, err: i64, told: Option<Text>, asked: Option<Text>) {
+/// The DN of the result takes precedence over that of a line before it, and this over that of the request.
+fn apply_bind_result(
+    connection: &mut Connection,
+    op: i64,
+    err: i64,
+    reported: Option<Symbol>,
+    requested: Option<Symbol>,
+) {
     if err == IN_PROGRESS {
         return;
     }
-    let named = connection.named.take();
-    connection.binding = None;
+    let confirmed = connection.confirmed_dn.take();
+    connection.bind_dn = None;
     connection.account = if err != 0 {
-        Account::Named(ANONYMOUS)
+        Account::Dn(ANONYMOUS)
     } else {
-        told.or(named).or(asked).map_or(Account::Of(op), Account::Named)
+        reported.or(confirmed).or(requested).map_or(Account::OfBind(op), Account::Dn)
     };
 }

@@ -1,8 +1,8 @@
-//! Runs of openings, and where a server life may end.
+//! Runs of connection openings, and the possible restarts of the server between them.
 //!
-//! A server numbers its connections upwards, so a log is a sequence of runs of ascending openings; where an opening
-//! does not ascend, the server has restarted, or two lines were written in the wrong order. Which of the two is
-//! decided in Python, when everything before is known.
+//! A server numbers its connections upwards, so a log is a sequence of runs of ascending openings. An opening that does
+//! not ascend is either the first after a restart or a line written out of order. Python decides which, when everything
+//! before it is known.
 
 use std::collections::HashMap;
 
@@ -10,27 +10,27 @@ use foldhash::fast::RandomState;
 use rustc_hash::FxHashMap;
 
 use crate::connection::{Account, Connection};
-use crate::numbers::Numbers;
+use crate::connection_numbers::ConnectionNumbers;
+use crate::interner::UNKNOWN;
 use crate::stamps::SECOND;
-use crate::texts::UNKNOWN;
 
-/// So far below the newest connection one may be, while connections come in, that was accepted before it and written
-/// after it.
+/// How far below the highest number an opening may be that was accepted earlier and written later, within a second of
+/// another opening.
 const BURST_DISORDER: i64 = 1024;
 
-/// Closed connections of which requests are followed that were written later.
-const MOST_GONE: usize = 1_000;
+/// Closed connections whose late requests are followed.
+const MOST_LATE_REQUESTS: usize = 1_000;
 
-/// Nanoseconds by which the line of an opening may come after the connection's first request: slapd does that.
+/// Nanoseconds by which an opening may be written after the connection's first request, as slapd does.
 pub const LATE: i64 = SECOND;
 
-/// The connections that are open, or wait for a result, or were opened earlier.
+/// By number: connections that are open, await a result, or were opened earlier.
 pub struct Connections {
-    /// Hashed by a secret of this process: whoever forges lines chooses these numbers.
+    /// Hashed with a random seed per process: the numbers come from the log, which may be forged.
     by_number: HashMap<i64, u32, RandomState>,
     slots: Vec<Connection>,
     free: Vec<u32>,
-    /// The one asked for last: a result follows its request.
+    /// The last connection found: a result follows its request.
     last: Option<(i64, u32)>,
 }
 
@@ -39,7 +39,7 @@ impl Connections {
         Connections { by_number: HashMap::default(), slots: Vec::new(), free: Vec::new(), last: None }
     }
 
-    /// Where a connection is.
+    /// The slot of a connection.
     pub fn find(&mut self, number: i64) -> Option<u32> {
         if let Some((last, slot)) = self.last
             && last == number
@@ -51,7 +51,7 @@ impl Connections {
         Some(slot)
     }
 
-    /// Puts a connection in, in the place of one of the same number.
+    /// Inserts a connection, or replaces the one with the same number.
     pub fn put(&mut self, number: i64, connection: Connection) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -70,7 +70,7 @@ impl Connections {
         slot
     }
 
-    /// Takes a connection out.
+    /// Removes a connection.
     pub fn remove(&mut self, number: i64) -> Option<Connection> {
         let slot = self.by_number.remove(&number)?;
         self.last = None;
@@ -78,12 +78,12 @@ impl Connections {
         Some(std::mem::replace(&mut self.slots[slot as usize], Connection::new(0, None, None)))
     }
 
-    /// A connection by its place.
+    /// The connection in a slot.
     pub fn at(&mut self, slot: u32) -> &mut Connection {
         &mut self.slots[slot as usize]
     }
 
-    /// All of them and their numbers, in the order in which they were told of.
+    /// All connections with their numbers, in the order of their first records.
     pub fn in_order(&self) -> Vec<(i64, &Connection)> {
         let each = |(&number, &slot): (&i64, &u32)| (number, &self.slots[slot as usize]);
         let mut all: Vec<_> = self.by_number.iter().map(each).collect();
@@ -91,51 +91,51 @@ impl Connections {
         all
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_number.is_empty()
     }
 }
 
-/// A stretch of a log in which openings ascend: its connections, and how many were open at once.
+/// A part of a log in which openings ascend: its connections, and how many were open at once.
 pub struct Run {
-    /// The log says that the server started here.
-    pub certain: bool,
+    /// The log reports a start of the server here.
+    pub explicit_start: bool,
     /// Number and time of the first opening.
     pub first: Option<(i64, i64)>,
-    /// The highest number opened or mentioned.
+    /// The highest number in any record.
     pub last: i64,
-    /// When a connection was opened last.
+    /// The time of the latest opening.
     pub latest: Option<i64>,
-    /// Those that were opened.
-    pub numbers: Numbers,
-    /// Those that are open, or wait for a result, or were opened earlier.
+    /// The numbers of the connections opened.
+    pub numbers: ConnectionNumbers,
+    /// Connections that are open, await a result, or were opened earlier.
     pub connections: Connections,
-    /// Requests that were written after the close of their connection, by its number: they are nobody's.
-    pub gone: FxHashMap<i64, Connection>,
+    /// By number: stand-ins for closed connections of which requests were written later.
+    pub late_requests: FxHashMap<i64, Connection>,
     /// Openings less closes.
     pub delta: i64,
-    /// The most that delta has been.
+    /// The maximum of delta.
     pub top: i64,
 }
 
 impl Run {
     /// A run without connections.
-    pub fn new(certain: bool) -> Self {
+    pub fn new(explicit_start: bool) -> Self {
         Run {
-            certain,
+            explicit_start,
             first: None,
             last: -1,
             latest: None,
-            numbers: Numbers::default(),
+            numbers: ConnectionNumbers::default(),
             connections: Connections::new(),
-            gone: FxHashMap::default(),
+            late_requests: FxHashMap::default(),
             delta: 0,
             top: 0,
         }
     }
 
-    /// Counts an opening; tells whether it leaves a hole among the numbers.
+    /// Counts an opening; returns whether it adds an interval to the numbers.
     pub fn opened(&mut self, number: i64, time: i64) -> bool {
         self.first.get_or_insert((number, time));
         self.last = self.last.max(number);
@@ -145,28 +145,28 @@ impl Run {
         self.numbers.add(number)
     }
 
-    /// Lets go of nobody's connections where one more would be too many; returns how many there were.
-    pub fn let_go(&mut self) -> usize {
-        let gone = self.gone.len();
-        if gone < MOST_GONE {
+    /// Drops the stand-ins for closed connections where one more would be too many; returns their number.
+    pub fn drop_late_requests(&mut self) -> usize {
+        let count = self.late_requests.len();
+        if count < MOST_LATE_REQUESTS {
             return 0;
         }
-        self.gone.clear();
-        gone
+        self.late_requests.clear();
+        count
     }
 
-    /// Nobody's connection, for a request that was written after the close of the one of this number.
+    /// The stand-in that takes requests written after the close of the connection of this number.
     pub fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
-        self.gone.entry(number).or_insert_with(|| {
-            let mut nobodys = Connection::new(time, Some(time), Some(UNKNOWN));
-            nobodys.closed = Some(time);
-            nobodys.account = Account::Named(UNKNOWN);
-            nobodys
+        self.late_requests.entry(number).or_insert_with(|| {
+            let mut unknown = Connection::new(time, Some(time), Some(UNKNOWN));
+            unknown.closed = Some(time);
+            unknown.account = Account::Dn(UNKNOWN);
+            unknown
         })
     }
 
-    /// Tells whether an opening at this time belongs among those of this run, and only its line is late.
-    pub fn holds(&self, number: i64, time: i64) -> bool {
+    /// Returns whether an opening at this time may belong to this run, with only its line written late.
+    pub fn admits_late_opening(&self, number: i64, time: i64) -> bool {
         let (Some((first, _)), Some(latest)) = (self.first, self.latest) else {
             return false;
         };
@@ -174,11 +174,14 @@ impl Run {
     }
 }
 
-/// Tells whether an opening at this time is the late line of a connection that has already asked, or is closed.
+/// Returns whether an opening at this time is the late line of a connection that is there already.
+///
+/// slapd may write the close of a short connection before its opening. Such a connection has no request, or none in
+/// this chunk, unless all its records are here (`from_its_beginning`).
 pub fn is_late(there: &Connection, time: i64, from_its_beginning: bool) -> bool {
-    let begun = match there.asked {
-        Some(asked) => asked.op == 0,
-        None => from_its_beginning && there.rested.is_none(),
+    let begun = match there.first_request {
+        Some(request) => request.op == 0,
+        None => from_its_beginning && there.idle_since.is_none(),
     };
     there.opened.is_none() && begun && time - there.first <= LATE
 }

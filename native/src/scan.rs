@@ -1,4 +1,4 @@
-//! Scan: what the records of one piece of a log say, added up as they come. Dialects call it, a record at a time.
+//! Scan: count the records of one chunk of a log. Dialects call it, one record at a time.
 //!
 //! Times and durations in nanoseconds; text as logged, in bytes.
 
@@ -6,78 +6,78 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::border::Period;
-use crate::connection::{Account, Answer, Asked, Connection, Pending};
-use crate::counting::rests_of;
-use crate::kinds::{ABANDON, BIND, Kind, SEARCH, UNBIND};
+use crate::clock_history::ClockHistory;
+use crate::connection::{Account, Connection, FirstRequest, OperationResult};
+use crate::counting::idle_times_of;
+use crate::interner::{ANONYMOUS, Symbol};
+use crate::operation_kinds::{ABANDON, BIND, OperationKind, SEARCH, UNBIND};
+use crate::pending_requests::Pending;
+use crate::period::Period;
 use crate::runs::Run;
 use crate::segment::Segment;
 use crate::stamps::SECOND;
 use crate::tables::{Caps, LONGEST, shortened};
-use crate::tally::Clock;
-use crate::texts::{ANONYMOUS, Text};
 
-pub use crate::results::Outcome;
+/// Filter buffers kept for reuse.
+const MOST_BUFFERS: usize = 256;
+/// Approximate bytes of a pending request without its filter.
+const PENDING_BYTES: usize = 120;
+/// Approximate bytes of an unmatched result.
+pub(crate) const UNMATCHED_BYTES: usize = 120;
+/// Approximate bytes of an unusual result code.
+const CODE_BYTES: usize = 32;
 
-/// Buffers of filters that are kept for the next search.
-const MOST_SPARE: usize = 256;
-/// Bytes, about, of a request that waits, besides its filter.
-const PENDING: usize = 120;
-/// Bytes, about, of a result that waits.
-pub(crate) const HELD: usize = 120;
-/// Bytes, about, of an unusual result code.
-const CODE: usize = 32;
-
-/// Bytes, about, of what waits at the edges from which on a piece is better handed over, unless somebody says another
-/// number.
+/// Approximate bytes of undecided state from which on the chunk should be taken, unless the caller sets another limit.
 const HEAVY: usize = 24 << 20;
 
-/// What the text of a log does not say, and whoever opened the file knows.
+/// What the text of a log does not contain, and the opener of the file knows.
 pub struct Hints {
-    /// Nanoseconds since 1970: stamps without a year are of the last such time before this.
+    /// Nanoseconds since 1970: stamps without a year are the last such time before this.
     pub latest: i64,
-    /// Of stamps without a zone.
+    /// The zone of stamps without one.
     pub offset: Offset,
 }
 
-/// Seconds east at (year, month, day, hour, minute) of the wall clock there.
-pub type Zone = Box<dyn Fn(i32, u8, u8, u8, u8) -> i64 + Send + Sync>;
+/// Returns the seconds east of UTC at (year, month, day, hour, minute) of the local wall clock.
+pub type ZoneOffset = Box<dyn Fn(i32, u8, u8, u8, u8) -> i64 + Send + Sync>;
 
-/// How far a zone lies east of UTC.
+/// The offset of a zone from UTC, in seconds east.
 pub enum Offset {
-    /// Always so many seconds.
+    /// The same at all times.
     Fixed(i64),
-    /// As its rules say.
-    At(Zone),
+    /// By the zone's rules.
+    At(ZoneOffset),
 }
 
 /// Where the connection of a request is.
-enum Place {
+enum Location {
+    /// Its slot among the connections of the run.
     Open(u32),
-    Gone,
+    /// It is closed: the request belongs to a stand-in.
+    AfterClose,
 }
 
-/// Adds up one piece of a log.
+/// Counts one chunk of a log.
 pub struct Scan {
-    /// What the text does not say.
+    /// What the text does not contain.
     pub hints: Hints,
-    /// Bytes, about, of what waits at the edges from which on a piece is better handed over.
+    /// Approximate bytes of undecided state from which on the chunk should be taken.
     pub heavy: usize,
     pub(crate) segment: Segment,
     pub(crate) run: Run,
     pub(crate) before: Option<Segment>,
     pub(crate) period: Period,
-    /// The first time at which something else begins: what is asked for, or what comes after it.
+    /// The next time at which the period begins or is past.
     pub(crate) border: i64,
     pub(crate) over: bool,
-    pub(crate) clock_before: Clock,
-    /// Rows by filter without values, base and scope.
+    pub(crate) clock_before: ClockHistory,
+    /// Rows by reduced filter, reduced base and scope.
     pub(crate) rows: HashMap<Box<[u8]>, u32, RandomState>,
     pub(crate) key: Vec<u8>,
-    /// The base and the scope of the last search, and what is left of the base.
+    /// The base and the scope of the last search, and the reduced base.
     pub(crate) base: (Vec<u8>, i64, Vec<u8>),
     kept: Vec<u8>,
-    spare: Vec<Vec<u8>>,
+    buffers: Vec<Vec<u8>>,
 }
 
 impl Scan {
@@ -92,35 +92,35 @@ impl Scan {
             period,
             border: period.next_border(),
             over: false,
-            clock_before: Clock::default(),
+            clock_before: ClockHistory::default(),
             rows: HashMap::default(),
             key: Vec::new(),
             base: (Vec::new(), -1, Vec::new()),
             kept: Vec::new(),
-            spare: Vec::new(),
+            buffers: Vec::new(),
         }
     }
 
-    /// Tells whether a record past the period came: nothing more is read.
+    /// Returns whether a record past the period was read: the scan accepts no more.
     pub fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Tells whether so much waits at the edges that it is better handed over.
+    /// Returns whether the undecided state is so large that the chunk should be taken.
     pub fn is_heavy(&self) -> bool {
-        let results = self.segment.results.unusual() * CODE;
+        let results = self.segment.results.unusual() * CODE_BYTES;
         self.segment.weight + self.segment.texts.weight() + results > self.heavy
     }
 
     // -- requests
 
     /// Counts a request that is neither a BIND nor a search.
-    pub fn request(&mut self, number: i64, op: i64, time: i64, kind: Kind) {
+    pub fn request(&mut self, number: i64, op: i64, time: i64, kind: OperationKind) {
         if self.is_past(time) {
             return;
         }
-        let place = self.asks(number, op, time);
-        self.waits(number, place, Pending::new(op, time, kind));
+        let location = self.connection_of_request(number, op, time);
+        self.add_pending(number, location, Pending::new(op, time, kind));
         self.segment.operations[kind as usize] += 1;
     }
 
@@ -129,10 +129,10 @@ impl Scan {
         if self.is_past(time) {
             return;
         }
-        let place = self.asks(number, op, time);
-        let dn = self.short(dn);
-        self.connection(number, &place).binding = Some(dn);
-        self.waits(number, place, Pending { dn, ..Pending::new(op, time, BIND) });
+        let location = self.connection_of_request(number, op, time);
+        let dn = self.intern_shortened(dn);
+        self.connection(number, &location).bind_dn = Some(dn);
+        self.add_pending(number, location, Pending { dn, ..Pending::new(op, time, BIND) });
         self.segment.operations[BIND as usize] += 1;
     }
 
@@ -144,14 +144,17 @@ impl Scan {
         self.segment.operations[SEARCH as usize] += 1;
         let row = self.row(filter, base, scope);
         self.segment.shapes.at(row as usize).searches += 1;
-        let mut kept = self.spare.pop().unwrap_or_default();
+        let mut kept = self.buffers.pop().unwrap_or_default();
         shortened(filter, &mut kept);
-        let place = self.asks(number, op, time);
-        self.waits(number, place, Pending { row: Some(row), filter: kept, ..Pending::new(op, time, SEARCH) });
+        let location = self.connection_of_request(number, op, time);
+        let pending = Pending { row: Some(row), filter: kept, ..Pending::new(op, time, SEARCH) };
+        self.add_pending(number, location, pending);
     }
 
-    /// Counts an UNBIND; it ends no rest, for the connection would not have been missed.
-    pub fn unbound(&mut self, number: i64, _op: i64, time: i64) {
+    /// Counts an UNBIND.
+    ///
+    /// It ends no idle time: a server that had closed the connection before would have done no harm.
+    pub fn unbind(&mut self, number: i64, _op: i64, time: i64) {
         if self.is_past(time) {
             return;
         }
@@ -161,100 +164,108 @@ impl Scan {
         }
     }
 
-    /// Counts an ABANDON; the operation it found has no result.
-    pub fn abandoned(&mut self, number: i64, op: i64, time: i64, target: Option<i64>) {
+    /// Counts an ABANDON; the operation that it ends (`target`) has no result.
+    pub fn abandon(&mut self, number: i64, op: i64, time: i64, target: Option<i64>) {
         if self.is_past(time) {
             return;
         }
-        let asked = self.asks(number, op, time);
+        let location = self.connection_of_request(number, op, time);
         self.segment.operations[ABANDON as usize] += 1;
-        let there = self.run.connections.find(number).map_or(Place::Gone, Place::Open);
+        let there = self.run.connections.find(number).map_or(Location::AfterClose, Location::Open);
         if let Some(target) = target {
-            self.drops(number, &there, target, time);
+            self.drop_abandoned(number, &there, target, time);
         }
-        let connection = self.connection(number, &asked);
+        let connection = self.connection(number, &location);
         if connection.pending.is_empty() {
-            connection.rested = Some(time);
+            connection.idle_since = Some(time);
         }
-        if let Place::Open(slot) = there {
+        if let Location::Open(slot) = there {
             self.end_if_complete(number, slot);
         }
     }
 
-    /// Lets go of the request that an ABANDON found, which may be in an earlier piece.
-    fn drops(&mut self, number: i64, there: &Place, target: i64, time: i64) {
-        let connection = self.connection(number, there);
+    /// Drops the request that an ABANDON ends, which may be in an earlier chunk.
+    fn drop_abandoned(&mut self, number: i64, location: &Location, target: i64, time: i64) {
+        let connection = self.connection(number, location);
         if let Some(pending) = connection.pending.take(target) {
-            self.spare(pending);
+            self.recycle(pending);
         } else if connection.opened.is_none() {
-            let (notes, account, who) = (ANONYMOUS, None, Account::Untold);
-            let (etime, wait, entries) = (None, None, 0);
-            let held = Answer { op: target, time, kind: ABANDON, err: 0, etime, wait, entries, notes, account, who };
-            connection.aside().held.push(held);
-            self.segment.weight += HELD;
+            connection.rare().unmatched.push(OperationResult {
+                op: target,
+                time,
+                kind: ABANDON,
+                err: 0,
+                etime: None,
+                wait: None,
+                entries: 0,
+                notes: ANONYMOUS,
+                account: None,
+                bound_as: Account::Inherited,
+            });
+            self.segment.weight += UNMATCHED_BYTES;
         }
     }
 
-    // -- how
+    // -- parts of the above
 
-    /// Returns the connection of a request, with the rest counted that the request ends.
-    fn asks(&mut self, number: i64, op: i64, time: i64) -> Place {
+    /// Returns the connection of a request, after counting the idle time that the request ends.
+    fn connection_of_request(&mut self, number: i64, op: i64, time: i64) -> Location {
         let Some(slot) = self.unless_closed(number, time) else {
-            asked(self.after_close(number, time), op, time);
-            return Place::Gone;
+            count_request(self.after_close(number, time), op, time);
+            return Location::AfterClose;
         };
         let connection = self.run.connections.at(slot);
         if op.checked_sub(1) == Some(connection.last_op)
-            && let Some(rested) = connection.rested
-            && time - rested >= SECOND
+            && let Some(since) = connection.idle_since
+            && time - since >= SECOND
             && connection.last_op >= 0
             && connection.pending.is_empty()
         {
-            let epoch = connection.held();
-            rests_of(&mut self.segment, connection, epoch).add(time - rested, time, number);
+            let epoch = connection.epoch();
+            idle_times_of(&mut self.segment, connection, epoch).add(time - since, time, number);
         }
-        asked(connection, op, time);
-        Place::Open(slot)
+        count_request(connection, op, time);
+        Location::Open(slot)
     }
 
-    fn connection(&mut self, number: i64, place: &Place) -> &mut Connection {
-        match *place {
-            Place::Open(slot) => self.run.connections.at(slot),
-            Place::Gone => self.after_close(number, 0),
+    fn connection(&mut self, number: i64, location: &Location) -> &mut Connection {
+        match *location {
+            Location::Open(slot) => self.run.connections.at(slot),
+            Location::AfterClose => self.after_close(number, 0),
         }
     }
 
-    fn waits(&mut self, number: i64, place: Place, mut pending: Pending) {
+    fn add_pending(&mut self, number: i64, location: Location, mut pending: Pending) {
         pending.line = self.segment.lines;
-        self.segment.weight += PENDING + pending.filter.len();
-        if let Some(before) = self.connection(number, &place).pending.insert(pending) {
-            self.spare(before);
+        self.segment.weight += PENDING_BYTES + pending.filter.len();
+        if let Some(before) = self.connection(number, &location).pending.insert(pending) {
+            self.recycle(before);
         }
     }
 
-    /// Keeps the buffer of a request that waits no longer.
-    pub(crate) fn spare(&mut self, pending: Pending) {
-        self.segment.weight = self.segment.weight.saturating_sub(PENDING + pending.filter.len());
-        if pending.filter.capacity() > 0 && self.spare.len() < MOST_SPARE {
-            self.spare.push(pending.filter);
+    /// Keeps the filter buffer of a request that is no longer pending.
+    pub(crate) fn recycle(&mut self, pending: Pending) {
+        self.segment.weight = self.segment.weight.saturating_sub(PENDING_BYTES + pending.filter.len());
+        if pending.filter.capacity() > 0 && self.buffers.len() < MOST_BUFFERS {
+            self.buffers.push(pending.filter);
         }
     }
 
-    pub(crate) fn short(&mut self, text: &[u8]) -> Text {
+    pub(crate) fn intern_shortened(&mut self, text: &[u8]) -> Symbol {
         if text.len() <= LONGEST {
-            return self.segment.texts.number(text);
+            return self.segment.texts.intern(text);
         }
         shortened(text, &mut self.kept);
-        self.segment.texts.number(&self.kept)
+        self.segment.texts.intern(&self.kept)
     }
 }
 
-/// Notes a request of a connection.
-fn asked(connection: &mut Connection, op: i64, time: i64) {
+/// Counts a request of a connection.
+fn count_request(connection: &mut Connection, op: i64, time: i64) {
     connection.operations += 1;
-    if connection.asked.is_none() {
-        let (epoch, rested) = (connection.held(), connection.rested);
-        connection.asked = Some(Asked { op, time, epoch, rested });
+    if connection.first_request.is_none() {
+        let (epoch, idle_since) = (connection.epoch(), connection.idle_since);
+        connection.first_request = Some(FirstRequest { op, time, epoch, idle_since });
     }
     connection.last_op = connection.last_op.max(op);
     connection.requests += 1;

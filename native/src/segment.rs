@@ -1,35 +1,35 @@
-//! Segment: what a piece of an access log adds up to. Integers only: nanoseconds and counts.
+//! Segment: the counts of a chunk of an access log; all integers: nanoseconds and counts.
 //!
-//! `plain.rs` hands it over to Python, where pieces are merged.
+//! `plain.rs` converts it for Python, where chunks are merged.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::connection::Cell;
-use crate::kinds;
-use crate::pieces::has_pieces;
+use crate::connection::SearchCounts;
+use crate::interner::{Interner, OTHER, Symbol};
+use crate::operation_kinds;
 use crate::runs::Run;
-use crate::tables::{Caps, ClientRow, Histogram, Lookups, OTHER_SHAPE, ShapeKey, ShapeRow, Table};
-use crate::texts::{OTHER, Text, Texts};
+use crate::substrings::has_substrings;
+use crate::tables::{CappedTable, Caps, ClientRow, Histogram, LookupCounts, OTHER_SHAPE, ShapeKey, ShapeRow};
 
-/// Lines that no rule fits are kept as samples.
+/// Sample lines kept of those that no rule matches.
 pub const SAMPLES: usize = 5;
-/// Bytes of a sample, and of a server's own words.
+/// Bytes kept of a sample, and of a text that the server writes.
 const SAMPLE_BYTES: usize = 200;
 
-/// A text of the server, as far as it is kept.
-pub fn beginning(text: &[u8]) -> &[u8] {
+/// A text of the server, cut to the bytes kept.
+pub fn sample_of(text: &[u8]) -> &[u8] {
     &text[..text.len().min(SAMPLE_BYTES)]
 }
 
-/// Results by code: nearly all are small.
-pub struct Codes {
+/// Results by code; nearly all codes are small numbers.
+pub struct ResultCounts {
     small: [u64; 128],
     others: FxHashMap<i64, u64>,
 }
 
-impl Codes {
+impl ResultCounts {
     /// Counts a code.
     pub fn count(&mut self, err: i64) {
         match usize::try_from(err).ok().and_then(|small| self.small.get_mut(small)) {
@@ -38,23 +38,23 @@ impl Codes {
         }
     }
 
-    /// Codes and their counts.
+    /// Codes with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
         let small = (0i64..).zip(self.small).filter(|&(_, count)| count > 0);
         small.chain(self.others.iter().map(|(&err, &count)| (err, count)))
     }
 
-    /// How many codes of the unusual ones there are.
+    /// The number of different large codes.
     pub fn unusual(&self) -> usize {
         self.others.len()
     }
 }
 
-/// What a piece of a log adds up to, and what waits at its edges (`runs`). Fields as in segment.py.
+/// The counts of a chunk of a log, and the connections that are undecided at its edges (`runs`). Fields as in segment.py.
 #[allow(missing_docs)]
 pub struct Segment {
     pub caps: Caps,
-    pub texts: Texts,
+    pub texts: Interner,
     pub runs: Vec<Run>,
     pub lines: u64,
     pub misread: u64,
@@ -65,9 +65,9 @@ pub struct Segment {
     pub last_time: i64,
     pub zones: BTreeSet<Vec<u8>>,
     pub resolution: i64,
-    pub operations: [u64; kinds::COUNT],
+    pub operations: [u64; operation_kinds::COUNT],
     pub internal: u64,
-    pub results: Codes,
+    pub results: ResultCounts,
     pub continued: u64,
     pub holes: i128,
     pub waits: Histogram,
@@ -76,28 +76,28 @@ pub struct Segment {
     pub took: i128,
     pub opened: u64,
     pub cut_short: BTreeSet<&'static str>,
-    pub servers: Table<Text, u64>,
-    pub instances: Table<(Text, Text), u64>,
-    pub closed: Table<Text, u64>,
-    pub noted: Table<Text, u64>,
-    pub not_indexed: Table<(Text, Text), u64>,
-    pub lookups: Table<(Text, Text), Lookups>,
-    pub modified: Table<Text, u64>,
-    pub shapes: Table<ShapeKey, ShapeRow>,
-    pub attribution: Table<(Text, Text, Text), Cell>,
-    pub clients: Table<Text, ClientRow>,
-    pub accounts: Table<Text, u64>,
-    pub failures: Table<(Text, Text, i64), u64>,
-    /// Bytes, about, of what waits at the edges.
+    pub servers: CappedTable<Symbol, u64>,
+    pub instances: CappedTable<(Symbol, Symbol), u64>,
+    pub closed: CappedTable<Symbol, u64>,
+    pub noted: CappedTable<Symbol, u64>,
+    pub not_indexed: CappedTable<(Symbol, Symbol), u64>,
+    pub lookups: CappedTable<(Symbol, Symbol), LookupCounts>,
+    pub modified: CappedTable<Symbol, u64>,
+    pub shapes: CappedTable<ShapeKey, ShapeRow>,
+    pub attribution: CappedTable<(Symbol, Symbol, Symbol), SearchCounts>,
+    pub clients: CappedTable<Symbol, ClientRow>,
+    pub accounts: CappedTable<Symbol, u64>,
+    pub failures: CappedTable<(Symbol, Symbol, i64), u64>,
+    /// Approximate bytes of the undecided state.
     pub weight: usize,
 }
 
 impl Segment {
-    /// A Segment that counts nothing yet.
+    /// A Segment without counts.
     pub fn new(caps: Caps) -> Self {
         Segment {
             caps,
-            texts: Texts::default(),
+            texts: Interner::default(),
             runs: Vec::new(),
             lines: 0,
             misread: 0,
@@ -108,9 +108,9 @@ impl Segment {
             last_time: i64::MIN,
             zones: BTreeSet::new(),
             resolution: 1,
-            operations: [0; kinds::COUNT],
+            operations: [0; operation_kinds::COUNT],
             internal: 0,
-            results: Codes { small: [0; 128], others: FxHashMap::default() },
+            results: ResultCounts { small: [0; 128], others: FxHashMap::default() },
             continued: 0,
             holes: 0,
             waits: Histogram::default(),
@@ -119,42 +119,42 @@ impl Segment {
             took: 0,
             opened: 0,
             cut_short: BTreeSet::new(),
-            servers: Table::new(caps.codes, OTHER),
-            instances: Table::new(caps.codes, (OTHER, OTHER)),
-            closed: Table::new(caps.codes, OTHER),
-            noted: Table::new(caps.notes, OTHER),
-            not_indexed: Table::new(caps.shapes, (OTHER, OTHER)),
-            lookups: Table::new(caps.shapes, (OTHER, OTHER)),
-            modified: Table::new(caps.shapes, OTHER),
-            shapes: Table::new(caps.shapes, OTHER_SHAPE),
-            attribution: Table::new(caps.attribution, (OTHER, OTHER, OTHER)),
-            clients: Table::new(caps.clients, OTHER),
-            accounts: Table::new(caps.accounts, OTHER),
-            failures: Table::new(caps.failures, (OTHER, OTHER, -1)),
+            servers: CappedTable::new(caps.codes, OTHER),
+            instances: CappedTable::new(caps.codes, (OTHER, OTHER)),
+            closed: CappedTable::new(caps.codes, OTHER),
+            noted: CappedTable::new(caps.notes, OTHER),
+            not_indexed: CappedTable::new(caps.shapes, (OTHER, OTHER)),
+            lookups: CappedTable::new(caps.shapes, (OTHER, OTHER)),
+            modified: CappedTable::new(caps.shapes, OTHER),
+            shapes: CappedTable::new(caps.shapes, OTHER_SHAPE),
+            attribution: CappedTable::new(caps.attribution, (OTHER, OTHER, OTHER)),
+            clients: CappedTable::new(caps.clients, OTHER),
+            accounts: CappedTable::new(caps.accounts, OTHER),
+            failures: CappedTable::new(caps.failures, (OTHER, OTHER, -1)),
             weight: 0,
         }
     }
 
-    /// Where searches of a shape are counted, or those of all others.
+    /// The row of a shape; beyond the cap, the row of all others.
     pub fn shape(&mut self, key: ShapeKey) -> u32 {
         let texts = &self.texts;
-        self.shapes.place(key, |key| ShapeRow::new(key, has_pieces(texts.at(key.0)))) as u32
+        self.shapes.place(key, |key| ShapeRow::new(key, has_substrings(texts.resolve(key.0)))) as u32
     }
 
-    /// Where the connections of a client are counted, or those of all others.
-    pub fn client(&mut self, address: Text) -> u32 {
+    /// The row of a client; beyond the cap, the row of all others.
+    pub fn client(&mut self, address: Symbol) -> u32 {
         self.clients.place(address, |_| ClientRow::default()) as u32
     }
 
-    /// Counts a look-up in an index, and keeps how many ids it found.
-    pub fn looked_up(&mut self, key: (Text, Text), ids: i64) {
-        let place = self.lookups.place(key, |_| Lookups { count: 0, most: ids, least: ids });
-        let told = self.lookups.at(place);
-        *told = Lookups { count: told.count + 1, most: told.most.max(ids), least: told.least.min(ids) };
+    /// Counts an index lookup, with the longest and the shortest ID list.
+    pub fn index_lookup(&mut self, key: (Symbol, Symbol), ids: i64) {
+        let place = self.lookups.place(key, |_| LookupCounts { count: 0, most: ids, least: ids });
+        let counts = self.lookups.at(place);
+        *counts = LookupCounts { count: counts.count + 1, most: counts.most.max(ids), least: counts.least.min(ids) };
     }
 
-    /// Where searches of a shape by a client and an account are counted, or those of all others.
-    pub fn asker(&mut self, key: (Text, Text, Text)) -> usize {
-        self.attribution.place(key, |_| Cell::default())
+    /// The index of the counts of searches by shape, client and account; beyond the cap, that of all others.
+    pub fn attribution_index(&mut self, key: (Symbol, Symbol, Symbol)) -> usize {
+        self.attribution.place(key, |_| SearchCounts::default())
     }
 }

@@ -96,14 +96,14 @@ impl Clock for IsoClock {
 pub struct TraditionalClock {
     second: Vec<u8>,
     time: Option<i64>,
-    zone: Zone,
+    zone: ZoneCache,
 }
 
 impl Clock for TraditionalClock {
     fn start(log: &mut Scan) -> Self {
         log.clock(None);
         log.resolution(SECOND);
-        TraditionalClock { second: Vec::new(), time: None, zone: Zone::default() }
+        TraditionalClock { second: Vec::new(), time: None, zone: ZoneCache::default() }
     }
 
     fn time(&mut self, stamp: &Stamp, log: &mut Scan) -> Option<i64> {
@@ -121,12 +121,12 @@ type Minute = (i64, i64, i64, i64, i64);
 
 /// How far the hints' zone is east, in the minute that was asked last.
 #[derive(Default)]
-struct Zone {
+struct ZoneCache {
     minute: Minute,
     east: i64,
 }
 
-impl Zone {
+impl ZoneCache {
     fn east(&mut self, hints: &Hints, minute: Minute) -> i64 {
         match &hints.offset {
             Offset::Fixed(east) => *east,
@@ -145,7 +145,7 @@ impl Zone {
 /// The nanoseconds since 1970 of `Nov 20 08:54:04`: the last such time before the log's end.
 ///
 /// Each stamp for itself, whatever stands before it, so that a log gives the same times however it was cut.
-fn yearless(text: &[u8], hints: &Hints, zone: &mut Zone) -> Option<i64> {
+fn yearless(text: &[u8], hints: &Hints, zone: &mut ZoneCache) -> Option<i64> {
     let month = month_of(text)?;
     let (date, clock) = text.split_at_checked(text.len().checked_sub(9)?)?;
     let (day, _) = number(blanks(date.get(3..)?), 2)?;
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_year_is_the_last_that_ends_before_the_file() {
         let hints = Hints { latest: 1_772_452_800 * SECOND, offset: Offset::Fixed(0) }; // 2026-03-02T12:00:00Z
-        let year = |text: &[u8]| yearless(text, &hints, &mut Zone::default()).map(year_of);
+        let year = |text: &[u8]| yearless(text, &hints, &mut ZoneCache::default()).map(year_of);
 
         assert_eq!(year(b"Mar  2 11:59:59"), Some(2026));
         assert_eq!(year(b"Mar  2 12:00:00"), Some(2025));
@@ -251,7 +251,7 @@ mod tests {
             3600
         };
         let hints = Hints { latest: 1_772_452_800 * SECOND, offset: Offset::At(Box::new(ask)) };
-        let mut zone = Zone::default();
+        let mut zone = ZoneCache::default();
         for second in [&b"Feb  1 10:00:01"[..], b"Feb  1 10:00:02", b"Feb  1 10:00:03"] {
             assert!(yearless(second, &hints, &mut zone).is_some());
         }

@@ -1,14 +1,14 @@
-//! The rows a Segment counts in, and the caps of tables that are keyed by what a client sends.
+//! The rows of a Segment, and the caps of tables whose keys come from clients.
 
 use std::hash::Hash;
 
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::rests::Rests;
-use crate::texts::{ANONYMOUS, OTHER, Text};
+use crate::idle_times::IdleTimes;
+use crate::interner::{ANONYMOUS, OTHER, Symbol};
 
-/// The most of each that is kept apart; what comes beyond is counted as `other`. Python says how many.
+/// The maximum number of keys of each table, set by Python; what exceeds it is counted as `other`.
 #[derive(Clone, Copy)]
 #[allow(missing_docs)] // named as in tables.py, where each is explained
 pub struct Caps {
@@ -23,22 +23,22 @@ pub struct Caps {
     pub pages: usize,
 }
 
-/// A map that takes no more new keys than its cap.
-pub struct Table<Key, Row> {
+/// A map that accepts no more keys than its cap.
+pub struct CappedTable<Key, Row> {
     rows: IndexMap<Key, Row, FxBuildHasher>,
     most: usize,
     other: Key,
-    /// Something did not fit.
+    /// The cap was hit.
     pub full: bool,
 }
 
-impl<Key: Copy + Eq + Hash, Row> Table<Key, Row> {
-    /// An empty table; `other` is the key under which everything beyond is counted.
+impl<Key: Copy + Eq + Hash, Row> CappedTable<Key, Row> {
+    /// An empty table; `other` is the key that counts everything beyond the cap.
     pub fn new(most: usize, other: Key) -> Self {
-        Table { rows: IndexMap::default(), most, other, full: false }
+        CappedTable { rows: IndexMap::default(), most, other, full: false }
     }
 
-    /// The place of a row, or of the one that stands for all others; made where it is missing.
+    /// The index of a row, or of that of all others; a missing row is created with `make`.
     pub fn place(&mut self, key: Key, make: impl FnOnce(Key) -> Row) -> usize {
         if let Some(place) = self.rows.get_index_of(&key) {
             return place;
@@ -55,29 +55,29 @@ impl<Key: Copy + Eq + Hash, Row> Table<Key, Row> {
         place
     }
 
-    /// A row by its place.
+    /// The row at an index.
     pub fn at(&mut self, place: usize) -> &mut Row {
         &mut self.rows[place]
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The rows and their keys.
+    /// The keys and rows.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Key, &Row)> {
         self.rows.iter()
     }
 }
 
-impl<Key: Copy + Eq + Hash> Table<Key, u64> {
-    /// Counts a key, and returns the one it is counted as.
+impl<Key: Copy + Eq + Hash> CappedTable<Key, u64> {
+    /// Counts a key, and returns the key it is counted under.
     pub fn count(&mut self, key: Key, times: u64) -> Key {
         let place = self.place(key, |_| 0);
         self.rows[place] += times;
@@ -85,10 +85,10 @@ impl<Key: Copy + Eq + Hash> Table<Key, u64> {
     }
 }
 
-/// Bytes of a filter, a base or a DN that are kept.
+/// Bytes kept of a filter, a base or a DN.
 pub const LONGEST: usize = 1024;
 
-/// A text that is kept: what is too long is cut, and ends in an ellipsis.
+/// Copies a text for keeping: one that is too long is cut, and ends in an ellipsis.
 pub fn shortened(text: &[u8], into: &mut Vec<u8>) {
     into.clear();
     into.extend_from_slice(&text[..text.len().min(LONGEST)]);
@@ -97,18 +97,18 @@ pub fn shortened(text: &[u8], into: &mut Vec<u8>) {
     }
 }
 
-/// Results of any code, where there are too many different ones.
+/// The code that counts all others, where there are too many different ones.
 const OTHER_RESULT: i64 = -1;
-/// Result codes of one row.
+/// Different result codes in one row.
 const MOST_ERRORS: usize = 100;
 
-/// Lengths of pieces of one row: two pieces of any length are fewer.
+/// Different substring lengths in one row: more than all combinations of two substrings.
 const MOST_LENGTHS: usize = 100;
 
-/// Filter without its values, class of the base, scope.
-pub type ShapeKey = (Text, Text, i64);
+/// Filter shape, class of the base, scope.
+pub type ShapeKey = (Symbol, Symbol, i64);
 
-/// How many numbers have a bit length: 0 to 64.
+/// The possible bit lengths of a number: 0 to 64.
 const BIT_LENGTHS: usize = 65;
 
 /// Numbers by their bit length: bucket b holds those below 2**b.
@@ -130,30 +130,30 @@ impl Histogram {
 
 /// The slowest search of a row.
 pub struct Worst {
-    /// Nanoseconds, then -time, -connection, -op: of two equal ones the earlier is the greater.
+    /// Nanoseconds, -time, -connection, -op: of two equal durations the earlier compares greater.
     pub order: (i64, i64, i64, i64),
     /// The filter as logged.
     pub filter: Vec<u8>,
 }
 
-/// Entries of the largest result where there was no such result.
+/// Entries of the largest result, where there is no such result.
 const NONE: i64 = -1;
 
-/// Results of searches whose pieces are of the same lengths.
-pub struct Measured {
+/// Results of searches whose substrings have the same lengths.
+pub struct SubstringCounts {
     /// Results.
     pub answered: u64,
     /// Nanoseconds they took.
     pub etime: i128,
-    /// Those with a note.
+    /// Results with notes.
     pub noted: u64,
-    /// Entries of the largest.
+    /// Entries of the largest result.
     pub most: i64,
 }
 
 /// The searches of one shape, base class and scope. Times in nanoseconds.
 pub struct ShapeRow {
-    /// What they have in common.
+    /// The shape, base class and scope.
     pub key: ShapeKey,
     /// Requests.
     pub searches: u64,
@@ -161,31 +161,31 @@ pub struct ShapeRow {
     pub answered: u64,
     /// Nanoseconds they took.
     pub etime: i128,
-    /// Nanoseconds they waited.
+    /// Nanoseconds of waiting for a worker thread.
     pub wait: i128,
-    /// Entries that were sent.
+    /// Entries returned.
     pub entries: i128,
-    /// Entries of one result that was complete: code 0, no page.
+    /// Entries of the largest complete result: code 0, no page.
     pub most_entries: i64,
-    /// Entries of one result that a limit ended, or a page: as many there were at least.
+    /// Entries of the largest result that a limit or a page ended: at least so many match.
     pub most_limited: i64,
     /// Results by notes.
-    pub noted: FxHashMap<Text, u64>,
-    /// Results by code, but for success.
+    pub noted: FxHashMap<Symbol, u64>,
+    /// Results by code, without success.
     pub errors: FxHashMap<i64, u64>,
     /// Results by the bit length of their etime.
     pub histogram: Histogram,
-    /// The slowest.
+    /// The slowest search.
     pub worst: Worst,
-    /// The shape has pieces.
-    pub has_pieces: bool,
-    /// Then results by the lengths of these; [`ANONYMOUS`], the empty text, where they are not told.
-    pub pieces: Table<Text, Measured>,
+    /// The shape has substrings.
+    pub has_substrings: bool,
+    /// Results by the lengths of the substrings; [`ANONYMOUS`], the empty text, where they are unknown.
+    pub substring_lengths: CappedTable<Symbol, SubstringCounts>,
 }
 
 impl ShapeRow {
-    /// A row that counts nothing yet.
-    pub fn new(key: ShapeKey, has_pieces: bool) -> Self {
+    /// A row without counts.
+    pub fn new(key: ShapeKey, has_substrings: bool) -> Self {
         ShapeRow {
             key,
             searches: 0,
@@ -199,8 +199,8 @@ impl ShapeRow {
             errors: FxHashMap::default(),
             histogram: Histogram::default(),
             worst: Worst { order: (-1, 0, 0, 0), filter: Vec::new() },
-            has_pieces,
-            pieces: Table::new(MOST_LENGTHS, ANONYMOUS),
+            has_substrings,
+            substring_lengths: CappedTable::new(MOST_LENGTHS, ANONYMOUS),
         }
     }
 
@@ -210,49 +210,49 @@ impl ShapeRow {
         *self.errors.entry(err).or_default() += 1;
     }
 
-    /// Counts a result by the lengths of the pieces it was of.
-    pub fn measured(&mut self, lengths: Text, etime: i64, noted: u64, entries: i64) {
-        let nothing = |_| Measured { answered: 0, etime: 0, noted: 0, most: NONE };
-        let place = self.pieces.place(lengths, nothing);
-        let told = self.pieces.at(place);
-        told.answered += 1;
-        told.etime += i128::from(etime);
-        told.noted += noted;
-        told.most = told.most.max(entries);
+    /// Counts a result by the lengths of its filter's substrings.
+    pub fn measured(&mut self, lengths: Symbol, etime: i64, noted: u64, entries: i64) {
+        let nothing = |_| SubstringCounts { answered: 0, etime: 0, noted: 0, most: NONE };
+        let place = self.substring_lengths.place(lengths, nothing);
+        let counts = self.substring_lengths.at(place);
+        counts.answered += 1;
+        counts.etime += i128::from(etime);
+        counts.noted += noted;
+        counts.most = counts.most.max(entries);
     }
 }
 
-/// Look-ups in one index.
+/// Lookups in one index.
 #[derive(Clone, Copy)]
-pub struct Lookups {
-    /// How many.
+pub struct LookupCounts {
+    /// The number of lookups.
     pub count: u64,
-    /// Ids of the key that had the most.
+    /// The longest ID list.
     pub most: i64,
-    /// Ids of the key that had the least.
+    /// The shortest ID list.
     pub least: i64,
 }
 
 /// The connections of one client address.
 #[derive(Default)]
 pub struct ClientRow {
-    /// Accepted.
+    /// Connections accepted.
     pub opened: i64,
-    /// On connections that have ended.
+    /// Operations on connections that have ended.
     pub operations: u64,
-    /// Closes by the server's word for why.
-    pub codes: FxHashMap<Text, u64>,
-    /// Those of them on connections without any operation: probes.
-    pub silent: FxHashMap<Text, u64>,
-    /// Closed connections by the bit length of their life in nanoseconds.
+    /// Closes by close code.
+    pub codes: FxHashMap<Symbol, u64>,
+    /// Closes of connections without any operation, such as health checks.
+    pub silent: FxHashMap<Symbol, u64>,
+    /// Closed connections by the bit length of their lifetime in nanoseconds.
     pub lifetimes: Histogram,
     /// Closed connections by the bit length of their number of operations.
     pub per_connection: Histogram,
-    /// Followed by a request.
-    pub rests: Rests,
-    /// Before a close, by its reason.
-    pub tails: FxHashMap<Text, Rests>,
+    /// Idle times that a request ended.
+    pub idle_times: IdleTimes,
+    /// Idle times that a close ended, by close code.
+    pub idle_before_close: FxHashMap<Symbol, IdleTimes>,
 }
 
-/// The key of everything beyond the cap of shapes.
+/// The key that counts everything beyond the cap of shapes.
 pub const OTHER_SHAPE: ShapeKey = (OTHER, OTHER, -1);

@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::fs;
 
-use ldapdiag_native::border::Period;
 use ldapdiag_native::dialects::named;
+use ldapdiag_native::period::Period;
 use ldapdiag_native::scan::{Hints, Offset, Scan};
 use ldapdiag_native::tables::Caps;
 

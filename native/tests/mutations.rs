@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::Path;
 
-use ldapdiag_native::border::Period;
 use ldapdiag_native::dialects::{DIALECTS, Dialect};
+use ldapdiag_native::period::Period;
 use ldapdiag_native::scan::{Hints, Offset, Scan};
 use ldapdiag_native::segment::Segment;
 use ldapdiag_native::tables::Caps;

@@ -7,7 +7,7 @@ import pytest
 import facts
 from conftest import CAPTURES
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import SEARCH
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity

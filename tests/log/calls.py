@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-QUIET = {"passed_over", "clock", "resolution", "life"}
+QUIET = {"passed_over", "clock", "resolution", "startup"}
 """What a dialect says with nearly every line."""
 
 

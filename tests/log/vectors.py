@@ -54,9 +54,9 @@ def answer(segment: Segment, dialect: Dialect) -> str:
 def _of_indexes(segment: Segment) -> dict[str, Any]:
     """Return what no report says as it is, where there is any of it."""
     lengths = {
-        _written(*key): {_written(lengths): cell for lengths, cell in row.pieces.items()}
+        _written(*key): {_written(lengths): cell for lengths, cell in row.substring_lengths.items()}
         for key, row in segment.shapes.items()
-        if row.pieces
+        if row.substring_lengths
     }
     limited = {
         _written(*key): [row.most_entries, row.most_limited]

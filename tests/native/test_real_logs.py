@@ -13,7 +13,7 @@ import pytest
 
 import examples
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.merge import finish, forget, merge, start
+from ldapdiag.evidence.log.merge import finish, merge, reset_counts, start
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
@@ -147,7 +147,7 @@ def without_clock(segment: Segment) -> Any:
 
 def within_alone(before: Segment, within: Segment) -> Segment:
     """Return what is counted within a period, as a reading does it."""
-    return finish(merge(forget(merge(start(), before)), within))
+    return finish(merge(reset_counts(merge(start(), before)), within))
 
 
 @each_real_log

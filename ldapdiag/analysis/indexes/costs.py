@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import ADD, DELETE, MODIFY, MODRDN
+from ldapdiag.evidence.log.operation_kinds import ADD, DELETE, MODIFY, MODRDN
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
 

@@ -166,7 +166,7 @@ def logged_growth_per_hour(traffic: Traffic) -> float | None:
     After a restart of the server the clients refill their pools: that growth ends by itself and is no trend.
     """
     segment = traffic.segment
-    settled = segment.lives == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
+    settled = segment.server_processes == 1 and segment.open_before >= SETTLED * segment.open_at_end > 0
     if traffic.seconds < SHORTEST_LOGGED_TREND or not settled or segment.lost:
         return None
     return (segment.open_at_end - segment.open_before) * 3600 / traffic.seconds

@@ -117,7 +117,7 @@ def search_groups(segment: Segment, accounts: SpellingCounts) -> tuple[SearchGro
     rows: dict[ShapeKey, ShapeRow] = {}
     for (shape, base, scope), row in segment.shapes.items():
         key = (shapes.add(shape, row.searches), bases.add(base, row.searches), scope)
-        rows.setdefault(key, ShapeRow(key)).take(row, segment.noted)
+        rows.setdefault(key, ShapeRow(key)).merge(row, segment.noted)
     requesters: dict[bytes, dict[tuple[str, str], list[int]]] = {}
     for (shape, client, account), counts in segment.attribution.items():
         names = (display_name(client), display_name(accounts.respelled(account)))
@@ -188,7 +188,8 @@ def _search_group(
         most_entries=row.most_entries,
         most_limited=row.most_limited,
         by_piece_lengths={
-            lengths.decode(): (counts[0], counts[1], counts[2], counts[3]) for lengths, counts in row.pieces.items()
+            lengths.decode(): (counts[0], counts[1], counts[2], counts[3])
+            for lengths, counts in row.substring_lengths.items()
         },
         notes=ranked_by_text(row.noted.items()),
         errors=dict(sorted(row.errors.items())),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.searches import SearchGroup, UnindexedNotice, search_groups, unindexed_notices
 from ldapdiag.analysis.log.spellings import SpellingCounts, display_name, folded_dn, ranked, ranked_by_text, text
-from ldapdiag.evidence.log.kinds import NAMES, SEARCH
-from ldapdiag.evidence.log.rests import Rests
+from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.operation_kinds import NAMES, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tables import RESTART, ClientRow
 from ldapdiag.servers.close_codes import close_reason
@@ -47,9 +47,9 @@ class ClientActivity:
     """By the server's close code, the most frequent first."""
     without_operations: Mapping[str, int]
     """The closes of connections without any operation, by code."""
-    idle_times: Rests
+    idle_times: IdleTimes
     """Idle times (LDAP) that a request ended."""
-    idle_before_close: Mapping[str, Rests]
+    idle_before_close: Mapping[str, IdleTimes]
     """Idle times (LDAP) that a close ended, by its code."""
 
 
@@ -133,7 +133,7 @@ class Workload:
         """Clients, by connections opened."""
         rows: dict[str, ClientRow] = {}
         for address, row in self.segment.clients.items():
-            rows.setdefault(display_name(address), ClientRow()).take(row, self.segment.closed)
+            rows.setdefault(display_name(address), ClientRow()).merge(row, self.segment.closed)
         clients = (_client(address, row) for address, row in rows.items())
         return tuple(sorted(clients, key=lambda client: (-client.opened, -client.operations, client.address)))
 
@@ -207,16 +207,16 @@ class Workload:
 
 
 def _client(address: str, row: ClientRow) -> ClientActivity:
-    tails: dict[str, Rests] = {}
-    for code, rests in row.tails.items():
-        tails.setdefault(text(code), Rests()).take(rests)
+    tails: dict[str, IdleTimes] = {}
+    for code, rests in row.idle_before_close.items():
+        tails.setdefault(text(code), IdleTimes()).merge(rests)
     return ClientActivity(
         address=address,
         opened=row.opened,
         operations=row.operations,
         closes=ranked_by_text(row.codes.items()),
         without_operations=ranked_by_text(row.silent.items()),
-        idle_times=row.rests,
+        idle_times=row.idle_times,
         idle_before_close=dict(sorted(tails.items())),
     )
 

@@ -35,7 +35,7 @@ NAME = "active-directory-1644"
 FAMILY = Family.AD
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TELLING = pattern(
+SIGNATURE = pattern(
     rb'^"?LDAPServer"?,"?TimeGenerated"?,|Internal event: A client issued a search operation with the following options'
 )
 COLUMNS = (
@@ -67,7 +67,7 @@ EVENT = pattern(
 
 def recognises(head: bytes) -> bool:
     """Tell by the header, or by the first words of the event."""
-    return TELLING.search(head.removeprefix(b"\xef\xbb\xbf")) is not None
+    return SIGNATURE.search(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 CUT_ANYWHERE = False
@@ -131,7 +131,7 @@ def _take(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> N
         client = client[1:].partition("]")[0]
     elif client.count(":") == 1:
         client = client.partition(":")[0]
-    log.lone_search(
+    log.search_without_connection(
         time_of(fields["time"].strip()),
         _text(client),
         _text(fields["user"].strip()),

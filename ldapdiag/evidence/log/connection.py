@@ -1,38 +1,38 @@
-"""One connection as far as one piece of a log tells it, and what waits at the piece's edges.
+"""Connection: the state of one connection within one chunk of a log, and what is undecided at the chunk's edges.
 
-A piece that does not hold the connection's opening knows neither the client nor, before its first BIND, the account,
-nor which operations were outstanding when it began. What depends on them waits here until `joining` puts the pieces
-together.
+In a chunk that does not contain the connection's opening, three things are unknown: the client, the account before the
+first BIND, and the operations outstanding at its start. Counts that depend on them are kept here until `joining` joins
+the chunks.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.evidence.log.rests import Rests
+from ldapdiag.evidence.log.idle_times import IdleTimes
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.tables import ClientRow, ShapeRow
 
 Account = bytes | int | None
-"""A bind DN; b"": anonymous; an op number: who that BIND of an earlier piece names; None: who it was in that piece,
-and nobody where there is none."""
+"""A bind DN; b"": anonymous; an op number: the DN of that BIND, requested in an earlier chunk; None: the account that
+the connection had at the end of the earlier chunk, anonymous where there is none."""
 
 ANONYMOUS = b""
-CLOSED_FOR_GOOD = 600_000_000_000
-"""Nanoseconds after a close in which the results of what was outstanding may still be written."""
+RESULT_TIMEOUT = 600_000_000_000
+"""Nanoseconds after a close in which the results of outstanding operations may still be written."""
 
 UNKNOWN = b"?"
-"""A client or an account that the log does not tell."""
+"""A client or an account that is not in the log."""
 
 
 Pending = tuple[int, int, "ShapeRow | None", bytes]
-"""A request that waits for its result: its time, its kind, the row of a search (None for what is not counted any more:
-asked before --since), the filter of a search or the DN of a BIND. A bare tuple: there are millions."""
+"""A request without a result yet: its time, its kind, the row of a search (None for a request before --since, which is
+not counted), the filter of a search or the DN of a BIND. A bare tuple: there are millions."""
 
 
-class Answer(NamedTuple):
-    """A result whose request is not in this piece."""
+class OperationResult(NamedTuple):
+    """A result whose request is not in this chunk."""
 
     op: int
     time: int
@@ -43,62 +43,62 @@ class Answer(NamedTuple):
     entries: int
     notes: bytes
     account: bytes | None
-    """Who a BIND result says is bound now."""
-    who: Account
-    """Who was bound when it came; an operation is told for whoever is bound at its end.
+    """The account that a BIND result reports as bound."""
+    bound_as: Account
+    """The account of the connection when the result was written; operations are attributed to it.
 
-    389-ds may write a search before the result of the BIND that it waited for.
+    389-ds may write a search before the result of the BIND that the client waited for.
     """
 
 
-class Asked(NamedTuple):
-    """The first request of a piece, which may end a rest that began in an earlier one."""
+class FirstRequest(NamedTuple):
+    """The first request of a chunk, which may end an idle time that began in an earlier one."""
 
     op: int
     time: int
     epoch: int
-    """How many results without request had come before it."""
-    rested: int | None
-    """When the last of them came."""
+    """The number of unmatched results before it."""
+    idle_since: int | None
+    """The time of the last of them."""
 
 
-class Tail(NamedTuple):
-    """The end of a connection: since when it had rested."""
+class IdleAtClose(NamedTuple):
+    """The idle time at the close of a connection, as far as this chunk determines it."""
 
-    rested: int | None
-    """None: nothing was answered in this piece."""
+    idle_since: int | None
+    """None: no result in this chunk."""
     epoch: int
     quiet: bool
-    """Nothing of this piece was outstanding."""
+    """No operation requested in this chunk was outstanding."""
 
 
 class Connection:
-    """A connection, or the part of it that one piece of a log holds."""
+    """A connection, or the part of it that is in one chunk of a log."""
 
     __slots__ = (
         "account",
-        "asked",
-        "binding",
+        "bind_dn",
         "client",
         "closed",
         "code",
+        "confirmed_dn",
         "continued",
         "failures",
         "first",
-        "held",
+        "first_request",
+        "idle_at_close",
+        "idle_since",
+        "idle_times",
         "last_op",
-        "named",
         "opened",
         "operations",
-        "owed",
         "pages",
-        "pages_left",
         "pending",
         "requests",
-        "rested",
-        "rests",
         "row",
-        "tail",
+        "unattributed",
+        "uncertain_pages",
+        "unmatched",
     )
 
     def __init__(self, first: int, opened: int | None = None, client: bytes | None = None) -> None:
@@ -106,53 +106,59 @@ class Connection:
         self.opened = opened
         self.client = client
         self.row: ClientRow | None = None
-        """Where the counts of this client are; None while it is unknown."""
+        """The row that counts this client; None while the client is unknown."""
         self.account: Account = None
-        self.named: bytes | None = None
-        """Who the BIND that is under way will have bound, where a line before its result says so."""
-        self.binding: bytes | None = None
-        """Who the BIND under way names: what is answered before its result was written after it, for a client waits."""
+        self.confirmed_dn: bytes | None = None
+        """The DN that a line before the result of the BIND in progress reports as bound (slapd)."""
+        self.bind_dn: bytes | None = None
+        """The DN of the BIND in progress.
+
+        A client waits for the result of its BIND, so a result written before that one belongs to this DN.
+        """
         self.operations = 0
         self.last_op = -1
         self.requests = 0
-        """Those that are numbered one after the other: all but an UNBIND."""
-        self.asked: Asked | None = None
-        self.rested: int | None = None
-        """When the last result came that left nothing outstanding."""
+        """Requests with consecutive numbers: all but an UNBIND."""
+        self.first_request: FirstRequest | None = None
+        self.idle_since: int | None = None
+        """The time of the last result that left no operation outstanding."""
         self.pending: dict[int, Pending] = {}
-        self.held: list[Answer] = []
-        self.owed: dict[tuple[bytes, Account], list[int]] = {}
-        """Of an unknown client: searches, nanoseconds, noted ones, by shape and account."""
+        self.unmatched: list[OperationResult] = []
+        self.unattributed: dict[tuple[bytes, Account], list[int]] = {}
+        """While the client or account is unknown: [searches, nanoseconds, searches with notes] by shape and account."""
         self.failures: dict[tuple[bytes, int], int] = {}
-        """Of an unknown client: failed BINDs by DN and result code."""
-        self.rests: dict[int, Rests] = {}
-        """Of an unknown client, by the epoch they ended in: they count if nothing from before was outstanding then."""
+        """While the client is unknown: failed BINDs by DN and result code."""
+        self.idle_times: dict[int, IdleTimes] = {}
+        """While the client is unknown, by the epoch in which they ended.
+
+        They count if no operation of an earlier chunk was outstanding then.
+        """
         self.continued = 0
-        """Searches that are a later page of an earlier one."""
+        """Searches that are a later page of an earlier search."""
         self.pages: dict[int, bool] = {}
-        """Paged searches touched here, by the server's number; True: they go on."""
-        self.pages_left: set[int] = set()
-        """Those whose first page here may not be the first."""
+        """Paged searches seen here, by the server's number; True: more pages follow."""
+        self.uncertain_pages: set[int] = set()
+        """Paged searches whose first page here may be a later one."""
         self.closed: int | None = None
         self.code = b""
-        self.tail: Tail | None = None
+        self.idle_at_close: IdleAtClose | None = None
 
     @property
-    def who(self) -> Account:
-        """Who an operation that ends now is told for."""
-        return self.account if self.binding is None else self.binding
+    def bound_as(self) -> Account:
+        """The account to which an operation that ends now is attributed."""
+        return self.account if self.bind_dn is None else self.bind_dn
 
-    def is_gone(self, time: int) -> bool:
-        """Tell whether it was closed so long ago that no result is waited for."""
-        return self.closed is not None and time - self.closed > CLOSED_FOR_GOOD
+    def is_expired(self, time: int) -> bool:
+        """Return whether it was closed so long ago that no result is expected."""
+        return self.closed is not None and time - self.closed > RESULT_TIMEOUT
 
     @property
     def done(self) -> bool:
-        """Nothing of it is waited for."""
-        return self.closed is not None and self.opened is not None and not self.pending and not self.held
+        """It is closed, and no result is expected."""
+        return self.closed is not None and self.opened is not None and not self.pending and not self.unmatched
 
     @property
     def complete(self) -> bool:
-        """Nothing of it can still come, nor be in an earlier piece: slapd may write an opening after a request."""
-        begun = self.operations == 0 if self.asked is None else self.asked.op == 0
+        """No record of it can follow or be in an earlier chunk: slapd may write an opening after a request."""
+        begun = self.operations == 0 if self.first_request is None else self.first_request.op == 0
         return begun and self.done

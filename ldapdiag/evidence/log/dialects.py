@@ -16,8 +16,8 @@ from ldapdiag.evidence.log.tables import CAPS, Caps
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tally import Hints
 
 
 GRAMMAR_VERSION = 2
@@ -48,11 +48,11 @@ GRAMMARS = (
 def dialects() -> Iterator[Dialect]:
     """Yield every dialect."""
     for module in GRAMMARS:
-        yield from _told_in(module)
+        yield from _dialects_in(module)
 
 
 @cache
-def _told_in(name: str) -> tuple[Dialect, ...]:
+def _dialects_in(name: str) -> tuple[Dialect, ...]:
     """Return the dialects of a module: itself, or those that it lists."""
     module = import_module(f"{__package__}.{name}")
     return tuple(map(_of, getattr(module, "DIALECTS", (module,))))

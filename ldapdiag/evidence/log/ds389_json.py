@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.ds389_lines import address, close_code, duration_of
-from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import ISO, NETSCAPE, nanoseconds
 
@@ -102,7 +102,7 @@ def _read(log: Scan, text: bytes) -> bool:
     if end < len(decoded):
         log.misread(_bytes(decoded[end:]).lstrip(BLANKS))
     if isinstance(header := fields.get("header"), dict):
-        log.named(_text(header, "instance"), _text(header, "version"))
+        log.header(_text(header, "instance"), _text(header, "version"))
         return True
     conn, time, operation = _number(fields, "conn_id", -1), _time(log, fields), fields.get("operation")
     if time is None or not isinstance(operation, str):
@@ -124,10 +124,10 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
         case "BIND":
             log.bind(conn, op, time, _text(fields, "bind_dn"))
         case "UNBIND":
-            log.unbound(conn, op, time)
+            log.unbind(conn, op, time)
         case "ABANDON":
             target = _text(fields, "target_op")
-            log.abandoned(conn, op, time, int(target) if TARGET.fullmatch(target) else None)
+            log.abandon(conn, op, time, int(target) if TARGET.fullmatch(target) else None)
         case _ if operation in REQUESTS:
             log.request(conn, op, time, REQUESTS[operation])
         case _:
@@ -146,13 +146,13 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
                 conn, time, close_code(b"%b - %b" % (_text(fields, "close_error"), _text(fields, "close_reason")))
             )
         case "HAPROXY":
-            log.client_is(conn, time, address(_text(fields, "haproxy_ip")))
+            log.proxied_client(conn, time, address(_text(fields, "haproxy_ip")))
         case "AUTOBIND":
-            log.bound(conn, time, _text(fields, "bind_dn"))
+            log.authenticated(conn, time, _text(fields, "bind_dn"))
         case "TLS_CLIENT_INFO" if dn := _text(fields, "client_dn"):
-            log.bound(conn, time, dn)
+            log.authenticated(conn, time, dn)
         case "STAT" if (ids := _number(fields, "stat_count", -1)) >= 0:
-            log.looked_up(_text(fields, "stat_attr"), _text(fields, "stat_key"), ids)
+            log.index_lookup(_text(fields, "stat_attr"), _text(fields, "stat_key"), ids)
         case _ if operation in PASSED_OVER:
             log.passed_over()
         case _:

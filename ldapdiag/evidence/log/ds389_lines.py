@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
+from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OF_TAG, UNKNOWN
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import duration
 
@@ -98,7 +98,7 @@ class _Numbers(dict[bytes, int]):
         return number
 
 
-class _Answers(dict[bytes, tuple[int, int, int]]):
+class _ResultHeads(dict[bytes, tuple[int, int, int]]):
     """(err, kind, entries) by `err=0 tag=101 nentries=1`."""
 
     def __missing__(self, text: bytes) -> tuple[int, int, int]:
@@ -110,12 +110,12 @@ class _Answers(dict[bytes, tuple[int, int, int]]):
 
 
 NUMBERS = _Numbers()
-ANSWERS = _Answers()
+RESULT_HEADS = _ResultHeads()
 
 
-def resulted(log: Scan, conn: int, op: int, time: int, answer: bytes, tail: bytes) -> None:
+def read_result(log: Scan, conn: int, op: int, time: int, answer: bytes, tail: bytes) -> None:
     """Read a result: `err=0 tag=101 nentries=1`, and whatever stands behind."""
-    err, kind, entries = ANSWERS[answer]
+    err, kind, entries = RESULT_HEADS[answer]
     told = TAIL.match(tail)
     assert told is not None  # noqa: S101  each of its parts may be missing, so it matches any text
     rest = tail[told.end() :].rstrip()
@@ -128,44 +128,44 @@ def resulted(log: Scan, conn: int, op: int, time: int, answer: bytes, tail: byte
     log.result(conn, op, time, kind, err, etime, wait, entries, notes or b"", account, page, pages_end)
 
 
-def requested(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
+def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
     """Read what an operation says of itself, but for its result; tell whether it is understood."""
-    said = REQUEST.fullmatch(text)
-    if said is None:
+    found = REQUEST.fullmatch(text)
+    if found is None:
         return False
-    match said.lastgroup:
+    match found.lastgroup:
         case "bind":
-            log.bind(conn, op, time, said["bind"])
+            log.bind(conn, op, time, found["bind"])
         case "unbind":
-            log.unbound(conn, op, time)
+            log.unbind(conn, op, time)
         case "request":
-            log.request(conn, op, time, KINDS[said["request"]])
+            log.request(conn, op, time, KINDS[found["request"]])
         case "search" | "refused" as named:
-            log.search(conn, op, time, said["base"], int(said["scope"]), said[named])
+            log.search(conn, op, time, found["base"], int(found["scope"]), found[named])
         case "abandon" | "target":
-            log.abandoned(conn, op, time, int(said["target"]) if said["target"] else None)
+            log.abandon(conn, op, time, int(found["target"]) if found["target"] else None)
         case "close":
-            log.closed(conn, time, close_code(said["close"]))
+            log.closed(conn, time, close_code(found["close"]))
         case "ids":
-            log.looked_up(said["attribute"], said["index"], max(int(said["ids"]), 0))
+            log.index_lookup(found["attribute"], found["index"], max(int(found["ids"]), 0))
         case _:
             log.passed_over()
     return True
 
 
-def happened(log: Scan, conn: int, time: int, text: bytes) -> bool:
+def read_event(log: Scan, conn: int, time: int, text: bytes) -> bool:
     """Read what a connection says of itself; tell whether it is understood."""
-    said = EVENT.fullmatch(text)
-    if said is None:
+    found = EVENT.fullmatch(text)
+    if found is None:
         return False
-    match said.lastgroup:
+    match found.lastgroup:
         case "server":
-            client = said["opened"]
-            log.opened(conn, time, address(client), b"" if client == b"local" else said["server"])
+            client = found["opened"]
+            log.opened(conn, time, address(client), b"" if client == b"local" else found["server"])
         case "client":
-            log.client_is(conn, time, address(said["client"]))
+            log.proxied_client(conn, time, address(found["client"]))
         case "autobind" | "certificate" as named:
-            log.bound(conn, time, said[named])
+            log.authenticated(conn, time, found[named])
         case "internal":
             log.internal()
         case _:

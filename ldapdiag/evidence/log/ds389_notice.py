@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NAME = "389-errors"
 FAMILY = Family.DS389
 
-TELLING = pattern(
+SIGNATURE = pattern(
     rb"^\[\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? ?(?:[+-]\d{4}|Z)\] - "
     rb"(?:EMERG|ALERT|CRIT|ERR|WARN|NOTICE|INFO|DEBUG) - ",
     re.MULTILINE,
@@ -65,7 +65,7 @@ class Notice:
 
 def recognises(head: bytes) -> bool:
     """Tell an errors log of 389-ds (1.3.6 and later) by a line of it."""
-    return TELLING.search(head) is not None
+    return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -74,7 +74,7 @@ def scan(data: bytes, log: Scan) -> None:
     found = 0
     for found, notice in enumerate(notices(data), 1):  # noqa: B007  the count survives the loop
         scope = -1 if notice.scope is None else notice.scope
-        log.noticed(notice.time, notice.base, scope, notice.filter, internal=notice.internal)
+        log.notice(notice.time, notice.base, scope, notice.filter, internal=notice.internal)
     log.passed_over(max(0, log.lines - found))
 
 
@@ -84,20 +84,20 @@ def notices(data: bytes) -> Iterator[Notice]:
         begun = list(BEGINNING.finditer(line))
         if not begun:
             continue
-        said = SEARCH.fullmatch(line[begun[-1].end() :].rstrip())
+        found = SEARCH.fullmatch(line[begun[-1].end() :].rstrip())
         time = _time(*begun[-1].group(1, 2, 3))
-        if said is not None and time is not None:
-            yield _notice(time, said, internal=begun[-1]["internal"] is not None)
+        if found is not None and time is not None:
+            yield _notice(time, found, internal=begun[-1]["internal"] is not None)
 
 
-def _notice(time: int, said: re.Match[bytes], *, internal: bool) -> Notice:
+def _notice(time: int, found: re.Match[bytes], *, internal: bool) -> Notice:
     return Notice(
         time=time,
-        base=said["base"],
-        scope=_number(said["scope"]),
-        filter=said["filter"],
-        connection=_number(said["conn"]),
-        operation=_number(said["op"]),
+        base=found["base"],
+        scope=_number(found["scope"]),
+        filter=found["filter"],
+        connection=_number(found["conn"]),
+        operation=_number(found["op"]),
         internal=internal,
     )
 

@@ -23,7 +23,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.ds389_lines import ANSWERS, NUMBERS, happened, requested, resulted
+from ldapdiag.evidence.log.ds389_lines import NUMBERS, RESULT_HEADS, read_event, read_request, read_result
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, nanoseconds
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NAME = "389-text"
 FAMILY = Family.DS389
 
-PIECE = 100_000
+CHUNK = 100_000
 """Bytes read at once: the records of more would not stay in the processor's cache."""
 NANOSECONDS = 9
 """Digits of a fraction."""
@@ -95,10 +95,10 @@ def scan(data: bytes, log: Scan) -> None:
     if data and not data.endswith(b"\n"):
         data += b"\n"
     log.lines += data.count(b"\n")
-    result, search, numbers, answers = log.result, log.search, NUMBERS, ANSWERS
+    result, search, numbers, answers = log.result, log.search, NUMBERS, RESULT_HEADS
     second, seen, seen_zone = 0, b"", b""
-    pieces = (RECORD.findall(data, at, end) for at, end in _pieces(data))
-    for record in chain.from_iterable(pieces):
+    chunks = (RECORD.findall(data, at, end) for at, end in _chunks(data))
+    for record in chain.from_iterable(chunks):
         stamp, fraction, zone, conn, op, answer, wait, etime, tail, base, scope, sought, _, _, _ = record
         if stamp != seen or zone != seen_zone or not stamp:
             if (began := second_of(log, stamp, fraction, zone)) is None:
@@ -113,7 +113,7 @@ def scan(data: bytes, log: Scan) -> None:
         elif scope:
             search(numbers[conn], numbers[op], time, base, numbers[scope], sought)
         elif answer:
-            resulted(log, numbers[conn], numbers[op], time, answer, tail)
+            read_result(log, numbers[conn], numbers[op], time, answer, tail)
         elif not _told(log, record, time):
             log.misread(_line(record))
 
@@ -122,8 +122,8 @@ def _told(log: Scan, record: Record, time: int) -> bool:
     """Read a line that is neither a result nor a search; tell whether it is understood."""
     _, _, _, conn, op, *_, request, event, _ = record
     if op:
-        return requested(log, int(conn), int(op), time, request.rstrip())
-    return happened(log, int(conn), time, event.rstrip())
+        return read_request(log, int(conn), int(op), time, request.rstrip())
+    return read_event(log, int(conn), time, event.rstrip())
 
 
 def _coarse(log: Scan, fraction: bytes) -> int:
@@ -132,11 +132,11 @@ def _coarse(log: Scan, fraction: bytes) -> int:
     return nanoseconds(fraction)
 
 
-def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
+def _chunks(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where pieces of whole lines begin and end."""
     at = 0
     while at < len(data):
-        end = data.rfind(b"\n", at, at + PIECE) + 1 or data.index(b"\n", at) + 1
+        end = data.rfind(b"\n", at, at + CHUNK) + 1 or data.index(b"\n", at) + 1
         yield at, end
         at = end
 
@@ -164,14 +164,14 @@ def _outside(log: Scan, record: Record) -> None:
         else:
             log.passed_over()
     else:
-        outside_of_records(log, line)
+        read_header(log, line)
 
 
-def outside_of_records(log: Scan, line: bytes) -> None:
+def read_header(log: Scan, line: bytes) -> None:
     """Read a line of the header that each file begins with, or none."""
     header = HEADER.fullmatch(line)
     if header:
-        log.named(header["instance"] or b"", header["version"] or b"")
+        log.header(header["instance"] or b"", header["version"] or b"")
     if header or not line.strip():
         log.passed_over()
     else:

@@ -19,8 +19,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.ds389_lines import NUMBERS, happened, requested, resulted
-from ldapdiag.evidence.log.ds389_text import STAMP, outside_of_records, second_of
+from ldapdiag.evidence.log.ds389_lines import NUMBERS, read_event, read_request, read_result
+from ldapdiag.evidence.log.ds389_text import STAMP, read_header, second_of
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import nanoseconds
 
@@ -59,13 +59,13 @@ def scan(data: bytes, log: Scan) -> None:
     for record in RECORD.finditer(data):
         stamp, fraction, zone, conn, op, answer, tail, text, line = record.groups(b"")
         if not stamp:
-            outside_of_records(log, line)
+            read_header(log, line)
         elif (second := second_of(log, stamp, fraction, zone)) is None:
             log.misread(record[0].rstrip())
         elif not conn:
             _internal(log, text)
         elif answer:
-            resulted(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), answer, tail)
+            read_result(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), answer, tail)
         elif not _told(log, int(conn), int(op), second + nanoseconds(fraction), text.rstrip()):
             log.misread(record[0].rstrip())
 
@@ -74,7 +74,7 @@ def _told(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
     """Read a line that is no result; tell whether it is understood."""
     closing = CLOSING.fullmatch(text)
     if closing is None:
-        return requested(log, conn, op, time, text) or happened(log, conn, time, text)
+        return read_request(log, conn, op, time, text) or read_event(log, conn, time, text)
     if closing["closed"]:
         log.passed_over()
     else:

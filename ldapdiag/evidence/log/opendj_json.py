@@ -22,7 +22,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.opendj_text import REQUESTS, SCOPES
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAME = "opendj-json"
 FAMILY = Family.OPENDJ
 
-TELLING = pattern(rb'^\{[^\n]{0,4000}?"eventName":\s?"DJ-LDAP"', re.MULTILINE)
+SIGNATURE = pattern(rb'^\{[^\n]{0,4000}?"eventName":\s?"DJ-LDAP"', re.MULTILINE)
 STAMP = pattern(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)", re.ASCII)
 QUOTED = pattern(r"'[^']*+'|\"[^\"]*+\"")
 
@@ -45,7 +45,7 @@ CANCELLED = 118
 
 def recognises(head: bytes) -> bool:
     """Tell by the name of the event."""
-    return TELLING.search(head) is not None
+    return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -87,7 +87,7 @@ def _take(log: Scan, time: int, event: dict[str, Any]) -> bool:
     elif operation == "DISCONNECT":
         log.closed(conn, time, _text(event.get("response", {}).get("reason", "")))
     elif operation == "UNBIND":
-        log.unbound(conn, int(request["msgId"]), time)
+        log.unbind(conn, int(request["msgId"]), time)
     else:
         _operation(log, conn, time, event)
     return True
@@ -98,7 +98,7 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
     operation, op = request["operation"], int(request["msgId"])
     err = int(response["statusCode"])
     if operation == "ABANDON":
-        log.abandoned(conn, op, time, int(request["idToAbandon"]) if err == CANCELLED else None)
+        log.abandon(conn, op, time, int(request["idToAbandon"]) if err == CANCELLED else None)
         return
     unit = UNITS[response["elapsedTimeUnits"]]
     elapsed = int(response["elapsedTime"]) * unit
@@ -109,11 +109,13 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
         filter_text = _text(request["filter"])
         log.search(conn, op, asked, _text(request["dn"]), SCOPES[_text(request["scope"])], filter_text)
         entries = int(response.get("nentries", 0))
-        log.result(conn, op, time, kinds.SEARCH, err, elapsed, wait, entries, _notes(response.get("additionalItems")))
+        log.result(
+            conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, entries, _notes(response.get("additionalItems"))
+        )
     elif operation == "BIND":
         log.bind(conn, op, asked, _text(request["dn"]))
         account = _text(event["userId"]) if err == 0 and "userId" in event else None
-        log.result(conn, op, time, kinds.BIND, err, elapsed, wait, account=account)
+        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
     else:
         kind = REQUESTS[_text(operation)]
         log.request(conn, op, asked, kind)
@@ -123,10 +125,10 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
 def _notes(items: object) -> bytes:
     """Return b"unindexed" if the items say so, as a text or as an object."""
     if isinstance(items, dict):
-        said = "unindexed" in items and items["unindexed"] is not False
+        found = "unindexed" in items and items["unindexed"] is not False
     else:
-        said = isinstance(items, str) and "unindexed" in QUOTED.sub("", items).split()
-    return b"unindexed" if said else b""
+        found = isinstance(items, str) and "unindexed" in QUOTED.sub("", items).split()
+    return b"unindexed" if found else b""
 
 
 def _text(value: str) -> bytes:

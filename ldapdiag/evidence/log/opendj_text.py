@@ -26,7 +26,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import MILLISECOND, NETSCAPE, nanoseconds
 
@@ -78,7 +78,7 @@ RECORD = pattern(
     re.VERBOSE,
 )
 
-TELLING = pattern(
+SIGNATURE = pattern(
     rb"^"
     + STAMP
     + rb"""
@@ -102,18 +102,18 @@ SCOPES = {
 """As the newer and the older versions write them; base-object and the like are what a client's tools say."""
 
 REQUESTS = {
-    b"ADD": kinds.ADD,
-    b"COMPARE": kinds.COMPARE,
-    b"DELETE": kinds.DELETE,
-    b"EXTENDED": kinds.EXTENDED,
-    b"MODIFY": kinds.MODIFY,
-    b"MODIFYDN": kinds.MODRDN,
+    b"ADD": operation_kinds.ADD,
+    b"COMPARE": operation_kinds.COMPARE,
+    b"DELETE": operation_kinds.DELETE,
+    b"EXTENDED": operation_kinds.EXTENDED,
+    b"MODIFY": operation_kinds.MODIFY,
+    b"MODIFYDN": operation_kinds.MODRDN,
 }
 
 
 def recognises(head: bytes) -> bool:
     """Tell by a line that none of the relatives writes."""
-    return TELLING.search(head) is not None
+    return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -149,7 +149,7 @@ def _take(log: Scan, time: int, line: Match) -> bool:
             return False
         log.internal()
         return True
-    take = TAKERS.get(word)
+    take = HANDLERS.get(word)
     if take is None:
         raise ValueError(word)
     if half == b"RES" and word in {b"ABANDON", b"UNBIND"}:
@@ -181,7 +181,7 @@ def _search(log: Scan, conn: int, time: int, line: Match) -> None:
         log.search(conn, op, time - etime, base, SCOPES[scope], text)
     if half != b"REQ":
         notes = line["unindexed"] or b""
-        log.result(conn, op, time, kinds.SEARCH, int(found), etime, None, int(line["entries"]), notes)
+        log.result(conn, op, time, operation_kinds.SEARCH, int(found), etime, None, int(line["entries"]), notes)
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -195,7 +195,7 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     if half != b"RES":
         log.bind(conn, op, time - elapsed, dn)
     if half != b"REQ":
-        log.result(conn, op, time, kinds.BIND, int(err), elapsed, account=account if err == b"0" else None)
+        log.result(conn, op, time, operation_kinds.BIND, int(err), elapsed, account=account if err == b"0" else None)
 
 
 def _other(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -214,14 +214,14 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
     # The target is told by its message id; nobody says that these run along with the operations.
-    log.abandoned(conn, int(line["op"] or b""), time, None)
+    log.abandon(conn, int(line["op"] or b""), time, None)
 
 
 def _unbind(log: Scan, conn: int, time: int, line: Match) -> None:
-    log.unbound(conn, int(line["op"] or b""), time)
+    log.unbind(conn, int(line["op"] or b""), time)
 
 
-TAKERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
+HANDLERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
     b"CONNECT": _connect,
     b"DISCONNECT": _disconnect,
     b"SEARCH": _search,

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.syslog import LOST, PREFIXES, Prefix
 
@@ -79,18 +79,18 @@ MESSAGE = rb"""
 """ % {b"escaped": ESCAPED, b"end": END, b"lost": LOST}
 """The groups without text name the kind of a line: the last one that matched is the kind."""
 
-TELLING = (
+SIGNATURE = (
     rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,30}+:\ \()"
 )
 """What no other program writes: enough to know the log by."""
 
 REQUESTS = {
-    b"ADD dn": kinds.ADD,
-    b"MOD dn": kinds.MODIFY,
-    b"MODRDN dn": kinds.MODRDN,
-    b"DEL dn": kinds.DELETE,
-    b"CMP dn": kinds.COMPARE,
-    b"EXT oid": kinds.EXTENDED,
+    b"ADD dn": operation_kinds.ADD,
+    b"MOD dn": operation_kinds.MODIFY,
+    b"MODRDN dn": operation_kinds.MODRDN,
+    b"DEL dn": operation_kinds.DELETE,
+    b"CMP dn": operation_kinds.COMPARE,
+    b"EXT oid": operation_kinds.EXTENDED,
 }
 
 
@@ -108,7 +108,7 @@ def _bind(log: Scan, time: int, line: Match) -> None:
 
 
 def _bound(log: Scan, time: int, line: Match) -> None:
-    log.binds(int(line["conn"]), time, line["dn"])
+    log.bind_confirmed(int(line["conn"]), time, line["dn"])
 
 
 def _search(log: Scan, time: int, line: Match) -> None:
@@ -122,7 +122,7 @@ def _request(log: Scan, time: int, line: Match) -> None:
 
 def _result(log: Scan, time: int, line: Match) -> None:
     conn, op, tag, err, qtime, etime, entries = line.group("conn", "op", "tag", "err", "qtime", "etime", "entries")
-    kind = kinds.EXTENDED if tag is None else kinds.OF_TAG.get(int(tag), kinds.UNKNOWN)
+    kind = operation_kinds.EXTENDED if tag is None else operation_kinds.OF_TAG.get(int(tag), operation_kinds.UNKNOWN)
     log.result(int(conn), int(op), time, kind, int(err), _elapsed(etime), _elapsed(qtime), int(entries or 0))
 
 
@@ -132,11 +132,11 @@ def _elapsed(seconds: bytes | None) -> int | None:
 
 
 def _unbind(log: Scan, time: int, line: Match) -> None:
-    log.unbound(int(line["conn"]), int(line["op"]), time)
+    log.unbind(int(line["conn"]), int(line["op"]), time)
 
 
 def _abandon(log: Scan, time: int, line: Match) -> None:
-    log.abandoned(int(line["conn"]), int(line["op"]), time, None)
+    log.abandon(int(line["conn"]), int(line["op"]), time, None)
 
 
 def _internal(log: Scan, _: int, __: Match) -> None:
@@ -148,18 +148,18 @@ def _not_indexed(log: Scan, _: int, line: Match) -> None:
 
 
 def _modified(log: Scan, _: int, line: Match) -> None:
-    log.modified(line["attributes"].rstrip(b" \r"))
+    log.modified_attributes(line["attributes"].rstrip(b" \r"))
 
 
 def _banner(log: Scan, time: int, line: Match) -> None:
-    log.banner(time, line["version"])
+    log.server_started(time, line["version"])
 
 
 def _lost(log: Scan, _: int, line: Match) -> None:
     log.lost(int(line["lost_by_pid"] or line["lost_by_rate"] or line["suppressed"]))
 
 
-TAKERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
+HANDLERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
     "search": _search,
     "result": _result,
     "accept": _accept,
@@ -194,7 +194,7 @@ class Slapd:
         unstamped = rb"(?!\Z)(?:[\t\ ][^\n]*+)?+\r?+(?:\n|\Z)(?P<unstamped>)|(?P<misread>[^\n]++\n?+)"
         return cls(
             prefix=prefix,
-            telling=pattern(rb"^" + prefix.pattern + TELLING, re.VERBOSE | re.MULTILINE),
+            telling=pattern(rb"^" + prefix.pattern + SIGNATURE, re.VERBOSE | re.MULTILINE),
             record=pattern(prefix.pattern + MESSAGE + rb"|" + unstamped, re.VERBOSE),
         )
 
@@ -213,7 +213,7 @@ class Slapd:
         clock = self.prefix.clock(log)
         passed_over = 0
         for line in self.record.finditer(data):
-            take = TAKERS.get(line.lastgroup)
+            take = HANDLERS.get(line.lastgroup)
             if take is not None:
                 try:
                     take(log, clock(*line.group("second", "fraction", "zone")), line)

@@ -27,9 +27,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.pattern import pattern
-from ldapdiag.evidence.log.ping_text import NOT_TOLD
+from ldapdiag.evidence.log.ping_text import NO_RESULT_CODE
 from ldapdiag.evidence.log.stamps import ISO, nanoseconds
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NAME = "ping-json"
 FAMILY = Family.PING
 
-TELLING = pattern(
+SIGNATURE = pattern(
     rb"""^\{[^\n]{0,2000}?(?:"messageType":\ ?"(?:CONNECT|DISCONNECT|REQUEST|RESULT)"
        |"message-type":\ ?"(?:connect|disconnect|request|response)")""",
     re.VERBOSE | re.MULTILINE,
@@ -62,18 +62,18 @@ SPELLINGS = {
 """The in-memory server's keys, and PingDirectory's."""
 
 KINDS = {
-    "ADD": kinds.ADD,
-    "BIND": kinds.BIND,
-    "COMPARE": kinds.COMPARE,
-    "DELETE": kinds.DELETE,
-    "EXTENDED": kinds.EXTENDED,
-    "MODDN": kinds.MODRDN,
-    "MODIFY": kinds.MODIFY,
-    "MODIFY-DN": kinds.MODRDN,
-    "MODIFYDN": kinds.MODRDN,
-    "SEARCH": kinds.SEARCH,
+    "ADD": operation_kinds.ADD,
+    "BIND": operation_kinds.BIND,
+    "COMPARE": operation_kinds.COMPARE,
+    "DELETE": operation_kinds.DELETE,
+    "EXTENDED": operation_kinds.EXTENDED,
+    "MODDN": operation_kinds.MODRDN,
+    "MODIFY": operation_kinds.MODIFY,
+    "MODIFY-DN": operation_kinds.MODRDN,
+    "MODIFYDN": operation_kinds.MODRDN,
+    "SEARCH": operation_kinds.SEARCH,
 }
-TOLD_BY_REQUEST = ("dn", "filter", "requestOID")
+REQUEST_FIELDS = ("dn", "filter", "requestOID")
 """A result that has one of these tells its request too."""
 LONGEST = 10**12
 """Milliseconds: thirty years. A Decimal may be written so that it does not fit into memory."""
@@ -81,7 +81,7 @@ LONGEST = 10**12
 
 def recognises(head: bytes) -> bool:
     """Tell by the type of a message."""
-    return TELLING.search(head) is not None
+    return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
@@ -89,7 +89,7 @@ def scan(data: bytes, log: Scan) -> None:
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     log.resolution(1_000_000)
     passed_over = 0
-    server = Server(log)
+    server = JsonMessageReader(log)
     for line in data.removesuffix(b"\n").split(b"\n") if data else ():
         try:
             passed_over += not server.take(json.loads(line.decode("utf-8", "replace"), parse_float=Decimal))
@@ -101,7 +101,7 @@ def scan(data: bytes, log: Scan) -> None:
     log.passed_over(passed_over)
 
 
-class Server:
+class JsonMessageReader:
     """Takes messages, and remembers what every message repeats."""
 
     def __init__(self, log: Scan) -> None:
@@ -142,40 +142,40 @@ class Server:
         instance, startup = message.get("instanceName"), message.get("startupID")
         if instance is not None and instance != self.instance:
             self.instance = instance
-            self.log.named(_text(instance))
+            self.log.header(_text(instance))
         if startup is not None and startup != self.startup:
             self.startup = startup
-            self.log.life(_text(startup))
+            self.log.startup(_text(startup))
 
 
 def _operation(log: Scan, conn: int, time: int, message: dict[str, Any]) -> None:
     operation, op = message["operationType"].upper(), int(message["operationID"])
     if operation == "UNBIND":
-        log.unbound(conn, op, time)
+        log.unbind(conn, op, time)
     elif operation == "ABANDON":
-        log.abandoned(conn, op, time, None)
+        log.abandon(conn, op, time, None)
     else:
         kind = KINDS[operation]
         elapsed = _milliseconds(message.get("processingTimeMillis"))
         answered = message["messageType"].upper() != "REQUEST"
-        if not answered or not message.keys().isdisjoint(TOLD_BY_REQUEST):
+        if not answered or not message.keys().isdisjoint(REQUEST_FIELDS):
             _request(log, conn, op, time - (elapsed or 0), message, kind)
         if answered:
             _result(log, conn, op, time, message, kind)
 
 
 def _request(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], kind: int) -> None:
-    if kind == kinds.SEARCH:
+    if kind == operation_kinds.SEARCH:
         log.search(conn, op, time, _text(message.get("baseDN", "")), int(message["scope"]), _text(message["filter"]))
-    elif kind == kinds.BIND:
+    elif kind == operation_kinds.BIND:
         log.bind(conn, op, time, _text(message.get("dn", "")))
     else:
         log.request(conn, op, time, kind)
 
 
 def _result(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], kind: int) -> None:
-    err = int(message.get("resultCode", NOT_TOLD))
-    account = message.get("authenticationDN") if kind == kinds.BIND and err == 0 else None
+    err = int(message.get("resultCode", NO_RESULT_CODE))
+    account = message.get("authenticationDN") if kind == operation_kinds.BIND and err == 0 else None
     log.result(
         conn,
         op,

@@ -21,7 +21,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.pattern import pattern
 from ldapdiag.evidence.log.stamps import NETSCAPE, duration, nanoseconds
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NAME = "ping-text"
 FAMILY = Family.PING
 
-NOT_TOLD = -1
+NO_RESULT_CODE = -1
 """A result whose line has no code: the server leaves out what it does not know."""
 
 STAMP = rb"""
@@ -71,7 +71,7 @@ RECORD = pattern(
     re.VERBOSE,
 )
 
-TELLING = pattern(
+SIGNATURE = pattern(
     rb"^"
     + STAMP
     + rb"""
@@ -81,27 +81,27 @@ TELLING = pattern(
 )
 
 REQUESTS = {
-    b"ADD": kinds.ADD,
-    b"COMPARE": kinds.COMPARE,
-    b"DELETE": kinds.DELETE,
-    b"EXTENDED": kinds.EXTENDED,
-    b"MODDN": kinds.MODRDN,
-    b"MODIFYDN": kinds.MODRDN,
-    b"MODIFY": kinds.MODIFY,
+    b"ADD": operation_kinds.ADD,
+    b"COMPARE": operation_kinds.COMPARE,
+    b"DELETE": operation_kinds.DELETE,
+    b"EXTENDED": operation_kinds.EXTENDED,
+    b"MODDN": operation_kinds.MODRDN,
+    b"MODIFYDN": operation_kinds.MODRDN,
+    b"MODIFY": operation_kinds.MODIFY,
 }
 HEXADECIMAL = pattern(rb"#([0-9a-fA-F]{2})")
 
 
 def recognises(head: bytes) -> bool:
     """Tell by a line that none of the relatives writes."""
-    return TELLING.search(head) is not None
+    return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
     """Read whole records."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     passed_over = 0
-    server = Server(log)
+    server = TextRecordReader(log)
     for line in RECORD.finditer(data):
         if line.lastgroup == "record":
             try:
@@ -115,7 +115,7 @@ def scan(data: bytes, log: Scan) -> None:
     log.passed_over(passed_over)
 
 
-class Server:
+class TextRecordReader:
     """Takes records, and remembers what every record repeats."""
 
     def __init__(self, log: Scan) -> None:
@@ -133,7 +133,7 @@ class Server:
             self.zone = zone
         time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
         self._introduce(line)
-        taker = TAKERS.get(word)
+        taker = HANDLERS.get(word)
         if taker is None or half not in HALVES:
             if word not in PASSED_OVER and half not in PASSED_OVER:
                 raise ValueError(line[0])
@@ -150,10 +150,10 @@ class Server:
         instance, startup = line.group("instance", "startup")
         if instance is not None and instance != self.instance:
             self.instance = instance
-            self.log.named(decoded(instance))
+            self.log.header(decoded(instance))
         if startup is not None and startup != self.startup:
             self.startup = startup
-            self.log.life(startup)
+            self.log.startup(startup)
 
 
 HALVES = frozenset({None, b"REQUEST", b"RESULT"})
@@ -199,9 +199,9 @@ def _search(log: Scan, conn: int, time: int, line: Match) -> None:
     elif half != b"RESULT":
         raise ValueError(line[0])
     if half == b"RESULT":
-        err, wait = int(line["err"] or NOT_TOLD), milliseconds(line["qtime"])
+        err, wait = int(line["err"] or NO_RESULT_CODE), milliseconds(line["qtime"])
         notes = b"unindexed" if line["unindexed"] else b""
-        log.result(conn, op, time, kinds.SEARCH, err, elapsed, wait, int(line["entries"] or 0), notes)
+        log.result(conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, int(line["entries"] or 0), notes)
 
 
 def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -212,9 +212,9 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     elif half != b"RESULT":
         raise ValueError(line[0])
     if half == b"RESULT":
-        err, wait = int(line["err"] or NOT_TOLD), milliseconds(line["qtime"])
+        err, wait = int(line["err"] or NO_RESULT_CODE), milliseconds(line["qtime"])
         account = decoded(account) if err == 0 and account is not None else None
-        log.result(conn, op, time, kinds.BIND, err, elapsed, wait, account=account)
+        log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
 
 
 def _other(log: Scan, conn: int, time: int, line: Match) -> None:
@@ -223,18 +223,18 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
     if half != b"RESULT" or line["dn"] is not None or line["oid"] is not None:
         log.request(conn, op, time - (elapsed or 0), kind)
     if half == b"RESULT":
-        log.result(conn, op, time, kind, int(line["err"] or NOT_TOLD), elapsed, milliseconds(line["qtime"]))
+        log.result(conn, op, time, kind, int(line["err"] or NO_RESULT_CODE), elapsed, milliseconds(line["qtime"]))
 
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
-    log.abandoned(conn, int(line["op"] or b""), time, None)
+    log.abandon(conn, int(line["op"] or b""), time, None)
 
 
 def _unbind(log: Scan, conn: int, time: int, line: Match) -> None:
-    log.unbound(conn, int(line["op"] or b""), time)
+    log.unbind(conn, int(line["op"] or b""), time)
 
 
-TAKERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
+HANDLERS: dict[bytes, Callable[[Scan, int, int, Match], None]] = {
     b"CONNECT": _connect,
     b"DISCONNECT": _disconnect,
     b"SEARCH": _search,

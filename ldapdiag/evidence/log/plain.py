@@ -1,15 +1,14 @@
-"""The plain form of a Segment: dicts, lists, tuples, numbers and bytes, as the native scanner hands a piece over.
+"""The plain form of a Segment, in which the native scanner returns a chunk: dicts, lists, tuples, numbers and bytes.
 
-The twin of native/src/plain.rs, which writes what is read here. A text stands for itself, a row of a table for the
-counts in it; a request that waits names its shape by its place in `shapes`.
+The twin of native/src/plain.rs, which writes it. A pending request refers to its shape by the index in `shapes`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.connection import Answer, Asked, Connection, Tail
-from ldapdiag.evidence.log.rests import Rests
+from ldapdiag.evidence.log.connection import Connection, FirstRequest, IdleAtClose, OperationResult
+from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.runs import Run
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tables import CAPS, Caps, ClientRow, ShapeRow
@@ -28,7 +27,7 @@ TABLES = (
 
 
 def segment_of(plain: Plain, caps: Caps = CAPS) -> Segment:
-    """Return the Segment of a piece that another scanner has read; what is handed in is used up."""
+    """Return the Segment of a chunk that another scanner read; `plain` is consumed."""
     segment = Segment(caps)
     for name in NUMBERS:
         setattr(segment, name, plain[name])
@@ -60,36 +59,36 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
         histogram,
         row.worst,
         (row.most_entries, row.most_limited),
-        (pieces, row.pieces.full),
+        (pieces, row.substring_lengths.full),
     ) = fields
     row.histogram.update(histogram)
-    row.pieces.update(pieces)
+    row.substring_lengths.update(pieces)
     return row
 
 
 def _client(*fields: Any) -> ClientRow:  # noqa: ANN401  plain data
     row = ClientRow()
-    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection, rests, tails = fields
+    row.opened, row.operations, row.codes, row.silent, lifetimes, per_connection, idle_times, before_close = fields
     row.lifetimes.update(lifetimes)
     row.per_connection.update(per_connection)
-    row.rests = _rests(*rests)
-    row.tails = {code: _rests(*told) for code, told in tails.items()}
+    row.idle_times = _idle_times(*idle_times)
+    row.idle_before_close = {code: _idle_times(*one) for code, one in before_close.items()}
     return row
 
 
-def _rests(buckets: dict[int, int], longest: tuple[int, int, int]) -> Rests:
-    rests = Rests()
-    rests.buckets, rests.longest = buckets, longest
-    return rests
+def _idle_times(buckets: dict[int, int], longest: tuple[int, int, int]) -> IdleTimes:
+    idle_times = IdleTimes()
+    idle_times.buckets, idle_times.longest = buckets, longest
+    return idle_times
 
 
 def _run(segment: Segment, rows: list[ShapeRow], *fields: Any) -> Run:  # noqa: ANN401  plain data
     run = Run()
-    run.certain, run.first, run.last, run.latest, numbers, connections, gone, run.delta, run.top = fields
+    run.explicit_start, run.first, run.last, run.latest, numbers, connections, late, run.delta, run.top = fields
     for start, end in numbers:
         run.numbers.span(start, end)
-    run.connections = {number: _connection(rows, *told) for number, told in connections.items()}
-    run.gone = {number: _connection(rows, *told) for number, told in gone.items()}
+    run.connections = {number: _connection(rows, *one) for number, one in connections.items()}
+    run.late_requests = {number: _connection(rows, *one) for number, one in late.items()}
     for connection in run.connections.values():
         if connection.client is not None:
             connection.row = segment.client(connection.client)
@@ -100,28 +99,28 @@ def _connection(rows: list[ShapeRow], *fields: Any) -> Connection:  # noqa: ANN4
     connection = Connection(*fields[:3])
     (
         connection.account,
-        connection.named,
-        connection.binding,
+        connection.confirmed_dn,
+        connection.bind_dn,
         connection.operations,
         connection.last_op,
         connection.requests,
-        asked,
-        connection.rested,
+        first_request,
+        connection.idle_since,
         connection.continued,
         connection.closed,
         connection.code,
-        tail,
+        idle_at_close,
         pending,
-        aside,
+        rare,
     ) = fields[3:]
-    connection.asked = None if asked is None else Asked(*asked)
-    connection.tail = None if tail is None else Tail(*tail)
+    connection.first_request = None if first_request is None else FirstRequest(*first_request)
+    connection.idle_at_close = None if idle_at_close is None else IdleAtClose(*idle_at_close)
     connection.pending = {
         op: (time, kind, None if row is None else rows[row], subject) for op, time, kind, row, subject in pending
     }
-    if aside is not None:
-        held, connection.owed, connection.failures, rests, connection.pages, left = aside
-        connection.held = [Answer(*answer) for answer in held]
-        connection.rests = {epoch: _rests(*told) for epoch, told in rests.items()}
-        connection.pages_left = set(left)
+    if rare is not None:
+        unmatched, connection.unattributed, connection.failures, idle_times, connection.pages, uncertain = rare
+        connection.unmatched = [OperationResult(*result) for result in unmatched]
+        connection.idle_times = {epoch: _idle_times(*one) for epoch, one in idle_times.items()}
+        connection.uncertain_pages = set(uncertain)
     return connection

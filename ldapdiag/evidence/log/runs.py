@@ -1,66 +1,66 @@
-"""Runs of openings, and where a server life ends.
+"""Runs of connection openings, and the restarts of the server between them.
 
-A server numbers its connections upwards, so a log is a sequence of runs of ascending openings; where an opening does
-not ascend, the server has restarted (there may be no banner), or two lines were written in the wrong order. Which of
-the two is decided when everything before is known: two runs are one life unless `restarts` says no.
+A server numbers its connections upwards, so a log is a sequence of runs of ascending openings. An opening that does not
+ascend is either the first after a restart (there may be no banner) or a line written out of order. The decision needs
+everything before it: two runs belong to one server process unless `restarts` returns True.
 """
 
 from __future__ import annotations
 
 from ldapdiag.evidence.log.connection import UNKNOWN, Connection
-from ldapdiag.evidence.log.numbers import Numbers
+from ldapdiag.evidence.log.connection_numbers import ConnectionNumbers
 
 DISORDER = 8
-"""So far below the newest connection one may be that was accepted before it and written after it."""
+"""How far below the highest number an opening may be that was accepted earlier and written later."""
 
 BURST_DISORDER = 1024
-"""So far, while connections come in: each of slapd's threads may sit on the line of an opening, of 32 were 37 late."""
+"""The same within a second of another opening: each thread of slapd may delay its line; 32 threads were 37 late."""
 
-MOST_GONE = 1_000
-"""Closed connections of which requests are followed that were written later."""
+MOST_LATE_REQUESTS = 1_000
+"""Closed connections whose late requests are followed."""
 
 LATE = 1_000_000_000
-"""Nanoseconds by which the line of an opening may come after the connection's first request: slapd does that."""
+"""Nanoseconds by which an opening may be written after the connection's first request, as slapd does."""
 
 
 class Run:
-    """A stretch of a log in which openings ascend: its connections, and how many were open at once."""
+    """A part of a log in which openings ascend: its connections, and how many were open at once."""
 
     __slots__ = (
-        "certain",
         "connections",
         "delta",
+        "explicit_start",
         "first",
-        "gone",
         "identity",
         "initial",
         "last",
+        "late_requests",
         "latest",
         "numbers",
         "top",
     )
 
-    def __init__(self, *, certain: bool = False) -> None:
-        self.certain = certain
-        """The log says that the server started here."""
+    def __init__(self, *, explicit_start: bool = False) -> None:
+        self.explicit_start = explicit_start
+        """The log reports a start of the server here."""
         self.identity = b""
-        """What tells this life of the server from others; empty where the log does not say."""
+        """The identity of the server process (startupID); empty where the log has none."""
         self.first: tuple[int, int] | None = None
         """Number and time of the first opening."""
         self.last = -1
-        """The highest number opened or mentioned."""
+        """The highest number in any record."""
         self.latest: int | None = None
-        """When a connection was opened last."""
-        self.numbers = Numbers()
-        """Those that were opened."""
+        """The time of the latest opening."""
+        self.numbers = ConnectionNumbers()
+        """The numbers of the connections opened."""
         self.connections: dict[int, Connection] = {}
-        """Those that are open, or wait for a result, or were opened earlier, by number."""
-        self.gone: dict[int, Connection] = {}
-        """Requests that were written after the close of their connection, by its number: they are nobody's."""
+        """By number: connections that are open, await a result, or were opened earlier."""
+        self.late_requests: dict[int, Connection] = {}
+        """By number: stand-ins for closed connections of which requests were written later."""
         self.delta = 0
         """Openings less closes."""
         self.top = 0
-        """The most that delta has been."""
+        """The maximum of delta."""
         self.initial = 0
         """Connections that were open before the log began."""
 
@@ -75,41 +75,42 @@ class Run:
         self.delta += 1
         self.top = max(self.top, self.delta)
 
-    def is_gone(self, number: int) -> bool:
-        """Tell whether a connection was opened in this run and is not there any more."""
+    def is_closed(self, number: int) -> bool:
+        """Return whether a connection was opened in this run and has ended."""
         return number in self.numbers and number not in self.connections
 
     def after_close(self, number: int, time: int) -> Connection:
-        """Return nobody's connection, for a request that was written after the close of the one of this number."""
-        connection = self.gone.get(number)
+        """Return the stand-in that takes requests written after the close of the connection of this number."""
+        connection = self.late_requests.get(number)
         if connection is None:
-            if len(self.gone) >= MOST_GONE:
-                self.gone.clear()
-            connection = self.gone[number] = Connection(time, time, UNKNOWN)
+            if len(self.late_requests) >= MOST_LATE_REQUESTS:
+                self.late_requests.clear()
+            connection = self.late_requests[number] = Connection(time, time, UNKNOWN)
             connection.closed, connection.account = time, UNKNOWN
         return connection
 
-    def holds(self, number: int, time: int) -> bool:
-        """Tell whether an opening at this time belongs among those of this run, and only its line is late."""
+    def admits_late_opening(self, number: int, time: int) -> bool:
+        """Return whether an opening at this time may belong to this run, with only its line written late."""
         if self.first is None or self.latest is None or time - self.latest > LATE:
             return False
         return max(self.first[0], self.last - BURST_DISORDER) < number and number not in self.numbers
 
     def ascends(self, following: Run) -> bool:
-        """Tell whether the openings of the run that follows simply go on.
+        """Return whether the openings of the following run simply continue this one.
 
-        What comes before the first opening stays apart from it: should that be a restart, it was another life.
+        Records before the first opening stay a run of their own: after a restart they belong to another server process.
         """
         if self.ends_before(following) or following.first is None:
             return not self.ends_before(following)
         return self.first is not None and following.first[0] > self.last
 
     def ends_before(self, following: Run) -> bool:
-        """Tell whether the log says that the run that follows belongs to another life."""
-        return following.certain or bool(self.identity and following.identity and self.identity != following.identity)
+        """Return whether the log reports that another server process wrote the following run."""
+        changed = bool(self.identity and following.identity and self.identity != following.identity)
+        return following.explicit_start or changed
 
     def restarts(self, following: Run) -> bool:
-        """Tell whether the server restarted between this run, which is all of its life so far, and the next."""
+        """Return whether the server restarted between this run, the whole of its process so far, and the next."""
         if self.ends_before(following):
             return True
         if following.first is None:
@@ -124,12 +125,12 @@ class Run:
         return number in self.numbers or number <= self.last - (BURST_DISORDER if burst else DISORDER)
 
     def count_on(self, following: Run) -> None:
-        """Take over what another run counted, as what came next."""
+        """Add the counts of the run that follows."""
         self.identity = self.identity or following.identity
         self.first = self.first or following.first
         self.last = max(self.last, following.last)
         self.latest = max((time for time in (self.latest, following.latest) if time is not None), default=None)
-        self.numbers.take(following.numbers)
+        self.numbers.update(following.numbers)
         self.top = max(self.top, self.delta + following.top)
         self.delta += following.delta
         self.initial += following.initial
@@ -141,10 +142,13 @@ class Run:
 
 
 def is_late(there: Connection, time: int, *, from_its_beginning: bool = False) -> bool:
-    """Tell whether an opening at this time is the late line of a connection that has already asked, or is closed.
+    """Return whether an opening at this time is the late line of a connection that is there already.
 
-    slapd may write the close of a client that goes away at once before its opening. It has asked nothing, or not in
-    this piece, unless what is there is known to be all of it (`from_its_beginning`).
+    slapd may write the close of a short connection before its opening. Such a connection has no request, or none in
+    this chunk, unless all its records are here (`from_its_beginning`).
     """
-    begun = from_its_beginning and there.rested is None if there.asked is None else there.asked.op == 0
+    if there.first_request is None:
+        begun = from_its_beginning and there.idle_since is None
+    else:
+        begun = there.first_request.op == 0
     return there.opened is None and begun and time - there.first <= LATE

@@ -1,4 +1,4 @@
-"""Scan: what the records of one piece of a log say, added up as they come. Dialects call it, a record at a time."""
+"""Scan: count the records of one chunk of a log. Dialects call it, one record at a time."""
 
 # ruff: noqa: PLR1730  max() and min() are calls, and these lines run for every record
 
@@ -7,22 +7,28 @@ from __future__ import annotations
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.bases import base_class
 from ldapdiag.evidence.log.clients import address
-from ldapdiag.evidence.log.connection import ANONYMOUS, Answer, Asked, Connection
-from ldapdiag.evidence.log.counting import IN_PROGRESS, answer, answer_held, rests_of, unrequested
-from ldapdiag.evidence.log.kinds import ABANDON, BIND, SEARCH, UNBIND
-from ldapdiag.evidence.log.lives import Lives
+from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, OperationResult
+from ldapdiag.evidence.log.connection_scan import ConnectionScan
+from ldapdiag.evidence.log.counting import (
+    IN_PROGRESS,
+    count_kept_result,
+    count_result,
+    count_without_request,
+    idle_times_of,
+)
+from ldapdiag.evidence.log.line_scan import NEVER, Hints
+from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH, UNBIND
 from ldapdiag.evidence.log.runs import LATE
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES, Segment
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import CAPS, LONGEST, Caps, ShapeRow, shortened
-from ldapdiag.evidence.log.tally import NEVER, Hints
 
 MOST_BASES = 20_000
-"""Shapes and bases whose row is remembered."""
+"""Cached rows, by shape, base and scope."""
 
 
-class Scan(Lives):
-    """Adds up one piece of a log. Times and durations in nanoseconds; text as logged, in bytes."""
+class Scan(ConnectionScan):
+    """Count one chunk of a log. Times and durations in nanoseconds; text as logged, in bytes."""
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         super().__init__(hints, caps)
@@ -30,7 +36,7 @@ class Scan(Lives):
         self._rows: dict[tuple[bytes, bytes, int], ShapeRow] = {}
 
     def finish(self) -> Segment:
-        """Return what it all adds up to."""
+        """Return the Segment of the chunk."""
         if self.first != NEVER:
             self.segment.first_time, self.segment.last_time = self.first, self.last
         return self.segment
@@ -39,16 +45,16 @@ class Scan(Lives):
 
     def request(self, number: int, op: int, time: int, kind: int) -> None:
         """Count a request that is neither a BIND nor a search."""
-        connection = self._asks(number, op, time)
+        connection = self._connection_of_request(number, op, time)
         self.segment.operations[kind] += 1
         connection.pending[op] = (time, kind, None, b"")
 
     def bind(self, number: int, op: int, time: int, dn: bytes) -> None:
         """Count a BIND request."""
-        connection = self._asks(number, op, time)
+        connection = self._connection_of_request(number, op, time)
         self.segment.operations[BIND] += 1
-        connection.binding = shortened(dn)
-        connection.pending[op] = (time, BIND, None, connection.binding)
+        connection.bind_dn = shortened(dn)
+        connection.pending[op] = (time, BIND, None, connection.bind_dn)
 
     def search(self, number: int, op: int, time: int, base: bytes, scope: int, filter: bytes) -> None:  # noqa: A002  RFC 4511's word
         """Count a search request."""
@@ -59,29 +65,32 @@ class Scan(Lives):
             row = self._row(*key)
         row.searches += 1
         kept = filter if len(filter) <= LONGEST else shortened(filter)
-        self._asks(number, op, time).pending[op] = (time, SEARCH, row, kept)
+        self._connection_of_request(number, op, time).pending[op] = (time, SEARCH, row, kept)
 
-    def unbound(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
-        """Count an UNBIND; it ends no rest, for the connection would not have been missed."""
+    def unbind(self, number: int, op: int, time: int) -> None:  # noqa: ARG002  as every request has it
+        """Count an UNBIND.
+
+        It ends no idle time: a server that had closed the connection before would have done no harm.
+        """
         self.at(time)
         self.segment.operations[UNBIND] += 1
-        connection = self._unless_gone(number, time)
+        connection = self._unless_ended(number, time)
         if connection is not None and connection.closed is None:
             connection.operations += 1
 
-    def abandoned(self, number: int, op: int, time: int, target: int | None) -> None:
-        """Count an ABANDON; the operation it found has no result."""
-        connection = self._asks(number, op, time)
+    def abandon(self, number: int, op: int, time: int, target: int | None) -> None:
+        """Count an ABANDON; the operation that it ends (`target`) has no result."""
+        connection = self._connection_of_request(number, op, time)
         self.segment.operations[ABANDON] += 1
         there = self.connections.get(number, connection)
         if target is not None and there.pending.pop(target, None) is None and there.opened is None:
-            there.held.append(Answer(target, time, ABANDON, 0, None, None, 0, b"", None, None))
+            there.unmatched.append(OperationResult(target, time, ABANDON, 0, None, None, 0, b"", None, None))
         if not connection.pending:
-            connection.rested = time
+            connection.idle_since = time
         self._end_if_complete(number, there)
 
     def internal(self) -> None:
-        """Count an operation of the server itself."""
+        """Count an internal operation of the server."""
         self.segment.internal += 1
 
     # -- results
@@ -103,8 +112,8 @@ class Scan(Lives):
     ) -> None:
         """Count a result.
 
-        `account`: who a BIND result says is bound now; `page`: the server's number of a paged search, and `pages_end`
-        that its last page is sent.
+        `account`: the account that a BIND result reports as bound; `page`: the server's number of a paged search;
+        `pages_end`: this is its last page.
         """
         if time > self.last:
             self.last = time
@@ -119,42 +128,42 @@ class Scan(Lives):
             segment.waited += wait
             if wait >= segment.longest_wait[0]:
                 segment.longest_wait = max(segment.longest_wait, (wait, -time))
-        connection = self.connections.get(number) or self._unless_gone(number, time)
+        connection = self.connections.get(number) or self._unless_ended(number, time)
         if notes and kind == SEARCH:
-            notes = self._noted(connection, notes, page, pages_end)
+            notes = self._count_notes(connection, notes, page, pages_end)
         if connection is None or connection.closed is not None:
-            who = None if connection is None else connection.who
-            self._late(number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account, who))
+            bound_as = None if connection is None else connection.bound_as
+            late = OperationResult(op, time, kind, err, etime, wait, entries, notes, account, bound_as)
+            self._result_after_close(number, connection, late)
             return
         pending = connection.pending.pop(op, None)
         if pending is None:
-            who = connection.who
-            self._unrequested(
-                number, connection, Answer(op, time, kind, err, etime, wait, entries, notes, account, who)
-            )
+            bound_as = connection.bound_as
+            result = OperationResult(op, time, kind, err, etime, wait, entries, notes, account, bound_as)
+            self._result_without_request(number, connection, result)
         else:
-            who = connection.account if connection.binding is None else connection.binding
-            answer(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, who)
+            bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
+            count_result(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, bound_as)
             if kind == BIND:
-                _bound(connection, op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
+                _apply_bind_result(connection, op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
         if not connection.pending:
-            connection.rested = time
+            connection.idle_since = time
 
-    def bound(self, number: int, time: int, account: bytes) -> None:
-        """Take this account for the connection's: AUTOBIND, a client certificate."""
+    def authenticated(self, number: int, time: int, account: bytes) -> None:
+        """Set the account of a connection that is bound without a BIND: AUTOBIND, a client certificate."""
         self.at(time)
-        connection = self._unless_gone(number, time)
+        connection = self._unless_ended(number, time)
         if connection is not None and connection.closed is None:
             connection.account = shortened(account)
 
-    def binds(self, number: int, time: int, account: bytes) -> None:
-        """Take this account for who the BIND under way will have bound: slapd's second line, before its result."""
+    def bind_confirmed(self, number: int, time: int, account: bytes) -> None:
+        """Set the account from slapd's second BIND line, which it writes before the result of a BIND that succeeds."""
         self.at(time)
-        connection = self._unless_gone(number, time)
+        connection = self._unless_ended(number, time)
         if connection is not None and connection.closed is None:
-            connection.account = connection.named = connection.binding = shortened(account)
+            connection.account = connection.confirmed_dn = connection.bind_dn = shortened(account)
 
-    def lone_search(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
+    def search_without_connection(  # noqa: PLR0913,PLR0917  the fields of Active Directory's event
         self,
         time: int,
         client: bytes,
@@ -166,7 +175,7 @@ class Scan(Lives):
         etime: int,
         notes: bytes = b"",
     ) -> None:
-        """Count a search and its result, of which the connection is not told."""
+        """Count a search and its result, logged without its connection."""
         self.at(time)
         segment = self.segment
         segment.operations[SEARCH] += 1
@@ -175,74 +184,74 @@ class Scan(Lives):
         row.searches += 1
         connection = Connection(time, time, address(client[:SAMPLE_BYTES]))
         if notes:
-            notes = self._noted(None, notes, None, ends=False)
+            notes = self._count_notes(None, notes, None, ends=False)
         pending = (time, SEARCH, row, shortened(filter))
-        answer(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes, shortened(account))
+        count_result(segment, -1, connection, pending, -1, time, 0, etime, None, entries, notes, shortened(account))
 
-    def noticed(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
-        """Count an unindexed search that an errors log tells of."""
+    def notice(self, time: int, base: bytes, scope: int, filter: bytes, *, internal: bool) -> None:  # noqa: A002  as in search
+        """Count an unindexed search from the errors log."""
         self.at(time)
         self.segment.noticed.count(((shape(filter), base_class(base, scope), scope), internal))
 
-    # -- how
+    # -- parts of the above
 
-    def _asks(self, number: int, op: int, time: int) -> Connection:
-        """Return the connection of a request, with the rest counted that the request ends."""
+    def _connection_of_request(self, number: int, op: int, time: int) -> Connection:
+        """Return the connection of a request, after counting the idle time that the request ends."""
         if time > self.last:
             self.last = time
         if time < self.first:
             self.first = time
-        connection = self.connections.get(number) or self._unless_gone(number, time)
+        connection = self.connections.get(number) or self._unless_ended(number, time)
         if connection is None or connection.closed is not None:
             connection = self.run.after_close(number, time)
         connection.operations += 1
         last = connection.last_op
         if op == last + 1 and connection.closed is None:
-            rested = connection.rested
-            if rested is not None and time - rested >= SECOND and not connection.pending and last >= 0:
-                rests_of(connection, len(connection.held)).add(time - rested, time, number)
-        if connection.asked is None:
-            connection.asked = Asked(op, time, len(connection.held), connection.rested)
+            since = connection.idle_since
+            if since is not None and time - since >= SECOND and not connection.pending and last >= 0:
+                idle_times_of(connection, len(connection.unmatched)).add(time - since, time, number)
+        if connection.first_request is None:
+            connection.first_request = FirstRequest(op, time, len(connection.unmatched), connection.idle_since)
         if op > last:
             connection.last_op = op
         connection.requests += 1
         return connection
 
-    def _row(self, kind: bytes, base: bytes, scope: int) -> ShapeRow:
-        """Return where searches of this shape and base are counted, and remember it unless the base is very long."""
-        row = self.segment.shape((kind, base_class(base, scope), scope))
+    def _row(self, filter_shape: bytes, base: bytes, scope: int) -> ShapeRow:
+        """Return the row that counts searches of this shape and base; cache it unless the base is very long."""
+        row = self.segment.shape((filter_shape, base_class(base, scope), scope))
         if len(base) <= LONGEST:
             if len(self._rows) >= MOST_BASES:
                 self._rows.clear()
-            self._rows[kind, base, scope] = row
+            self._rows[filter_shape, base, scope] = row
         return row
 
-    def _late(self, number: int, connection: Connection | None, held: Answer) -> None:
-        """Count a result that comes after the close of its connection."""
-        gone = self.run.gone.get(number)
-        if gone is not None and held.op in gone.pending:
-            connection = gone
+    def _result_after_close(self, number: int, connection: Connection | None, result: OperationResult) -> None:
+        """Count a result that is written after the close of its connection."""
+        late = self.run.late_requests.get(number)
+        if late is not None and result.op in late.pending:
+            connection = late
         if connection is None:
-            unrequested(self.segment, number, held)
+            count_without_request(self.segment, number, result)
             return
-        pending = connection.pending.pop(held.op, None)
-        if pending is None or (connection is not gone and connection.is_gone(held.time)):
-            self._unrequested(number, connection, held)
+        pending = connection.pending.pop(result.op, None)
+        if pending is None or (connection is not late and connection.is_expired(result.time)):
+            self._result_without_request(number, connection, result)
         else:
-            answer_held(self.segment, number, connection, pending, held, connection.who)
+            count_kept_result(self.segment, number, connection, pending, result, connection.bound_as)
         self._end_if_complete(number, connection)
 
-    def _unrequested(self, number: int, connection: Connection, held: Answer) -> None:
-        """Keep a result whose request may be in an earlier piece, else count it."""
-        if connection.opened is None or held.time <= connection.opened + LATE:
-            connection.held.append(held)
+    def _result_without_request(self, number: int, connection: Connection, result: OperationResult) -> None:
+        """Keep a result whose request may be in an earlier chunk; count any other."""
+        if connection.opened is None or result.time <= connection.opened + LATE:
+            connection.unmatched.append(result)
         else:
-            unrequested(self.segment, number, held)
-        if held.kind == BIND and connection.closed is None:
-            _bound(connection, held.op, held.err, held.account, None)
+            count_without_request(self.segment, number, result)
+        if result.kind == BIND and connection.closed is None:
+            _apply_bind_result(connection, result.op, result.err, result.account, None)
 
-    def _page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
-        """Tell the first page of a paged search from the later ones, which are no searches of their own."""
+    def _count_page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
+        """Count a page of a paged search; a later page is no search of its own."""
         goes_on = connection.pages.get(page)
         if goes_on:
             connection.continued += 1
@@ -250,31 +259,33 @@ class Scan(Lives):
             self.segment.cut_short.add("pages")
             return
         elif goes_on is None and connection.opened is None:
-            connection.pages_left.add(page)
+            connection.uncertain_pages.add(page)
         connection.pages[page] = not ends
 
-    def _noted(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
-        """Count the notes of a search, and return what they are counted as; a paged search has one, too."""
+    def _count_notes(self, connection: Connection | None, notes: bytes, page: int | None, ends: bool) -> bytes:  # noqa: FBT001  as in result
+        """Count the notes of a search, and return the key they are counted under; paged searches have a note, too."""
         notes = self.segment.noted.count(notes)
         if page is not None and connection is not None and connection.closed is None:
-            self._page(connection, page, ends)
+            self._count_page(connection, page, ends)
         return notes
 
 
-def _bound(connection: Connection, op: int, err: int, told: bytes | None, asked: bytes | None) -> None:
-    """Tell who is bound after the result of a BIND (RFC 4511, 4.2.1: a failed one leaves nobody).
+def _apply_bind_result(
+    connection: Connection, op: int, err: int, reported: bytes | None, requested: bytes | None
+) -> None:
+    """Set the account of a connection after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
 
-    The result itself knows best, then a line before it, then the request.
+    The DN of the result takes precedence over that of a line before it, and this over that of the request.
     """
     if err == IN_PROGRESS:
         return
-    named, connection.named = connection.named, None
-    connection.binding = None
+    confirmed, connection.confirmed_dn = connection.confirmed_dn, None
+    connection.bind_dn = None
     if err != 0:
         connection.account = ANONYMOUS
-    elif told is not None:
-        connection.account = told
-    elif named is not None:
-        connection.account = named
+    elif reported is not None:
+        connection.account = reported
+    elif confirmed is not None:
+        connection.account = confirmed
     else:
-        connection.account = op if asked is None else asked
+        connection.account = op if requested is None else requested

@@ -38,8 +38,8 @@ from ldapdiag.evidence.log.stamps import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.scan import Scan
-    from ldapdiag.evidence.log.tally import Hints
 
     Clock = Callable[[bytes, bytes | None, bytes | None], int]
 

@@ -1,4 +1,4 @@
-"""The rows a Segment counts in, and the caps of tables that are keyed by what a client sends."""
+"""The rows of a Segment, and the caps of tables whose keys come from clients."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ldapdiag.evidence.log.pieces import UNTOLD, has_pieces
-from ldapdiag.evidence.log.rests import Rests
+from ldapdiag.evidence.log.idle_times import IdleTimes
+from ldapdiag.evidence.log.substrings import UNKNOWN_LENGTHS, has_substrings
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -16,12 +16,15 @@ Key = TypeVar("Key", bound="Hashable")
 Row = TypeVar("Row")
 
 OTHER = b"other"
-"""Where everything beyond a cap is counted."""
+"""The key that counts everything beyond a cap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caps:
-    """The most of each that is kept apart; what comes beyond is counted as `other`, and the totals stay exact."""
+    """The maximum number of keys of each table; what exceeds it is counted as `other`, and the totals stay exact.
+
+    The native scanner reads these names.
+    """
 
     shapes: int = 10_000
     """Of (shape, base, scope)."""
@@ -30,27 +33,27 @@ class Caps:
     attribution: int = 60_000
     """Of (shape, client, account)."""
     owed: int = 5_000
-    """Of (shape, account) of one connection whose client is not known yet."""
+    """Of (shape, account) of the unattributed searches of one connection."""
     failures: int = 20_000
     """Of (DN, client, result code) of failed BINDs."""
     codes: int = 200
-    """Of reasons for a close: a server's own words, but a log is text."""
+    """Of close codes: a server has few, but a log is text and may contain anything."""
     notes: int = 200
     results: int = 1_000
-    """Of result codes; RFC 4511 and the drafts know a hundred."""
+    """Of result codes; RFC 4511 and the drafts define about a hundred."""
     pending: int = 300_000
-    """Requests that wait for their result, of all connections; beyond, the oldest are let go."""
+    """Pending requests of all connections; beyond, the oldest are dropped."""
     pages: int = 1_000
     """Paged searches of one connection."""
     connections: int = 100_000
-    """Followed at once; beyond, those that have been quiet longest are let go."""
+    """Connections followed at once; beyond, those idle longest are dropped."""
 
 
 CAPS = Caps()
 
 
-class Table(dict[Key, Row], Generic[Key, Row]):
-    """A dict that takes no more new keys than its cap; `place` tells under which key to count."""
+class CappedTable(dict[Key, Row], Generic[Key, Row]):
+    """A dict that accepts no more keys than its cap; `place` returns the key to count under."""
 
     __slots__ = ("full", "most", "other")
 
@@ -61,7 +64,7 @@ class Table(dict[Key, Row], Generic[Key, Row]):
         self.full = False
 
     def place(self, key: Key) -> Key:
-        """Return the key, or the one that stands for all others once the table is full."""
+        """Return the key, or the key of all others once the table is full."""
         if key in self or len(self) < self.most or key == self.other:
             return key
         self.full = True
@@ -71,25 +74,31 @@ class Table(dict[Key, Row], Generic[Key, Row]):
         return _table, (type(self), self.most, self.other, self.full, dict(self))
 
 
-class Counts(Table[Key, int]):
-    """A Table of counts."""
+class CappedCounts(CappedTable[Key, int]):
+    """A CappedTable of counts."""
 
     __slots__ = ()
 
     def count(self, key: Key, times: int = 1) -> Key:
-        """Count a key, and return the one it is counted as."""
+        """Count a key, and return the key it is counted under."""
         key = self.place(key)
         self[key] = self.get(key, 0) + times
         return key
 
-    def take(self, other: Counts[Key]) -> None:
-        """Count what another one counts, too."""
+    def merge(self, other: CappedCounts[Key]) -> None:
+        """Add the counts of another table."""
         for key, times in other.items():
             self.count(key, times)
         self.full |= other.full
 
 
-def _table(kind: type[Table[Key, Row]], most: int, other: Key, full: bool, rows: dict[Key, Row]) -> Table[Key, Row]:  # noqa: FBT001  what pickle hands back
+def _table(
+    kind: type[CappedTable[Key, Row]],
+    most: int,
+    other: Key,
+    full: bool,  # noqa: FBT001  called by pickle
+    rows: dict[Key, Row],
+) -> CappedTable[Key, Row]:
     table = kind(most, other)
     table.full = full
     table.update(rows)
@@ -97,34 +106,34 @@ def _table(kind: type[Table[Key, Row]], most: int, other: Key, full: bool, rows:
 
 
 LONGEST = 1024
-"""Bytes of a filter, a base or a DN that are kept; 389-ds logs 512 of them, a client may send a megabyte."""
+"""Bytes kept of a filter, a base or a DN; 389-ds logs 512, but a client may send a megabyte."""
 
 
 def shortened(text: bytes) -> bytes:
-    """Return a text that is kept: what is too long is cut, and ends in an ellipsis."""
+    """Return a text for keeping: one that is too long is cut, and ends in an ellipsis."""
     return text if len(text) <= LONGEST else text[:LONGEST] + b"..."
 
 
 OTHER_RESULT = -1
-"""Results of any code, where there are too many different ones."""
+"""The code that counts all others, where there are too many different ones."""
 MOST_ERRORS = 100
-"""Result codes of one row."""
+"""Different result codes in one row."""
 MOST_LENGTHS = 100
-"""Lengths of pieces of one row: two pieces of any length are fewer."""
+"""Different substring lengths in one row: more than all combinations of two substrings."""
 
 RESTART = b"restart"
-"""The reason for the end of connections that a server's restart ended."""
+"""The close code of connections that a restart of the server ended."""
 
 ShapeKey = tuple[bytes, bytes, int]
-"""Filter without its values, class of the base, scope."""
+"""Filter shape, class of the base, scope."""
 
 Worst = tuple[int, int, int, int, bytes]
-"""Nanoseconds, then -time, -connection, -op: of two equal ones the earlier is the greater; and the filter as logged."""
+"""Nanoseconds, -time, -connection, -op, filter as logged: of two equal durations the earlier compares greater."""
 
 NOTHING: Worst = (-1, 0, 0, 0, b"")
 
 NONE = -1
-"""Entries of the largest result where there was no such result."""
+"""Entries of the largest result, where there is no such result."""
 
 
 class ShapeRow:
@@ -135,14 +144,14 @@ class ShapeRow:
         "entries",
         "errors",
         "etime",
-        "has_pieces",
+        "has_substrings",
         "histogram",
         "key",
         "most_entries",
         "most_limited",
         "noted",
-        "pieces",
         "searches",
+        "substring_lengths",
         "wait",
         "worst",
     )
@@ -156,18 +165,18 @@ class ShapeRow:
         self.wait = 0
         self.entries = 0
         self.most_entries = NONE
-        """Of one result that was complete: code 0, no page."""
+        """Of the largest complete result: code 0, no page."""
         self.most_limited = NONE
-        """Of one result that a limit ended, or a page: as many there were at least."""
+        """Of the largest result that a limit or a page ended: at least so many entries match."""
         self.noted: dict[bytes, int] = {}
         self.errors: dict[int, int] = {}
-        """Results by code, but for success."""
+        """Results by code, without success."""
         self.histogram: defaultdict[int, int] = defaultdict(int)
         """Results by the bit length of their etime: bucket b holds those below 2**b nanoseconds."""
         self.worst = NOTHING
-        self.has_pieces = has_pieces(key[0])
-        self.pieces: Table[bytes, list[int]] = Table(MOST_LENGTHS, UNTOLD)
-        """Of a shape that has pieces, by their lengths: results, nanoseconds, results with a note, most entries."""
+        self.has_substrings = has_substrings(key[0])
+        self.substring_lengths: CappedTable[bytes, list[int]] = CappedTable(MOST_LENGTHS, UNKNOWN_LENGTHS)
+        """By the lengths of the filter's substrings: [results, nanoseconds, results with notes, most entries]."""
 
     def failed(self, err: int, count: int = 1) -> None:
         """Count results with a code other than success."""
@@ -176,17 +185,17 @@ class ShapeRow:
         self.errors[err] = self.errors.get(err, 0) + count
 
     def measured(self, lengths: bytes, answered: int, etime: int, noted: int, most: int) -> None:
-        """Count results by the lengths of the pieces they were of."""
-        cell = self.pieces.get(lengths)
+        """Count results by the lengths of their filter's substrings."""
+        cell = self.substring_lengths.get(lengths)
         if cell is None:
-            cell = self.pieces.setdefault(self.pieces.place(lengths), [0, 0, 0, NONE])
+            cell = self.substring_lengths.setdefault(self.substring_lengths.place(lengths), [0, 0, 0, NONE])
         cell[0] += answered
         cell[1] += etime
         cell[2] += noted
         cell[3] = max(cell[3], most)
 
-    def take(self, other: ShapeRow, notes: Table[bytes, int]) -> None:
-        """Count the searches of another row, too; `notes` are those that are kept apart."""
+    def merge(self, other: ShapeRow, notes: CappedTable[bytes, int]) -> None:
+        """Add the counts of another row; notes that are not in `notes` are counted as other."""
         self.searches += other.searches
         self.answered += other.answered
         self.etime += other.etime
@@ -199,59 +208,70 @@ class ShapeRow:
         self.worst = max(self.worst, other.worst)
         self.most_entries = max(self.most_entries, other.most_entries)
         self.most_limited = max(self.most_limited, other.most_limited)
-        if self.has_pieces:
-            for lengths, cell in other.pieces.items():
+        if self.has_substrings:
+            for lengths, cell in other.substring_lengths.items():
                 self.measured(lengths, *cell)
-            self.pieces.full |= other.pieces.full
+            self.substring_lengths.full |= other.substring_lengths.full
 
 
 class ClientRow:
     """The connections of one client address."""
 
-    __slots__ = ("codes", "lifetimes", "opened", "operations", "per_connection", "rests", "silent", "tails")
+    __slots__ = (
+        "codes",
+        "idle_before_close",
+        "idle_times",
+        "lifetimes",
+        "opened",
+        "operations",
+        "per_connection",
+        "silent",
+    )
 
     def __init__(self) -> None:
         self.opened = 0
         self.operations = 0
-        """On connections that have ended, or were open at the end of the log."""
+        """On connections that have ended, or are open at the end of the log."""
         self.codes: dict[bytes, int] = {}
-        """Closes by the server's word for why."""
+        """Closes by close code."""
         self.silent: dict[bytes, int] = {}
-        """Those of them on connections without any operation: probes."""
+        """Closes of connections without any operation, such as health checks."""
         self.lifetimes: defaultdict[int, int] = defaultdict(int)
-        """Closed connections by the bit length of their life in nanoseconds."""
+        """Closed connections by the bit length of their lifetime in nanoseconds."""
         self.per_connection: defaultdict[int, int] = defaultdict(int)
         """Closed connections by the bit length of their number of operations."""
-        self.rests = Rests()
-        """Followed by a request."""
-        self.tails: dict[bytes, Rests] = {}
-        """Before a close, by its reason."""
+        self.idle_times = IdleTimes()
+        """Idle times that a request ended."""
+        self.idle_before_close: dict[bytes, IdleTimes] = {}
+        """Idle times that a close ended, by close code."""
 
-    def take(self, other: ClientRow, codes: Table[bytes, int]) -> None:
-        """Count the connections of another row, too; `codes` are those that are kept apart."""
+    def merge(self, other: ClientRow, codes: CappedTable[bytes, int]) -> None:
+        """Add the counts of another row; close codes that are not in `codes` are counted as other."""
         self.opened += other.opened
         self.operations += other.operations
         add(self.codes, among(other.codes, codes))
         add(self.silent, among(other.silent, codes))
         add(self.lifetimes, other.lifetimes)
         add(self.per_connection, other.per_connection)
-        self.rests.take(other.rests)
-        for code, rests in other.tails.items():
-            self.tails.setdefault(code if code in codes or code == RESTART else OTHER, Rests()).take(rests)
+        self.idle_times.merge(other.idle_times)
+        for code, idle_times in other.idle_before_close.items():
+            self.idle_before_close.setdefault(code if code in codes or code == RESTART else OTHER, IdleTimes()).merge(
+                idle_times
+            )
 
 
-def among(counts: dict[bytes, int], kept: Table[bytes, int]) -> dict[bytes, int]:
-    """Return counts with what a table does not keep apart as `other`."""
+def among(counts: dict[bytes, int], kept: CappedTable[bytes, int]) -> dict[bytes, int]:
+    """Return counts with the keys that a table does not have counted as `other`."""
     if all(key in kept for key in counts):
         return counts
-    told: dict[bytes, int] = {}
+    capped: dict[bytes, int] = {}
     for key, count in counts.items():
         place = key if key in kept or key == RESTART else kept.other
-        told[place] = told.get(place, 0) + count
-    return told
+        capped[place] = capped.get(place, 0) + count
+    return capped
 
 
 def add(into: dict[Key, int], counts: dict[Key, int]) -> None:
-    """Add counts to those that are there."""
+    """Add `counts` to the counts in `into`."""
     for key, count in counts.items():
         into[key] = into.get(key, 0) + count

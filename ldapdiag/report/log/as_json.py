@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.evidence.log.rests import at_least_seconds
+from ldapdiag.evidence.log.idle_times import at_least_seconds
 from ldapdiag.evidence.log.stamps import moment
 from ldapdiag.report.log.quantities import seconds
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.searches import Requester, SearchGroup, SlowestSearch
     from ldapdiag.analysis.log.workload import ClientActivity, Workload
-    from ldapdiag.evidence.log.rests import Rests
+    from ldapdiag.evidence.log.idle_times import IdleTimes
     from ldapdiag.report.log.reading import ReadLog, StreamRead
 
 SCHEMA = "ldapdiag.log/1"
@@ -139,7 +139,7 @@ def _client(client: ClientActivity) -> dict[str, Any]:
     }
 
 
-def _rests(rests: Rests) -> dict[str, Any]:
+def _rests(rests: IdleTimes) -> dict[str, Any]:
     longest, ended, _ = rests.longest
     return {
         "count": rests.count,

@@ -88,7 +88,12 @@ class LogScreen:
             ],
             "bold",
         )
-        self.page.line([self.span(), *([f"{segment.lives} server lives"] if segment.lives > len(streams) else [])])
+        self.page.line(
+            [
+                self.span(),
+                *([f"{segment.server_processes} server lives"] if segment.server_processes > len(streams) else []),
+            ]
+        )
         self.page.blank()
 
     def products(self) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.evidence.log.merge import forget, merge, start
+from ldapdiag.evidence.log.merge import merge, reset_counts, start
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
@@ -268,7 +268,7 @@ class _Merging:
     def finish(self) -> None:
         """Forget the counts of the time before the period, once."""
         if self.waits:
-            self.reading.segment = forget(self.reading.segment)
+            self.reading.segment = reset_counts(self.reading.segment)
             self.waits = False
 
 

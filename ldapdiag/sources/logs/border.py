@@ -9,7 +9,7 @@ from ldapdiag.sources.logs.samples import sample
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.evidence.log.tally import Hints
+    from ldapdiag.evidence.log.line_scan import Hints
 
 
 @dataclass(frozen=True, slots=True)

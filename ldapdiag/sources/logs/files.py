@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialects import recognise
-from ldapdiag.evidence.log.tally import Hints
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.places import HEAD_BYTES, Place, places, slice_of
 from ldapdiag.sources.logs.samples import Sample, sample

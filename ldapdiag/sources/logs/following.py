@@ -16,7 +16,7 @@ from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.evidence.log.tally import Hints
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.sources.logs.files import LogFile
 
 

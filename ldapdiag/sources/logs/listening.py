@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from ldapdiag.evidence.log.dialect import Dialect, Scanner
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tally import Hints
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.border import Period
 

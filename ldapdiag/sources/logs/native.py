@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ldapdiag_native import Watch
 
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tally import Hints
     from ldapdiag.sources.logs.border import Period
 
 FARTHEST = 9 * 10**18

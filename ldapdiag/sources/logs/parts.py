@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.evidence.log.tally import Hints
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.sources.logs.files import LogFile
     from ldapdiag.sources.logs.layers import Opened
     from ldapdiag.sources.logs.places import Region

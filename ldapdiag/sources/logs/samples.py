@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from ldapdiag.evidence.log.line_scan import NEVER, Hints
 from ldapdiag.evidence.log.segment import SAMPLE_BYTES
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tally import NEVER, Hints
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
@@ -132,7 +132,7 @@ class Sampler:
         if len(self._operations) < self._most_marks:
             self._operations.setdefault((conn, op), time)
 
-    bind = search = abandoned = unbound = request
+    bind = search = abandon = unbind = request
 
     def result(self, conn: int, op: int, time: int, *_: object, **__: object) -> None:
         """Keep when an operation ended.
@@ -148,27 +148,27 @@ class Sampler:
         """Keep the time of what happened to a connection."""
         self._seen(time)
 
-    client_is = bound = binds = closed
+    proxied_client = authenticated = bind_confirmed = closed
 
-    def lone_search(self, time: int, client: bytes, *_: object, **__: object) -> None:
+    def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:
         """Keep a search of which the connection is not told."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
-    def noticed(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
+    def notice(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
         """Keep when the errors log tells of which search."""
-        self.lone_search(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
+        self.search_without_connection(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
 
-    def life(self, identity: bytes) -> None:
+    def startup(self, identity: bytes) -> None:
         """Keep nothing of a startupID."""
 
-    def banner(self, time: int | None, *_: object) -> None:
+    def server_started(self, time: int | None, *_: object) -> None:
         """Keep when the server started."""
         if time is not None:
             self._seen(time)
 
-    def named(self, instance: bytes, *_: object) -> None:
+    def header(self, instance: bytes, *_: object) -> None:
         """Keep the name of the server: `localhost:389`; the folder behind it is no part of it."""
         self._instance = instance.partition(b" ")[0] or self._instance
 
@@ -183,7 +183,7 @@ class Sampler:
     def internal(self, *_: object) -> None:
         """Pass over what has no time."""
 
-    lost = passed_over = misread = not_indexed = looked_up = modified = internal
+    lost = passed_over = misread = not_indexed = index_lookup = modified_attributes = internal
 
     def _seen(self, time: int) -> None:
         if self._first is None:

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.log.line_scan import NEVER
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.evidence.log.tally import NEVER
 from ldapdiag.sources.logs.overlap import divided
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from ldapdiag.sources.logs import native
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
+    from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.evidence.log.tally import Hints
     from ldapdiag.sources.logs.border import Period
 
 

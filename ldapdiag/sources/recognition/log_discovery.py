@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.access_log import AccessLog, LogStream
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import SAMPLE_LENGTH
-from ldapdiag.evidence.log.merge import combine, finish, forget, merge, start
+from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.evidence.log.merge import combine, finish, merge, reset_counts, start
 from ldapdiag.evidence.log.segment import Segment
-from ldapdiag.evidence.log.tally import Hints
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.files import LogFile, log_file
@@ -131,7 +131,7 @@ def _joined(stream: Stream, heard: Iterable[Heard]) -> _Told | None:
     for segment in before:
         total = merge(total, segment)
     if before:
-        total = forget(total)
+        total = reset_counts(total)
     for part in parts:
         if part.within is not None:
             total = merge(total, part.within)

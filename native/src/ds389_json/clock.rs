@@ -5,7 +5,7 @@ use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, iso, nanoseconds, netscape};
 
 /// What stamps were read before: a log repeats each second thousands of times.
-pub struct Clock {
+pub struct JsonClock {
     /// As in the log, a space before the zone.
     stamp: Vec<u8>,
     second: i64,
@@ -13,10 +13,10 @@ pub struct Clock {
     digits: usize,
 }
 
-impl Clock {
+impl JsonClock {
     /// Nothing was read.
     pub fn new() -> Self {
-        Clock { stamp: Vec::new(), second: 0, digits: NANOSECONDS }
+        JsonClock { stamp: Vec::new(), second: 0, digits: NANOSECONDS }
     }
 
     /// When, and tells of the clock; None if it is no time.

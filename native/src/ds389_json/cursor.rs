@@ -1,7 +1,7 @@
 //! Reads JSON piece by piece; each piece is read whole, or None and the text is no JSON.
 
-use super::json::Value;
 use super::texts::plain;
+use super::value::Value;
 
 /// Objects and lists in one another.
 const DEEPEST: u32 = 32;
@@ -75,7 +75,7 @@ impl<'a> Cursor<'a> {
         match self.next()? {
             b'"' => {
                 let raw = self.string()?;
-                Some(if self.has_escapes { Value::Escaped(raw) } else { Value::Text(raw) })
+                Some(if self.has_escapes { Value::Escaped(raw) } else { Value::Symbol(raw) })
             }
             b'{' => self.nested().map(|()| Value::Object(&self.text[from..self.at])),
             b'[' => self.nested().map(|()| Value::List(&self.text[from..self.at])),

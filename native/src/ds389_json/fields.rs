@@ -1,6 +1,6 @@
 //! The fields of objects, by the names the server gives them.
 
-use super::json::Value;
+use super::value::Value;
 
 macro_rules! fields {
     ($($field:ident $name:literal)*) => {

@@ -1,25 +1,19 @@
 //! What a connection says of itself: who comes from where, as whom, and why it ends.
 
-use memchr::memmem::{find, rfind};
-
-use super::is_request;
-use crate::fields::{any, before, digits, is_space, is_word, signed, starts_with_word, word};
+use super::requests::is_request;
+use crate::fields::{any, before, digits, is_space, is_word, word};
 use crate::scan::Scan;
 
-const LONGEST_CODE: usize = 64;
-/// Our word for a close that names no code because the client reset the connection.
-const RESET: &[u8] = b"reset";
-
 /// Reads what a connection says of itself; tells whether it is understood.
-pub fn happened(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
+pub fn read_event(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
     if let Some((client, server)) = opened(text) {
         log.opened(conn, time, address(client), if client == b"local" { b"" } else { server });
     } else if let Some(client) = proxied(text) {
-        log.client_is(conn, time, address(client));
+        log.proxied_client(conn, time, address(client));
     } else if let Some(dn) = text.strip_prefix(b"AUTOBIND dn=\"").and_then(|dn| dn.strip_suffix(b"\"")) {
-        log.bound(conn, time, dn);
+        log.authenticated(conn, time, dn);
     } else if let Some(dn) = certificate(text) {
-        log.bound(conn, time, dn);
+        log.authenticated(conn, time, dn);
     } else if let Some(request) = internal(text) {
         if is_request(request) { log.internal() } else { log.passed_over(1) }
     } else if is_of_tls(text) {
@@ -73,28 +67,6 @@ fn internal(text: &[u8]) -> Option<&[u8]> {
     text.strip_prefix(b" ")
 }
 
-/// `fd=-?\d{1,10} (closed|Disconnect)\b`, from that word on.
-pub fn close(text: &[u8]) -> Option<&[u8]> {
-    let (_, text) = signed(text.strip_prefix(b"fd=")?, 10)?;
-    let text = text.strip_prefix(b" ")?;
-    (starts_with_word(text, b"closed") || starts_with_word(text, b"Disconnect")).then_some(text)
-}
-
-/// U1 of `Disconnect - Cleanly Closed Connection - U1`; of a close without a code what it says instead.
-pub fn close_code(text: &[u8]) -> &[u8] {
-    let code = rfind(text, b" - ").map_or(text, |end| &text[end + 3..]);
-    if let [b'A'..=b'Z', b'0'..=b'9'] | [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9'] = code {
-        return code;
-    }
-    if find(text, b"onnection reset by peer").is_some() {
-        return RESET;
-    }
-    let text = text.strip_prefix(b"Disconnect").unwrap_or(text);
-    let text = text.strip_prefix(b"closed").unwrap_or(text);
-    let begin = text.iter().position(|byte| !b" -".contains(byte)).unwrap_or(text.len());
-    &text[begin..text.len().min(begin + LONGEST_CODE)]
-}
-
 /// A peer without port and brackets; what is no address stays as it is (`local`, `unknown`).
 pub fn address(peer: &[u8]) -> &[u8] {
     with_port(peer).or_else(|| in_brackets(peer)).unwrap_or(peer)
@@ -129,14 +101,6 @@ fn is_port(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_close_without_a_code_says_itself() {
-        assert_eq!(close_code(b"Disconnect - Cleanly Closed Connection - U1"), b"U1");
-        assert_eq!(close_code(b"closed error 104 (Connection reset by peer)"), RESET);
-        assert_eq!(close_code(b"closed - - what"), b"what");
-        assert_eq!(close_code(b"closed"), b"");
-    }
 
     #[test]
     fn an_address_stands_without_its_port() {

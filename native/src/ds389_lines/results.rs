@@ -7,28 +7,29 @@
 
 use memchr::{memchr, memrchr_iter};
 
-use super::duration_of;
 use crate::fields::{before, digits, is_word, number, signed, trimmed, word};
-use crate::kinds::{BIND, Kind, SEARCH, of_tag};
-use crate::scan::{Outcome, Scan};
+use crate::operation_kinds::{BIND, OperationKind, SEARCH, of_tag};
+use crate::result_fields::ResultFields;
+use crate::scan::Scan;
+use crate::stamps;
 
 /// What `err=0 tag=101 nentries=1` says.
 #[derive(Clone, Copy)]
-pub struct Answer {
+pub struct ResultHead {
     /// LDAP's result code.
     pub err: i64,
     /// The kind of the operation.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// Entries sent.
     pub entries: i64,
 }
 
 /// Reads `err=0 tag=101 nentries=1`, and returns what stands behind; tag 48 is the server's own.
 #[inline(always)]
-pub fn answer(text: &[u8]) -> Option<(Answer, &[u8])> {
+pub fn result_head(text: &[u8]) -> Option<(ResultHead, &[u8])> {
     const USUAL: &[u8; 23] = b"err=0 tag=101 nentries=";
     if let Some((entries, rest)) = text.strip_prefix(USUAL).and_then(|text| number(text, 10)) {
-        return Some((Answer { err: 0, kind: SEARCH, entries }, rest));
+        return Some((ResultHead { err: 0, kind: SEARCH, entries }, rest));
     }
     let (err, text) = signed(text.strip_prefix(b"err=")?, 10)?;
     let text = text.strip_prefix(b" tag=")?;
@@ -37,20 +38,20 @@ pub fn answer(text: &[u8]) -> Option<(Answer, &[u8])> {
     }
     let (tag, text) = number(text, 10)?;
     let (entries, rest) = signed(text.strip_prefix(b" nentries=")?, 10)?;
-    Some((Answer { err, kind: of_tag(tag), entries: entries.max(0) }, rest))
+    Some((ResultHead { err, kind: of_tag(tag), entries: entries.max(0) }, rest))
 }
 
 /// Reads what stands behind an answer.
-pub fn resulted(log: &mut Scan, conn: i64, op: i64, time: i64, answer: Answer, tail: &[u8]) {
-    let (told, rest) = Tail::read(tail);
+pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: ResultHead, tail: &[u8]) {
+    let (timings, rest) = ResultTail::read(tail);
     let rest = trimmed(rest);
-    let Answer { err, kind, entries } = answer;
-    let (etime, wait) = (told.etime.map(duration_of), told.wait.or(told.queued).map(duration_of));
-    let mut outcome = Outcome { kind, err, etime, wait, entries, notes: told.notes, ..Outcome::default() };
+    let ResultHead { err, kind, entries } = result_head;
+    let (etime, wait) = (timings.etime.map(duration_of), timings.wait.or(timings.queued).map(duration_of));
+    let mut outcome = ResultFields { kind, err, etime, wait, entries, notes: timings.notes, ..ResultFields::default() };
     if kind == BIND && err == 0 {
         outcome.account = account(rest);
-    } else if let Some(pages) = Pages::read(rest) {
-        outcome.notes = if told.notes.is_empty() { pages.notes } else { told.notes };
+    } else if let Some(pages) = ResultPage::read(rest) {
+        outcome.notes = if timings.notes.is_empty() { pages.notes } else { timings.notes };
         (outcome.page, outcome.pages_end) = (Some(pages.index), pages.end);
     }
     log.result(conn, op, time, &outcome);
@@ -62,30 +63,30 @@ pub fn resulted(log: &mut Scan, conn: i64, op: i64, time: i64, answer: Answer, t
 /// [ wqtime=S][ wtime=S][ optime=S][ writetime=S][ etime=S][ wbusy=W wqdepth=W][ notes=N[ details="D"]][ csn=W]
 /// ```
 #[derive(Default)]
-struct Tail<'a> {
+struct ResultTail<'a> {
     queued: Option<&'a [u8]>,
     wait: Option<&'a [u8]>,
     etime: Option<&'a [u8]>,
     notes: &'a [u8],
 }
 
-impl<'a> Tail<'a> {
+impl<'a> ResultTail<'a> {
     fn read(text: &'a [u8]) -> (Self, &'a [u8]) {
-        let mut told = Tail::default();
+        let mut timings = ResultTail::default();
         let (queued, text) = timing(text, b" wqtime=");
         let (wait, text) = timing(text, b" wtime=");
         let (_, text) = timing(text, b" optime=");
         let (_, text) = timing(text, b" writetime=");
         let (etime, mut text) = timing(text, b" etime=");
-        (told.queued, told.wait, told.etime) = (queued, wait, etime);
+        (timings.queued, timings.wait, timings.etime) = (queued, wait, etime);
         text = workers(text).unwrap_or(text);
         if let Some((notes, rest)) = noted(text) {
-            (told.notes, text) = (notes, rest);
+            (timings.notes, text) = (notes, rest);
         }
         if let Some((_, rest)) = text.strip_prefix(b" csn=").and_then(|csn| word(csn, 80)) {
             text = rest;
         }
-        (told, text)
+        (timings, text)
     }
 }
 
@@ -129,13 +130,13 @@ fn noted(text: &[u8]) -> Option<(&[u8], &[u8])> {
 /// ```text
 /// [ sid="..."[ notes=N[ details="D"]]] pr_idx=0 pr_cookie=-1[ sid="..."]
 /// ```
-struct Pages<'a> {
+struct ResultPage<'a> {
     notes: &'a [u8],
     index: i64,
     end: bool,
 }
 
-impl<'a> Pages<'a> {
+impl<'a> ResultPage<'a> {
     /// A session id ends where it last can; with notes behind it if there is such an end.
     fn read(text: &'a [u8]) -> Option<Self> {
         let Some(session) = text.strip_prefix(b" sid=\"") else { return Self::page(text, b"") };
@@ -148,7 +149,7 @@ impl<'a> Pages<'a> {
         let (index, text) = number(text.strip_prefix(b" pr_idx=")?, 9)?;
         let cookie = text.strip_prefix(b" pr_cookie=")?;
         let (_, rest) = digits(cookie.strip_prefix(b"-").unwrap_or(cookie), 9)?;
-        (rest.is_empty() || rest.starts_with(b" sid=\"")).then(|| Pages {
+        (rest.is_empty() || rest.starts_with(b" sid=\"")).then(|| ResultPage {
             notes,
             index,
             end: before(cookie, rest) == b"-1",
@@ -163,30 +164,35 @@ fn account(rest: &[u8]) -> Option<&[u8]> {
     (session.is_empty() || session.starts_with(b" sid=\"")).then_some(dn)
 }
 
+/// The nanoseconds of a duration; a clock that was set back makes some servers log less than nothing.
+pub fn duration_of(seconds: &[u8]) -> i64 {
+    if seconds.starts_with(b"-") { 0 } else { stamps::duration(seconds) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn fields_are_read_where_the_server_puts_them() {
-        let (told, rest) = Tail::read(b" wqtime=1 etime=0.5 notes=U,AB sid=\"\" etime=9");
+        let (timings, rest) = ResultTail::read(b" wqtime=1 etime=0.5 notes=U,AB sid=\"\" etime=9");
 
-        assert_eq!((told.queued, told.wait, told.etime), (Some(&b"1"[..]), None, Some(&b"0.5"[..])));
-        assert_eq!((told.notes, rest), (&b"U"[..], &b",AB sid=\"\" etime=9"[..]));
+        assert_eq!((timings.queued, timings.wait, timings.etime), (Some(&b"1"[..]), None, Some(&b"0.5"[..])));
+        assert_eq!((timings.notes, rest), (&b"U"[..], &b",AB sid=\"\" etime=9"[..]));
     }
 
     #[test]
     fn a_session_id_may_hold_what_a_server_writes() {
         let pages =
-            Pages::read(b" sid=\"a\" pr_idx=1 pr_cookie=7\" notes=P details=\"x\" pr_idx=2 pr_cookie=-1 sid=\"a")
+            ResultPage::read(b" sid=\"a\" pr_idx=1 pr_cookie=7\" notes=P details=\"x\" pr_idx=2 pr_cookie=-1 sid=\"a")
                 .unwrap();
 
         assert_eq!((pages.notes, pages.index, pages.end), (&b"P"[..], 2, true));
         assert_eq!(
-            Pages::read(b" sid=\"\" pr_idx=1 pr_cookie=7").map(|pages| (pages.index, pages.end)),
+            ResultPage::read(b" sid=\"\" pr_idx=1 pr_cookie=7").map(|pages| (pages.index, pages.end)),
             Some((1, false))
         );
-        assert!(Pages::read(b" pr_idx=1 pr_cookie=7 x").is_none());
+        assert!(ResultPage::read(b" pr_idx=1 pr_cookie=7 x").is_none());
     }
 
     #[test]

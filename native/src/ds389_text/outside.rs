@@ -29,13 +29,13 @@ fn internal(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads a line of the header that each file begins with, rotated ones too (it is no sign of a restart), or none.
-pub fn outside_of_records(log: &mut Scan, line: &[u8]) {
+pub fn read_header(log: &mut Scan, line: &[u8]) {
     let said = stripped(line);
     let is_indented = line.first().is_some_and(|&byte| is_space(byte));
     if is_indented && is_version(said) {
-        log.named(b"", said);
+        log.header(b"", said);
     } else if is_indented && is_instance(said) {
-        log.named(said, b"");
+        log.header(said, b"");
     } else if !said.is_empty() {
         return log.misread(line);
     }

@@ -1,6 +1,6 @@
 //! Reading a filter: the sets that it is made of, within one another.
 
-use super::{LONGEST_SHAPE, leaf, up_to};
+use super::assertions::{LONGEST_SHAPE, assertion as shape_of, up_to};
 use crate::fields::is_space;
 
 /// Sets within sets: a line that is nothing but them would fill memory.
@@ -54,26 +54,26 @@ impl Set {
 }
 
 /// The sets still open, outermost first, and where reading ended; None if what was read makes no sense.
-pub fn read(bare: &[u8]) -> Option<(Vec<Set>, usize)> {
+pub fn read(reduced: &[u8]) -> Option<(Vec<Set>, usize)> {
     let mut open_sets = vec![Set::new(None)];
-    let (mut at, mut told) = (0, Vec::new());
-    while let Some((token, length)) = token(&bare[at..]) {
+    let (mut at, mut shape) = (0, Vec::new());
+    while let Some((token, length)) = token(&reduced[at..]) {
         at += length;
         match token {
             Token::Opens(_) if open_sets.len() > DEEPEST => return None,
             Token::Opens(operator) => open_sets.push(Set::new(Some(operator))),
             Token::Assertion(attribute, value) => {
-                leaf(attribute, value, &mut told);
-                open_sets.last_mut()?.add(&told);
+                shape_of(attribute, value, &mut shape);
+                open_sets.last_mut()?.add(&shape);
             }
             Token::Closes => {
                 let closed = open_sets.pop()?;
                 if closed.operator == Some(b'!') && closed.count != 1 {
                     return None;
                 }
-                told.clear();
-                closed.whole(&mut told);
-                open_sets.last_mut()?.add(&told);
+                shape.clear();
+                closed.whole(&mut shape);
+                open_sets.last_mut()?.add(&shape);
             }
             Token::Blanks => {}
         }

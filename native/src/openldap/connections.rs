@@ -1,13 +1,13 @@
 //! How a connection begins and ends.
 
-use super::{Record, Told, digits, ends};
+use super::record::{Handled, Record, digits, ends};
 use crate::fields::{is_space, run};
 
 /// `ACCEPT from IP=127.0.0.11:32917 (IP=0.0.0.0:13390)`.
-pub fn accept(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn accept(conn: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"ACCEPT from ")?;
     if text.starts_with(b"PATH=") {
-        return record.tell(|log, time| log.opened(conn, time, b"local", b""));
+        return record.count(|log, time| log.opened(conn, time, b"local", b""));
     }
     let text = text.strip_prefix(b"IP=")?;
     let v6 = || {
@@ -19,7 +19,7 @@ pub fn accept(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
         Some((client, server(rest)?))
     };
     let (client, server) = v6().or_else(v4)?;
-    record.tell(|log, time| log.opened(conn, time, client, server))
+    record.count(|log, time| log.opened(conn, time, client, server))
 }
 
 /// `:32917 (IP=0.0.0.0:13390)`.
@@ -31,7 +31,7 @@ fn server(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// `closed (idletimeout)`.
-pub fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"closed")?;
     let told = || {
         let text = text.strip_prefix(b" (")?;
@@ -40,5 +40,5 @@ pub fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Told> {
     };
     let (reason, rest) = told().unwrap_or((b"", text));
     ends(rest)?;
-    record.tell(|log, time| log.closed(conn, time, reason))
+    record.count(|log, time| log.closed(conn, time, reason))
 }

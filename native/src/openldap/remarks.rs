@@ -1,11 +1,11 @@
 //! What is said of no connection: by the server of its database and itself, by a syslog of lines it lost.
 
-use super::{Record, Told, ends};
+use super::record::{Handled, Record, ends};
 use crate::fields::{is_space, is_word, run};
 use crate::syslog;
 
 /// `<= mdb_substring_candidates: (displayName) not indexed`.
-pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"<= ")?;
     let (database, _) = run(text, 9 + 1, is_word)?;
     // The name of a database holds no underscore today; if one does, the last that fits divides.
@@ -20,17 +20,17 @@ pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Told> {
         ends(rest)?;
         Some((attribute, kind))
     })?;
-    record.tell(|log, _| log.not_indexed(attribute, kind))
+    record.count(|log, _| log.not_indexed(attribute, kind))
 }
 
 /// `@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $`.
-pub fn banner(text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn banner(text: &[u8], record: &mut Record) -> Option<Handled> {
     let (version, _) = run(text.strip_prefix(b"@(#) $OpenLDAP: slapd ")?, 64, |byte| !is_space(byte))?;
-    record.tell(|log, time| log.banner(time, version))
+    record.count(|log, time| log.server_started(time, version))
 }
 
 /// `imuxsock lost 103 messages from pid 5122 due to rate-limiting`.
-pub fn lost(text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn lost(text: &[u8], record: &mut Record) -> Option<Handled> {
     let lines = syslog::lost(text)?;
-    record.tell(|log, _| log.lost(lines))
+    record.count(|log, _| log.lost(lines))
 }

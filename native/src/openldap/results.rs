@@ -1,24 +1,24 @@
 //! The answer to a request, and how long it took.
 
-use super::{CONN_DIGITS, Record, Told};
+use super::record::{CONN_DIGITS, Handled, Record};
 use crate::fields::{self, like, number, signed};
-use crate::kinds;
-use crate::scan::Outcome;
+use crate::operation_kinds;
+use crate::result_fields::ResultFields;
 
 /// `SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=`.
-pub fn result(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Told> {
+pub fn result(conn: i64, op: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"SEARCH ").unwrap_or(text).strip_prefix(b"RESULT ")?;
     let (kind, text) = match text.strip_prefix(b"tag=") {
-        Some(text) => number(text, 9).map(|(tag, rest)| (kinds::of_tag(tag), rest))?,
-        None => (kinds::EXTENDED, word(text.strip_prefix(b"oid=")?)),
+        Some(text) => number(text, 9).map(|(tag, rest)| (operation_kinds::of_tag(tag), rest))?,
+        None => (operation_kinds::EXTENDED, word(text.strip_prefix(b"oid=")?)),
     };
     let (err, text) = signed(text.strip_prefix(b" err=")?, 9)?;
     let ((wait, etime), text) = times(text).unwrap_or(((None, None), text));
     let entries = text.strip_prefix(b" nentries=").and_then(|text| number(text, CONN_DIGITS));
     let (entries, text) = entries.unwrap_or((0, text));
     text.strip_prefix(b" text=")?;
-    let outcome = Outcome { kind, err, etime, wait, entries, ..Outcome::default() };
-    record.tell(|log, time| log.result(conn, op, time, &outcome))
+    let outcome = ResultFields { kind, err, etime, wait, entries, ..ResultFields::default() };
+    record.count(|log, time| log.result(conn, op, time, &outcome))
 }
 
 type Times = (Option<i64>, Option<i64>);

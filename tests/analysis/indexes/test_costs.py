@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import facts
 from ldapdiag.analysis.indexes.costs import UNIT, WriteCounts, index_cost, is_membership, why_expensive
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import ADD, MODIFY, SEARCH
+from ldapdiag.evidence.log.operation_kinds import ADD, MODIFY, SEARCH
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.log.tables import OTHER
 from ldapdiag.evidence.schema import AttributeType, Schema

@@ -60,7 +60,18 @@ def written(*rows: list[str], quoting: int = csv.QUOTE_ALL) -> bytes:
 
 def found(notes: bytes = b"", user: bytes = b"A\\svc") -> tuple:
     """Return the call for the event above."""
-    return ("lone_search", TIME, b"10.1.1.1", user, b"DC=a,DC=b", 2, b"(member<==>CN=x)", 1, 1641 * MS, notes)
+    return (
+        "search_without_connection",
+        TIME,
+        b"10.1.1.1",
+        user,
+        b"DC=a,DC=b",
+        2,
+        b"(member<==>CN=x)",
+        1,
+        1641 * MS,
+        notes,
+    )
 
 
 @pytest.mark.parametrize("quoting", [csv.QUOTE_ALL, csv.QUOTE_MINIMAL])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log import ds389_json
-from ldapdiag.evidence.log.kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
+from ldapdiag.evidence.log.operation_kinds import ADD, BIND, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, SEARCH
 from log.calls import Calls, calls_of
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ def said(operation: str, **fields: object) -> list[tuple]:
 OPERATIONS = (
     ("CONNECTION", {"client_ip": "10.1.1.1", "server_ip": "10.1.1.2"}, ("opened", 7, TIME, b"10.1.1.1", b"10.1.1.2")),
     ("CONNECTION", {"client_ip": "local", "server_ip": "/run/x"}, ("opened", 7, TIME, b"local", b"")),
-    ("HAPROXY", {"haproxy_ip": "10.9.9.9", "haproxy_destip": "10.1.1.2"}, ("client_is", 7, TIME, b"10.9.9.9")),
-    ("AUTOBIND", {"bind_dn": "cn=dm"}, ("bound", 7, TIME, b"cn=dm")),
-    ("TLS_CLIENT_INFO", {"subject": "CN=x", "client_dn": "uid=joe"}, ("bound", 7, TIME, b"uid=joe")),
+    ("HAPROXY", {"haproxy_ip": "10.9.9.9", "haproxy_destip": "10.1.1.2"}, ("proxied_client", 7, TIME, b"10.9.9.9")),
+    ("AUTOBIND", {"bind_dn": "cn=dm"}, ("authenticated", 7, TIME, b"cn=dm")),
+    ("TLS_CLIENT_INFO", {"subject": "CN=x", "client_dn": "uid=joe"}, ("authenticated", 7, TIME, b"uid=joe")),
     ("BIND", {"op_id": 0, "bind_dn": "uid=joe", "method": "128"}, ("bind", 7, 0, TIME, b"uid=joe")),
-    ("UNBIND", {"op_id": 3}, ("unbound", 7, 3, TIME)),
-    ("ABANDON", {"op_id": 3, "target_op": "2", "msgid": 3}, ("abandoned", 7, 3, TIME, 2)),
-    ("ABANDON", {"op_id": 3, "target_op": "NOTFOUND", "msgid": 3}, ("abandoned", 7, 3, TIME, None)),
+    ("UNBIND", {"op_id": 3}, ("unbind", 7, 3, TIME)),
+    ("ABANDON", {"op_id": 3, "target_op": "2", "msgid": 3}, ("abandon", 7, 3, TIME, 2)),
+    ("ABANDON", {"op_id": 3, "target_op": "NOTFOUND", "msgid": 3}, ("abandon", 7, 3, TIME, None)),
     ("ADD", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, ADD)),
     ("DELETE", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, DELETE)),
     ("MODIFY", {"op_id": 1, "target_dn": "cn=a"}, ("request", 7, 1, TIME, MODIFY)),
@@ -97,7 +97,7 @@ def test_operations_of_no_use_are_understood(operation: str) -> None:
 def test_the_header_names_the_server() -> None:
     header = b'{"header": {"version": "389-Directory/3.1.1 B2025", "instance": "ldap:389 (/etc/dirsrv/slapd-x)"}}\n'
     assert calls_of(ds389_json.scan, header) == [
-        ("named", b"ldap:389 (/etc/dirsrv/slapd-x)", b"389-Directory/3.1.1 B2025"),
+        ("header", b"ldap:389 (/etc/dirsrv/slapd-x)", b"389-Directory/3.1.1 B2025"),
     ]
 
 
@@ -110,7 +110,7 @@ def test_the_header_names_the_server() -> None:
     ],
 )
 def test_the_time_may_be_written_otherwise(local_time: str, time: int) -> None:
-    assert said("UNBIND", op_id=1, local_time=local_time) == [("unbound", 7, 1, time)]
+    assert said("UNBIND", op_id=1, local_time=local_time) == [("unbind", 7, 1, time)]
 
 
 BROKEN = (
@@ -126,7 +126,7 @@ BROKEN = (
 def test_after_a_broken_object_reading_goes_on_with_the_next(text: bytes) -> None:
     whole = record("UNBIND", op_id=1)
     calls = calls_of(ds389_json.scan, whole + text + whole)
-    assert sorted(call[0] for call in calls) == ["misread", "unbound", "unbound"]
+    assert sorted(call[0] for call in calls) == ["misread", "unbind", "unbind"]
 
 
 @pytest.mark.parametrize("nested", [b"[%b]", b'{"a": %b}', b'[{"a": %b}]'])
@@ -136,7 +136,7 @@ def test_an_object_is_at_most_32_deep(nested: bytes) -> None:
     for depth in range(1 + opened, 50, opened):
         value = nested % value
         (call, *more) = calls_of(ds389_json.scan, whole.replace(b'"A"', value))
-        assert (call[0], more) == ("unbound" if depth <= ds389_json.DEEPEST else "misread", [])
+        assert (call[0], more) == ("unbind" if depth <= ds389_json.DEEPEST else "misread", [])
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, told: int) 
 
 def test_what_follows_an_object_is_misread_alone() -> None:
     line = record("UNBIND", op_id=1).rstrip() + b" \xff{ \r\n"
-    assert calls_of(ds389_json.scan, line) == [("misread", b"\xff{"), ("unbound", 7, 1, TIME)]
+    assert calls_of(ds389_json.scan, line) == [("misread", b"\xff{"), ("unbind", 7, 1, TIME)]
 
 
 def test_what_is_misread_is_not_passed_over_as_well() -> None:
@@ -176,8 +176,8 @@ def test_the_documented_sample_is_read_but_for_what_is_broken(corpus: Path) -> N
     assert ds389_json.recognises(data[:65536])
     found = Counter(call[0] for call in calls_of(ds389_json.scan, data))
     assert found == {
-        "result": 9, "search": 7, "request": 7, "bind": 2, "bound": 1, "opened": 1, "closed": 1, "abandoned": 1,
-        "unbound": 1, "misread": 3, "looked_up": 5,
+        "result": 9, "search": 7, "request": 7, "bind": 2, "authenticated": 1, "opened": 1, "closed": 1, "abandon": 1,
+        "unbind": 1, "misread": 3, "index_lookup": 5,
     }  # fmt: skip
 
 

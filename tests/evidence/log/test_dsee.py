@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.log import ds389_text, dsee
-from ldapdiag.evidence.log.kinds import BIND, MODIFY, SEARCH
+from ldapdiag.evidence.log.operation_kinds import BIND, MODIFY, SEARCH
 from log.calls import calls_of
 
 STAMP = b"[18/Aug/2006:15:41:17 +0200] "
@@ -41,8 +41,8 @@ LINES = {
         "result", 13, 1, TIME, SEARCH, 0, 1_230_000, None, 1, b"", None, None, False,
     ),
     b'op=2 msgId=3 - MOD dn="cn=a,dc=x"': ("request", 13, 2, TIME, MODIFY),
-    b"op=3 msgId=4 - ABANDON targetop=2 msgid=3 nentries=0 etime=0": ("abandoned", 13, 3, TIME, 2),
-    b"op=4 msgId=5 - UNBIND": ("unbound", 13, 4, TIME),
+    b"op=3 msgId=4 - ABANDON targetop=2 msgid=3 nentries=0 etime=0": ("abandon", 13, 3, TIME, 2),
+    b"op=4 msgId=5 - UNBIND": ("unbind", 13, 4, TIME),
     b"op=4 msgId=-1 - closing - U1": ("closed", 13, TIME, b"U1"),
     b"op=-1 msgId=-1 - closing from 10.1.1.1:42001 - A1 - Connection aborted": ("closed", 13, TIME, b"A1"),
 }  # fmt: skip
@@ -66,8 +66,8 @@ def test_the_servers_own_operations_are_told_apart() -> None:
 def test_the_header_names_the_server() -> None:
     header = b"\tSun-Java(tm)-System-Directory/6.3.1 B2009.0814.2240 (32-bit)\n\tldap:389 (/opt/ds)\n\n"
     assert calls_of(dsee.scan, header) == [
-        ("named", b"", b"Sun-Java(tm)-System-Directory/6.3.1 B2009.0814.2240 (32-bit)"),
-        ("named", b"ldap:389 (/opt/ds)", b""),
+        ("header", b"", b"Sun-Java(tm)-System-Directory/6.3.1 B2009.0814.2240 (32-bit)"),
+        ("header", b"ldap:389 (/opt/ds)", b""),
     ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ldapdiag.evidence.log import kinds, opendj_json, opendj_text
+from ldapdiag.evidence.log import opendj_json, opendj_text, operation_kinds
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
 
@@ -44,34 +44,37 @@ SEARCH = {"msgId": 2, "dn": "dc=b", "scope": "sub", "filter": "(cn=ü)", "attrs"
         (event("CONNECT", {}, {}), [("opened", 3, TIME, b"10.1.1.1", b"10.1.1.2:1389")]),
         (event("DISCONNECT", {}, {"reason": "I/O Error"}), [("closed", 3, TIME, b"I/O Error")]),
         (event("TLS", {}, {}, security={"protocol": "TLSv1.3"}), []),
-        (event("UNBIND", {"msgId": 4}), [("unbound", 3, 4, TIME)]),
+        (event("UNBIND", {"msgId": 4}), [("unbind", 3, 4, TIME)]),
         (
             event("SEARCH", SEARCH, {"nentries": 7}),
             [
                 ("search", 3, 2, TIME - 5 * MS, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 3, 2, TIME, kinds.SEARCH, 0, 5 * MS, None, 7, b""),
+                ("result", 3, 2, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, 7, b""),
             ],
         ),
         (
             event("BIND", {"msgId": 1, "dn": "cn=a"}, {"elapsedQueueingTime": 2}, userId="cn=a,dc=b"),
             [
                 ("bind", 3, 1, TIME - 5 * MS, b"cn=a"),
-                ("result", 3, 1, TIME, kinds.BIND, 0, 5 * MS, 2 * MS, ("account", b"cn=a,dc=b")),
+                ("result", 3, 1, TIME, operation_kinds.BIND, 0, 5 * MS, 2 * MS, ("account", b"cn=a,dc=b")),
             ],
         ),
         (
             event("BIND", {"msgId": 1, "dn": "cn=a"}, {"statusCode": "49"}, userId="cn=a,dc=b"),
             [
                 ("bind", 3, 1, TIME - 5 * MS, b"cn=a"),
-                ("result", 3, 1, TIME, kinds.BIND, 49, 5 * MS, None, ("account", None)),
+                ("result", 3, 1, TIME, operation_kinds.BIND, 49, 5 * MS, None, ("account", None)),
             ],
         ),
         (
             event("MODIFYDN", {"msgId": 2}, {"elapsedTimeUnits": "NANOSECONDS"}),
-            [("request", 3, 2, TIME - 5, kinds.MODRDN), ("result", 3, 2, TIME, kinds.MODRDN, 0, 5, None)],
+            [
+                ("request", 3, 2, TIME - 5, operation_kinds.MODRDN),
+                ("result", 3, 2, TIME, operation_kinds.MODRDN, 0, 5, None),
+            ],
         ),
-        (event("ABANDON", {"msgId": 3, "idToAbandon": 2}, {"statusCode": "118"}), [("abandoned", 3, 3, TIME, 2)]),
-        (event("ABANDON", {"msgId": 3, "idToAbandon": 9}, {"statusCode": "119"}), [("abandoned", 3, 3, TIME, None)]),
+        (event("ABANDON", {"msgId": 3, "idToAbandon": 2}, {"statusCode": "118"}), [("abandon", 3, 3, TIME, 2)]),
+        (event("ABANDON", {"msgId": 3, "idToAbandon": 9}, {"statusCode": "119"}), [("abandon", 3, 3, TIME, None)]),
         (event("SEARCH", {**SEARCH, "connId": -1}, {"nentries": 7}), [("internal",)]),
         (event("SEARCH", SEARCH, {}, eventName="DJ-HTTP"), []),
     ],

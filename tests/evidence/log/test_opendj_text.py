@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log import kinds, opendj_text
+from ldapdiag.evidence.log import opendj_text, operation_kinds
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
 
@@ -51,15 +51,15 @@ def said(message: bytes) -> list[tuple]:
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=0 authDN="cn=a,dc=b" etime=23',
-            [("result", 3, 0, TIME, kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b"))],
+            [("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b"))],
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=0 ssf=128 authDN="cn=a" authzDN="cn=b" etime=23',
-            [("result", 3, 0, TIME, kinds.BIND, 0, 23 * MS, ("account", b"cn=a"))],
+            [("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a"))],
         ),
         (
             b'BIND RES conn=3 op=0 msgID=1 result=49 authFailureReason="no "x" here" authDN="cn=a" etime=2',
-            [("result", 3, 0, TIME, kinds.BIND, 49, 2 * MS, ("account", None))],
+            [("result", 3, 0, TIME, operation_kinds.BIND, 49, 2 * MS, ("account", None))],
         ),
         (
             b'SEARCH REQ conn=3 op=1 msgID=2 base="dc=b" scope=wholeSubtree filter="(cn=x)" attrs="ALL"',
@@ -71,48 +71,54 @@ def said(message: bytes) -> list[tuple]:
         ),
         (
             b"SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 etime=3",
-            [("result", 3, 1, TIME, kinds.SEARCH, 0, 3 * MS, None, 7, b"")],
+            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, 7, b"")],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=4 message="" nentries=9 etime=1" nentries=7 unindexed etime=3',
-            [("result", 3, 1, TIME, kinds.SEARCH, 4, 3 * MS, None, 7, b"unindexed")],
+            [("result", 3, 1, TIME, operation_kinds.SEARCH, 4, 3 * MS, None, 7, b"unindexed")],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 responseControls=1.2 unindexed authzDN="cn=a" etime=3',
-            [("result", 3, 1, TIME, kinds.SEARCH, 0, 3 * MS, None, 7, b"unindexed")],
+            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, 7, b"unindexed")],
         ),
         (
             b'SEARCH RES conn=3 op=1 msgID=2 result=0 nentries=7 authzDN="cn=a unindexed b" etime=3',
-            [("result", 3, 1, TIME, kinds.SEARCH, 0, 3 * MS, None, 7, b"")],
+            [("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 3 * MS, None, 7, b"")],
         ),
         (
             b'SEARCH conn=3 op=1 msgID=2 base="dc=b" scope=one filter="(cn=x)" attrs="cn" result=0 nentries=1 etime=5',
             [
                 ("search", 3, 1, TIME - 5 * MS, b"dc=b", 1, b"(cn=x)"),
-                ("result", 3, 1, TIME, kinds.SEARCH, 0, 5 * MS, None, 1, b""),
+                ("result", 3, 1, TIME, operation_kinds.SEARCH, 0, 5 * MS, None, 1, b""),
             ],
         ),
         (
             b'BIND conn=3 op=0 msgID=1 version=3 type=SIMPLE dn="cn=a" result=0 authDN="cn=a,dc=b" etime=23',
             [
                 ("bind", 3, 0, TIME - 23 * MS, b"cn=a"),
-                ("result", 3, 0, TIME, kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b")),
+                ("result", 3, 0, TIME, operation_kinds.BIND, 0, 23 * MS, ("account", b"cn=a,dc=b")),
             ],
         ),
-        (b'MODIFY REQ conn=3 op=2 msgID=3 dn="x" result=9 etime=9', [("request", 3, 2, TIME, kinds.MODIFY)]),
-        (b"MODIFY RES conn=3 op=2 msgID=3 result=0 etime=4", [("result", 3, 2, TIME, kinds.MODIFY, 0, 4 * MS)]),
+        (b'MODIFY REQ conn=3 op=2 msgID=3 dn="x" result=9 etime=9', [("request", 3, 2, TIME, operation_kinds.MODIFY)]),
+        (
+            b"MODIFY RES conn=3 op=2 msgID=3 result=0 etime=4",
+            [("result", 3, 2, TIME, operation_kinds.MODIFY, 0, 4 * MS)],
+        ),
         (
             b'MODIFYDN conn=3 op=2 msgID=3 dn="x" newRDN="y" deleteOldRDN="true" result=50 message="no" etime=4',
-            [("request", 3, 2, TIME - 4 * MS, kinds.MODRDN), ("result", 3, 2, TIME, kinds.MODRDN, 50, 4 * MS)],
+            [
+                ("request", 3, 2, TIME - 4 * MS, operation_kinds.MODRDN),
+                ("result", 3, 2, TIME, operation_kinds.MODRDN, 50, 4 * MS),
+            ],
         ),
         (
             b'EXTENDED RES conn=3 op=2 msgID=3 name="Who" oid="1.2" result=0 authzID=\'dn:uid=a\' etime=4',
-            [("result", 3, 2, TIME, kinds.EXTENDED, 0, 4 * MS)],
+            [("result", 3, 2, TIME, operation_kinds.EXTENDED, 0, 4 * MS)],
         ),
-        (b"ABANDON REQ conn=3 op=4 msgID=5 idToAbandon=4", [("abandoned", 3, 4, TIME, None)]),
+        (b"ABANDON REQ conn=3 op=4 msgID=5 idToAbandon=4", [("abandon", 3, 4, TIME, None)]),
         (b"ABANDON RES conn=3 op=4 msgID=5 result=118 etime=60", []),
-        (b"ABANDON conn=3 op=4 msgID=5 idToAbandon=4 result=118 etime=60", [("abandoned", 3, 4, TIME, None)]),
-        (b"UNBIND REQ conn=3 op=5 msgID=6", [("unbound", 3, 5, TIME)]),
+        (b"ABANDON conn=3 op=4 msgID=5 idToAbandon=4 result=118 etime=60", [("abandon", 3, 4, TIME, None)]),
+        (b"UNBIND REQ conn=3 op=5 msgID=6", [("unbind", 3, 5, TIME)]),
         (b'SEARCH REQ conn=-1 op=5 msgID=6 base="" scope=sub filter="(a=*)" attrs="ALL"', [("internal",)]),
         (b"SEARCH RES conn=-1 op=5 msgID=6 result=0 nentries=1 etime=1", []),
     ],
@@ -148,7 +154,7 @@ def test_a_month_spelled_out_is_read_and_a_foreign_one_is_counted() -> None:
         opendj_text.scan, b"\n".join([line % b"20/June/2023", line % "20/déc./2023".encode(), line % b"31/Feb/2023"])
     )
 
-    assert calls[0] == ("unbound", 3, 5, 1_687_225_472 * 10**9)
+    assert calls[0] == ("unbind", 3, 5, 1_687_225_472 * 10**9)
     assert [call[0] for call in calls[1:]][:1] == ["misread"]
 
 
@@ -159,7 +165,7 @@ def test_a_finer_stamp_is_told() -> None:
     assert calls.made == [
         ("clock", b"+0000"),
         ("resolution", MS),
-        ("unbound", 3, 5, TIME + 250 * MS),
+        ("unbind", 3, 5, TIME + 250 * MS),
         ("passed_over", 2),
     ]
     assert calls.lines == 3
@@ -230,10 +236,10 @@ def test_what_was_sent_is_what_was_read(corpus: Path) -> None:
 
     requests = Counter(call[4] for call in calls if call[0] == "request")
     writes = sent["writes"]
-    assert requests[kinds.ADD] == sum(count for name, count in writes.items() if name.startswith("ADD"))
-    assert requests[kinds.DELETE] == writes["DEL rc=0"]
-    assert requests[kinds.MODRDN] == writes["MODRDN rc=0"]
-    assert sum(call[0] == "abandoned" for call in calls) == sent["raw"]["abandoned search (displayName=*abandon*)"]
+    assert requests[operation_kinds.ADD] == sum(count for name, count in writes.items() if name.startswith("ADD"))
+    assert requests[operation_kinds.DELETE] == writes["DEL rc=0"]
+    assert requests[operation_kinds.MODRDN] == writes["MODRDN rc=0"]
+    assert sum(call[0] == "abandon" for call in calls) == sent["raw"]["abandoned search (displayName=*abandon*)"]
     opened = Counter(call[3].decode() for call in calls if call[0] == "opened")
     for source, connections in sent["connections_by_source"].items():
         assert opened[source.split()[0].replace("::1", "0:0:0:0:0:0:0:1")] >= connections
@@ -244,7 +250,7 @@ def test_the_manuals_samples_are_read(corpus: Path) -> None:
     calls = calls_of(opendj_text.scan, (corpus / "public" / "accesslog" / "opendj-docs-joined.access").read_bytes())
 
     count = Counter(call[0] for call in calls)
-    assert count == {"opened": 5, "closed": 5, "search": 6, "bind": 2, "request": 1, "unbound": 5, "result": 6 + 2 + 1}
+    assert count == {"opened": 5, "closed": 5, "search": 6, "bind": 2, "request": 1, "unbind": 5, "result": 6 + 2 + 1}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log import kinds
+from ldapdiag.evidence.log import operation_kinds
 from ldapdiag.evidence.log.openldap import DIALECTS
 from ldapdiag.evidence.log.scan import Hints
 from log.calls import Calls, calls_of
@@ -44,37 +44,37 @@ def said(message: bytes) -> list[tuple]:
         ),
         (b"conn=7 fd=12 ACCEPT from PATH=/run/ldapi (PATH=/run/ldapi)", ("opened", 7, TIME, b"local", b"")),
         (b'conn=7 op=0 BIND dn="cn=a,dc=b" method=128', ("bind", 7, 0, TIME, b"cn=a,dc=b")),
-        (b'conn=7 op=0 BIND dn="cn=a,dc=b" mech=SIMPLE bind_ssf=0 ssf=0', ("binds", 7, TIME, b"cn=a,dc=b")),
+        (b'conn=7 op=0 BIND dn="cn=a,dc=b" mech=SIMPLE bind_ssf=0 ssf=0', ("bind_confirmed", 7, TIME, b"cn=a,dc=b")),
         (
             b'conn=7 op=1 SRCH base="dc=b" scope=2 deref=0 filter="(cn=x)"',
             ("search", 7, 1, TIME, b"dc=b", 2, b"(cn=x)"),
         ),
         (
             b"conn=7 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=12.005531 nentries=100 text=",
-            ("result", 7, 1, TIME, kinds.SEARCH, 4, 12_005_531_000, 11_000, 100),
+            ("result", 7, 1, TIME, operation_kinds.SEARCH, 4, 12_005_531_000, 11_000, 100),
         ),
         (
             b"conn=7 op=1 SEARCH RESULT tag=101 err=0 nentries=1 text=",
-            ("result", 7, 1, TIME, kinds.SEARCH, 0, None, None, 1),
+            ("result", 7, 1, TIME, operation_kinds.SEARCH, 0, None, None, 1),
         ),
-        (b"conn=7 op=0 RESULT tag=97 err=49 text=", ("result", 7, 0, TIME, kinds.BIND, 49, None, None, 0)),
+        (b"conn=7 op=0 RESULT tag=97 err=49 text=", ("result", 7, 0, TIME, operation_kinds.BIND, 49, None, None, 0)),
         (
             b"conn=7 op=0 RESULT tag=97 err=0 qtime=-1.999990 etime=-1.999990 text=",
-            ("result", 7, 0, TIME, kinds.BIND, 0, None, None, 0),
+            ("result", 7, 0, TIME, operation_kinds.BIND, 0, None, None, 0),
         ),
         (
             b"conn=7 op=0 RESULT oid= err=1 text=TLS already started",
-            ("result", 7, 0, TIME, kinds.EXTENDED, 1, None, None, 0),
+            ("result", 7, 0, TIME, operation_kinds.EXTENDED, 1, None, None, 0),
         ),
-        (b"conn=7 op=0 RESULT tag=99 err=1 text=", ("result", 7, 0, TIME, kinds.UNKNOWN, 1, None, None, 0)),
-        (b'conn=7 op=2 MOD dn="dc=b"', ("request", 7, 2, TIME, kinds.MODIFY)),
-        (b'conn=7 op=2 MODRDN dn="dc=b"', ("request", 7, 2, TIME, kinds.MODRDN)),
-        (b'conn=7 op=2 ADD dn="dc=b"', ("request", 7, 2, TIME, kinds.ADD)),
-        (b'conn=7 op=2 DEL dn="dc=b"', ("request", 7, 2, TIME, kinds.DELETE)),
-        (b'conn=7 op=2 CMP dn="dc=b" attr="cn"', ("request", 7, 2, TIME, kinds.COMPARE)),
-        (b"conn=7 op=2 EXT oid=1.3.6.1.4.1.1466.20037", ("request", 7, 2, TIME, kinds.EXTENDED)),
-        (b"conn=7 op=3 ABANDON msg=2", ("abandoned", 7, 3, TIME, None)),
-        (b"conn=7 op=4 UNBIND", ("unbound", 7, 4, TIME)),
+        (b"conn=7 op=0 RESULT tag=99 err=1 text=", ("result", 7, 0, TIME, operation_kinds.UNKNOWN, 1, None, None, 0)),
+        (b'conn=7 op=2 MOD dn="dc=b"', ("request", 7, 2, TIME, operation_kinds.MODIFY)),
+        (b'conn=7 op=2 MODRDN dn="dc=b"', ("request", 7, 2, TIME, operation_kinds.MODRDN)),
+        (b'conn=7 op=2 ADD dn="dc=b"', ("request", 7, 2, TIME, operation_kinds.ADD)),
+        (b'conn=7 op=2 DEL dn="dc=b"', ("request", 7, 2, TIME, operation_kinds.DELETE)),
+        (b'conn=7 op=2 CMP dn="dc=b" attr="cn"', ("request", 7, 2, TIME, operation_kinds.COMPARE)),
+        (b"conn=7 op=2 EXT oid=1.3.6.1.4.1.1466.20037", ("request", 7, 2, TIME, operation_kinds.EXTENDED)),
+        (b"conn=7 op=3 ABANDON msg=2", ("abandon", 7, 3, TIME, None)),
+        (b"conn=7 op=4 UNBIND", ("unbind", 7, 4, TIME)),
         (b"conn=7 fd=16 closed", ("closed", 7, TIME, b"")),
         (b"conn=7 fd=16 closed (idletimeout)", ("closed", 7, TIME, b"idletimeout")),
         (b"conn=7 fd=16 closed (connection lost on write)", ("closed", 7, TIME, b"connection lost on write")),
@@ -84,7 +84,7 @@ def said(message: bytes) -> list[tuple]:
             b"<= bdb_substring_candidates: (cn;lang-fr) index_param failed (18)",
             ("not_indexed", b"cn;lang-fr", b"substring"),
         ),
-        (b"@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $", ("banner", TIME, b"2.5.13+dfsg-5")),
+        (b"@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $", ("server_started", TIME, b"2.5.13+dfsg-5")),
     ],
 )
 @pytest.mark.parametrize("ending", [b"", b" ", b"\r"])
@@ -159,7 +159,7 @@ def test_each_prefix_is_recognised_by_one_dialect_alone(name: str, line: bytes) 
 
     assert [dialect.NAME for dialect in DIALECTS if dialect.recognises(b"some noise\n" + data)] == [name]
     ((call, conn, op, when),) = calls_of(BY_NAME[name].scan, data)
-    assert (call, conn, op) == ("unbound", 7, 3)
+    assert (call, conn, op) == ("unbind", 7, 3)
     if name != "openldap-syslog":
         assert when // 10**9 == 0x6B000AAC
 
@@ -262,7 +262,12 @@ def test_a_line_of_a_megabyte_costs_a_glance(line: bytes) -> None:
 
 def requested(calls: list[tuple]) -> Counter[int]:
     """Return how many requests there are of each kind."""
-    of_call = {"search": kinds.SEARCH, "bind": kinds.BIND, "unbound": kinds.UNBIND, "abandoned": kinds.ABANDON}
+    of_call = {
+        "search": operation_kinds.SEARCH,
+        "bind": operation_kinds.BIND,
+        "unbind": operation_kinds.UNBIND,
+        "abandon": operation_kinds.ABANDON,
+    }
     return Counter(of_call.get(call[0], call[-1]) for call in calls if call[0] in {*of_call, "request"})
 
 
@@ -290,7 +295,7 @@ def test_four_tellings_of_one_run_are_one_story(corpus: Path) -> None:
 
 def timeless(call: tuple) -> tuple:
     """Return a call without its time, which some forms tell less finely."""
-    place = {"opened": 2, "binds": 2, "closed": 2, "banner": 1}.get(call[0], 3)
+    place = {"opened": 2, "bind_confirmed": 2, "closed": 2, "server_started": 1}.get(call[0], 3)
     return call[:place] + call[place + 1 :]
 
 
@@ -309,7 +314,7 @@ def test_what_was_sent_is_what_was_read(corpus: Path) -> None:
         address, _, protocol = source.partition(" ")
         assert opened[address] >= connections, protocol
     assert Counter(call[3] for call in calls if call[0] == "closed")[b"idletimeout"] == 12
-    assert requested(calls)[kinds.ABANDON] == 10
+    assert requested(calls)[operation_kinds.ABANDON] == 10
 
 
 def test_the_refused_are_no_connections(captures: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ldapdiag.evidence.log import kinds, opendj_json, ping_json, ping_text
+from ldapdiag.evidence.log import opendj_json, operation_kinds, ping_json, ping_text
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
 from log.calls import calls_of
@@ -48,28 +48,28 @@ SEARCH = {"baseDN": "dc=b", "scope": 2, "filter": "(cn=ü)"}
                       entriesReturned=5, isIndexed=False),
             [
                 ("search", 1, 2, TIME - 4567 * US, b"dc=b", 2, "(cn=ü)".encode()),
-                ("result", 1, 2, TIME, kinds.SEARCH, 0, 4567 * US, 1000 * US, 5, b"unindexed", None),
+                ("result", 1, 2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, 5, b"unindexed", None),
             ],
         ),
         (operation("REQUEST", "SEARCH", **SEARCH), [("search", 1, 2, TIME, b"dc=b", 2, "(cn=ü)".encode())]),
         (
             operation("RESULT", "SEARCH", isIndexed=True),
-            [("result", 1, 2, TIME, kinds.SEARCH, ping_text.NOT_TOLD, None, None, 0, b"", None)],
+            [("result", 1, 2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE, None, None, 0, b"", None)],
         ),
         (
             operation("RESULT", "BIND", dn="uid=a", resultCode=0, authenticationDN="uid=a,dc=b"),
             [
                 ("bind", 1, 2, TIME, b"uid=a"),
-                ("result", 1, 2, TIME, kinds.BIND, 0, None, None, 0, b"", b"uid=a,dc=b"),
+                ("result", 1, 2, TIME, operation_kinds.BIND, 0, None, None, 0, b"", b"uid=a,dc=b"),
             ],
         ),
         (
             operation("RESULT", "BIND", resultCode=49, authenticationDN="uid=a,dc=b"),
-            [("result", 1, 2, TIME, kinds.BIND, 49, None, None, 0, b"", None)],
+            [("result", 1, 2, TIME, operation_kinds.BIND, 49, None, None, 0, b"", None)],
         ),
-        (operation("REQUEST", "MODDN", dn="dc=b"), [("request", 1, 2, TIME, kinds.MODRDN)]),
-        (operation("REQUEST", "UNBIND"), [("unbound", 1, 2, TIME)]),
-        (operation("REQUEST", "ABANDON", idToAbandon=1), [("abandoned", 1, 2, TIME, None)]),
+        (operation("REQUEST", "MODDN", dn="dc=b"), [("request", 1, 2, TIME, operation_kinds.MODRDN)]),
+        (operation("REQUEST", "UNBIND"), [("unbind", 1, 2, TIME)]),
+        (operation("REQUEST", "ABANDON", idToAbandon=1), [("abandon", 1, 2, TIME, None)]),
         (operation("FORWARD", "SEARCH", **SEARCH), []),
         (operation("ENTRY", "SEARCH", dn="dc=b"), []),
     ],
@@ -102,7 +102,7 @@ def test_a_new_startup_is_a_restart() -> None:
     scan = Scan()
     ping_json.scan(b"".join(lines), scan)
 
-    assert finish(scan.finish()).lives == 2
+    assert finish(scan.finish()).server_processes == 2
 
 
 def test_the_in_memory_server_tells_what_its_text_log_tells(captures: Path) -> None:
@@ -121,4 +121,4 @@ def test_the_in_memory_server_tells_what_its_text_log_tells(captures: Path) -> N
     codes = {call[2]: (call[4], call[5]) for call in told if call[0] == "result"}
     assert len(codes) == 23
     assert codes.items() >= {call[2]: (call[4], call[5]) for call in lines if call[0] == "result"}.items()
-    assert Counter(call[0] for call in told if call[0] in {"opened", "closed", "unbound"}).total() == 3
+    assert Counter(call[0] for call in told if call[0] in {"opened", "closed", "unbind"}).total() == 3

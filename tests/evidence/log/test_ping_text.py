@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldapdiag.evidence.log import kinds, ping_text
+from ldapdiag.evidence.log import operation_kinds, ping_text
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
 from log.calls import calls_of
@@ -26,7 +26,7 @@ NAMES = b'instanceName="ds1:389" startupID="ABC" threadID=5 conn=1 op=2 msgID=3 
 
 def said(message: bytes) -> list[tuple]:
     """Return the calls for one message behind a stamp, but for the server's name."""
-    return [call for call in calls_of(ping_text.scan, STAMP + message + b"\n") if call[0] != "named"]
+    return [call for call in calls_of(ping_text.scan, STAMP + message + b"\n") if call[0] != "header"]
 
 
 @pytest.mark.parametrize(
@@ -51,16 +51,16 @@ def said(message: bytes) -> list[tuple]:
             b'from="app=\'x\'" entriesReturned=5 unindexed=true authzDN="cn=a"',
             [
                 ("search", 1, 2, TIME - 4567 * US, b"dc=b", 2, b"(cn=x)"),
-                ("result", 1, 2, TIME, kinds.SEARCH, 0, 4567 * US, 1000 * US, 5, b"unindexed"),
+                ("result", 1, 2, TIME, operation_kinds.SEARCH, 0, 4567 * US, 1000 * US, 5, b"unindexed"),
             ],
         ),
         (
             b"SEARCH RESULT " + NAMES + b'resultCode=32 message="no resultCode=0 etime=9" etime=1',
-            [("result", 1, 2, TIME, kinds.SEARCH, 32, 1000 * US, None, 0, b"")],
+            [("result", 1, 2, TIME, operation_kinds.SEARCH, 32, 1000 * US, None, 0, b"")],
         ),
         (
             b"SEARCH RESULT " + NAMES + b'message="none" entriesReturned=5 unindexed=false',
-            [("result", 1, 2, TIME, kinds.SEARCH, ping_text.NOT_TOLD, None, None, 5, b"")],
+            [("result", 1, 2, TIME, operation_kinds.SEARCH, ping_text.NO_RESULT_CODE, None, None, 5, b"")],
         ),
         (
             b"SEARCH REQUEST " + NAMES + b'base="ou=#22x#22" scope=0 filter="(cn=#0a)" attrs="ALL"',
@@ -74,24 +74,24 @@ def said(message: bytes) -> list[tuple]:
             + b'version=3 dn="uid=a" authType="SIMPLE" resultCode=0 etime=1 authDN="uid=a,dc=b"',
             [
                 ("bind", 1, 2, TIME - 1000 * US, b"uid=a"),
-                ("result", 1, 2, TIME, kinds.BIND, 0, 1000 * US, None, ("account", b"uid=a,dc=b")),
+                ("result", 1, 2, TIME, operation_kinds.BIND, 0, 1000 * US, None, ("account", b"uid=a,dc=b")),
             ],
         ),
         (
             b"BIND RESULT " + NAMES + b'resultCode=49 etime=1 authDN="uid=a,dc=b"',
-            [("result", 1, 2, TIME, kinds.BIND, 49, 1000 * US, None, ("account", None))],
+            [("result", 1, 2, TIME, operation_kinds.BIND, 49, 1000 * US, None, ("account", None))],
         ),
-        (b"MODDN REQUEST " + NAMES + b'dn="dc=b"', [("request", 1, 2, TIME, kinds.MODRDN)]),
-        (b"MODDN RESULT " + NAMES + b"resultCode=0", [("result", 1, 2, TIME, kinds.MODRDN, 0, None, None)]),
+        (b"MODDN REQUEST " + NAMES + b'dn="dc=b"', [("request", 1, 2, TIME, operation_kinds.MODRDN)]),
+        (b"MODDN RESULT " + NAMES + b"resultCode=0", [("result", 1, 2, TIME, operation_kinds.MODRDN, 0, None, None)]),
         (
             b"EXTENDED RESULT " + NAMES + b'requestOID="1.2" resultCode=0 etime=1',
             [
-                ("request", 1, 2, TIME - 1000 * US, kinds.EXTENDED),
-                ("result", 1, 2, TIME, kinds.EXTENDED, 0, 1000 * US, None),
+                ("request", 1, 2, TIME - 1000 * US, operation_kinds.EXTENDED),
+                ("result", 1, 2, TIME, operation_kinds.EXTENDED, 0, 1000 * US, None),
             ],
         ),
-        (b"UNBIND REQUEST " + NAMES.strip(), [("unbound", 1, 2, TIME)]),
-        (b"ABANDON REQUEST " + NAMES + b"idToAbandon=4", [("abandoned", 1, 2, TIME, None)]),
+        (b"UNBIND REQUEST " + NAMES.strip(), [("unbind", 1, 2, TIME)]),
+        (b"ABANDON REQUEST " + NAMES + b"idToAbandon=4", [("abandon", 1, 2, TIME, None)]),
         (b'SECURITY-NEGOTIATION threadID=1 conn=5 cipher="X"clientServerHandshakeTimeMillis="5"', []),
         (b'SEARCH RESULT conn=-3 op=1 msgID=2 base="" scope=0 filter="(a=*)" resultCode=0', [("internal",)]),
     ],
@@ -121,7 +121,7 @@ def test_a_new_startup_is_a_restart() -> None:
     scan = Scan()
     ping_text.scan(line % b"A" + line % b"A" + line % b"B", scan)
 
-    assert finish(scan.finish()).lives == 2
+    assert finish(scan.finish()).server_processes == 2
 
 
 def test_hostile_requests_are_read_as_they_were_sent(captures: Path) -> None:
@@ -181,7 +181,7 @@ def test_the_sdks_own_samples(corpus: Path) -> None:
     count = Counter(call[0] for call in calls)
     assert (count["opened"], count["closed"], count["misread"]) == (2, 2, 3)
     results = Counter(call[4] for call in calls if call[0] == "result")
-    assert (results[kinds.SEARCH], results[kinds.BIND]) == (6 - 1, 6)
+    assert (results[operation_kinds.SEARCH], results[operation_kinds.BIND]) == (6 - 1, 6)
     assert sum(call[0] == "result" and call[-1] == b"unindexed" for call in calls) == 6 - 1
 
 

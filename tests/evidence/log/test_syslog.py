@@ -107,7 +107,7 @@ def test_an_escaped_newline_is_no_newline() -> None:
     )
 
     ((name, _, version),) = calls_of(SYSLOG.scan, banner + b"\n")
-    assert (name, version) == ("banner", b"2.5.13")
+    assert (name, version) == ("server_started", b"2.5.13")
 
 
 @pytest.mark.parametrize(

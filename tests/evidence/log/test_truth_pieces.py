@@ -17,7 +17,7 @@ from evidence.log.test_truth_workload import LOGS, SHARED, Case
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.evidence.log.pieces import has_pieces
+from ldapdiag.evidence.log.substrings import has_substrings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,12 +66,12 @@ def test_searches_are_told_by_the_lengths_of_what_was_sent(case: Case, log: Path
     sent: defaultdict[What, Counter[str]] = defaultdict(Counter)
     most: Counter[tuple[What, str]] = Counter()
     for what, op in of_ldap3(case):
-        if has_pieces(what[0].encode()):
+        if has_substrings(what[0].encode()):
             told = lengths_of(op["filter"])
             sent[what][told] += 1
             most[what, told] = max(most[what, told], op["n"])
 
-    logged = {what: rows(log)[what].pieces for what in sent}
+    logged = {what: rows(log)[what].substring_lengths for what in sent}
 
     assert len(sent) > 6
     assert len({told for counts in sent.values() for told in counts}) > 5

@@ -14,8 +14,8 @@ import pytest
 
 from conftest import CORPUS
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
-from ldapdiag.evidence.log.kinds import SEARCH
 from ldapdiag.evidence.log.merge import finish, merge, start
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from log.said import Report, answered, asked, closes, said
 
 pytestmark = pytest.mark.skipif(
@@ -161,7 +161,7 @@ class TestRestart:
         assert run1 == 2550
         assert run1 < first.operations[SEARCH]
         assert first.operations[SEARCH] + second.operations[SEARCH] == run1 + run2 + 2
-        assert (first.lives, second.lives) == (1, 1)
+        assert (first.server_processes, second.server_processes) == (1, 1)
 
 
 class TestNasty:

@@ -14,7 +14,7 @@ import examples
 from conversations import SECOND, Conversations, founding_story, read_log
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.log.kinds import SEARCH
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.report.log.as_text import LogScreen, print_log
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.reading import LeftOut
@@ -147,10 +147,10 @@ class TestTheRest:
 
     def test_names_the_product_and_its_version(self):
         talk = founding_story()
-        talk.scan.named(b"ds1:389 (/etc/dirsrv/slapd-ds1)", b"389-Directory/2.3.1 B2025.016.1616")
+        talk.scan.header(b"ds1:389 (/etc/dirsrv/slapd-ds1)", b"389-Directory/2.3.1 B2025.016.1616")
         assert shown(read_log(talk.segment()))[0].startswith("389 Directory Server 2.3.1 · slapd-ds1/access · 1 line")
         talk = founding_story()
-        talk.scan.named(b"", b"2.5.13+dfsg-5")
+        talk.scan.header(b"", b"2.5.13+dfsg-5")
         first = shown(read_log(talk.segment(), Family.OPENLDAP))[0]
         assert first.startswith("OpenLDAP 2.5.13+dfsg-5 · ")
 
@@ -244,7 +244,7 @@ def test_nothing_a_client_sends_reaches_the_terminal_as_it_is(sent, width, by):
     talk.search(1, b"(%b=x)" % sent, SECOND)
     talk.bind(1, sent, err=49)
     talk.close(1, sent)
-    talk.scan.named(sent, sent)
+    talk.scan.header(sent, sent)
     talk.scan.misread(sent)
     lines = shown(read_log(talk.segment()), width=width, by=by)
     assert not any(character in line for line in lines for character in "\x1b\x07\u202e\r")

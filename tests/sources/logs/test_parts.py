@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import log_lines
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.tally import Hints
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs import parts, records
 from ldapdiag.sources.logs.border import Period, first_at
 from ldapdiag.sources.logs.files import LogFile, find_logs

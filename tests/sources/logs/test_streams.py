@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import examples
 import log_lines
-from ldapdiag.evidence.log.kinds import SEARCH
 from ldapdiag.evidence.log.merge import finish
+from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.sources.logs.access_log import read
 from ldapdiag.sources.logs.files import LogFile, find_logs

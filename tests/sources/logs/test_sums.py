@@ -8,7 +8,7 @@ import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import named
-from ldapdiag.evidence.log.tally import Hints
+from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.sums import sum_of
 

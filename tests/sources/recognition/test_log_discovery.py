@@ -49,7 +49,7 @@ def told(log: AccessLog) -> dict[str, Any]:
     """Return what a log says, in a form that compares."""
     segment = log.segment
     clients = {
-        client: (row.opened, row.operations, row.codes, dict(row.lifetimes), row.rests.longest)
+        client: (row.opened, row.operations, row.codes, dict(row.lifetimes), row.idle_times.longest)
         for client, row in segment.clients.items()
     }
     names = ("lines", "operations", "opened", "open_before", "open_at_end", "peak", "took", "first_time", "last_time")

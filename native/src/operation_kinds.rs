@@ -1,35 +1,35 @@
 //! The kinds of LDAP operation (RFC 4511, 4.2 to 4.12) as small numbers.
 
 /// A kind of operation, an index of `operations`; [`UNKNOWN`] for a result whose tag names none.
-pub type Kind = i8;
+pub type OperationKind = i8;
 
 /// A result whose tag names no kind.
-pub const UNKNOWN: Kind = -1;
+pub const UNKNOWN: OperationKind = -1;
 /// BindRequest.
-pub const BIND: Kind = 0;
+pub const BIND: OperationKind = 0;
 /// UnbindRequest.
-pub const UNBIND: Kind = 1;
+pub const UNBIND: OperationKind = 1;
 /// SearchRequest.
-pub const SEARCH: Kind = 2;
+pub const SEARCH: OperationKind = 2;
 /// ModifyRequest.
-pub const MODIFY: Kind = 3;
+pub const MODIFY: OperationKind = 3;
 /// AddRequest.
-pub const ADD: Kind = 4;
+pub const ADD: OperationKind = 4;
 /// DelRequest.
-pub const DELETE: Kind = 5;
+pub const DELETE: OperationKind = 5;
 /// ModifyDNRequest.
-pub const MODRDN: Kind = 6;
+pub const MODRDN: OperationKind = 6;
 /// CompareRequest.
-pub const COMPARE: Kind = 7;
+pub const COMPARE: OperationKind = 7;
 /// AbandonRequest.
-pub const ABANDON: Kind = 8;
+pub const ABANDON: OperationKind = 8;
 /// ExtendedRequest.
-pub const EXTENDED: Kind = 9;
+pub const EXTENDED: OperationKind = 9;
 /// How many kinds there are.
 pub const COUNT: usize = 10;
 
 /// The kind that the tag of a response tells (the BER tag of the protocolOp, as 389-ds and slapd log it).
-pub fn of_tag(tag: i64) -> Kind {
+pub fn of_tag(tag: i64) -> OperationKind {
     match tag {
         97 => BIND,
         101 => SEARCH,

@@ -1,21 +1,47 @@
-//! The requests of one connection that wait for their result: one or two most often, hundreds of thousands at worst.
+//! The pending requests of one connection: usually one or two, at worst hundreds of thousands.
 
 use rustc_hash::FxHashMap;
 
-use crate::connection::Pending;
+use crate::interner::{ANONYMOUS, Symbol};
+use crate::operation_kinds::OperationKind;
 
-/// So many are looked through one by one.
+/// Up to this number requests are searched linearly.
 const FEW: usize = 8;
 
-/// Requests by operation number.
+/// A request without a result yet.
+pub struct Pending {
+    /// The operation number.
+    pub op: i64,
+    /// The line of the chunk it is in: when there are too many, the oldest are dropped.
+    pub line: u64,
+    /// The time of the request.
+    pub time: i64,
+    /// The kind of operation.
+    pub kind: OperationKind,
+    /// The row of a search.
+    pub row: Option<u32>,
+    /// The DN of a BIND.
+    pub dn: Symbol,
+    /// The filter of a search.
+    pub filter: Vec<u8>,
+}
+
+impl Pending {
+    /// A request that is neither a BIND nor a search.
+    pub fn new(op: i64, time: i64, kind: OperationKind) -> Self {
+        Pending { op, line: 0, time, kind, row: None, dn: ANONYMOUS, filter: Vec::new() }
+    }
+}
+
+/// Pending requests by operation number.
 #[derive(Default)]
-pub struct Waiting {
+pub struct PendingRequests {
     few: Vec<Pending>,
     many: Option<Box<FxHashMap<i64, Pending>>>,
 }
 
-impl Waiting {
-    /// Lets a request wait; returns the one of the same number that waited before.
+impl PendingRequests {
+    /// Inserts a request; returns the one with the same number that it replaces.
     pub fn insert(&mut self, mut pending: Pending) -> Option<Pending> {
         if let Some(there) = self.few.iter_mut().find(|there| there.op == pending.op) {
             pending.line = there.line;
@@ -32,7 +58,7 @@ impl Waiting {
         many.insert(pending.op, pending)
     }
 
-    /// Returns the request of a number, which waits no longer.
+    /// Removes and returns the request with this number.
     pub fn take(&mut self, op: i64) -> Option<Pending> {
         if let Some(place) = self.few.iter().position(|there| there.op == op) {
             return Some(self.few.swap_remove(place));
@@ -45,12 +71,12 @@ impl Waiting {
         taken
     }
 
-    /// Tells whether none waits.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.few.is_empty() && self.many.is_none()
     }
 
-    /// All of them, the oldest first.
+    /// All requests, the oldest first.
     pub fn in_order(&self) -> Vec<&Pending> {
         let mut all: Vec<_> = self.few.iter().chain(self.many.iter().flat_map(|many| many.values())).collect();
         all.sort_by_key(|pending| pending.line);

@@ -1,4 +1,4 @@
-//! What Python sees: `ldapdiag_native` (see ldapdiag_native.pyi).
+//! The Python bindings: the module `ldapdiag_native` (see ldapdiag_native.pyi).
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -11,15 +11,15 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::border::Period;
 use crate::dialects::{DIALECTS, Dialect, named};
+use crate::period::Period;
 use crate::plain::plain_of;
 use crate::reading::{Progress, Reached, Reading};
-use crate::scan::{Hints, Offset, Scan as Scanning};
+use crate::scan::{Hints, Offset, Scan};
 use crate::segment::Segment;
 use crate::tables::Caps;
 
-/// How far those are who read, and whether they are to stop.
+/// The progress of several reads, and the request to stop them.
 #[pyclass(frozen, module = "ldapdiag_native")]
 #[derive(Default)]
 struct Watch {
@@ -33,7 +33,7 @@ impl Watch {
         Watch::default()
     }
 
-    /// End every reading that has this watch soon.
+    /// Stop every read that shares this watch.
     fn stop(&self) {
         self.progress.stopped.store(true, Ordering::Relaxed);
     }
@@ -45,14 +45,14 @@ impl Watch {
     }
 }
 
-/// Where a reading came to.
+/// The outcome of a read.
 #[pyclass(frozen, get_all, module = "ldapdiag_native")]
 struct Read {
-    /// The first byte that was not scanned; None: another file is there by now.
+    /// The position of the first byte not scanned; None: the file has been replaced.
     to: Option<u64>,
-    /// The file ended before the stretch did.
+    /// The file ended before the byte range did.
     shrunk: bool,
-    /// Where records began that are longer than can be held; only their beginning was scanned.
+    /// The positions of records too long for the buffer; only their beginnings were scanned.
     too_long: Vec<u64>,
 }
 
@@ -65,20 +65,20 @@ impl From<Option<Reached>> for Read {
     }
 }
 
-/// One piece of one stream, fed in order.
-#[pyclass(module = "ldapdiag_native")]
-struct Scan {
+/// A scan of one chunk of one stream, fed in order.
+#[pyclass(name = "Scan", module = "ldapdiag_native")]
+struct PyScan {
     dialect: &'static Dialect,
-    scan: Scanning,
-    /// What went wrong where a zone was asked for.
-    trouble: Trouble,
+    scan: Scan,
+    /// An exception from the zone's callback.
+    zone_error: ZoneError,
 }
 
-type Trouble = Arc<Mutex<Option<PyErr>>>;
-type Pieces<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
+type ZoneError = Arc<Mutex<Option<PyErr>>>;
+type PlainChunks<'py> = (Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>);
 
 #[pymethods]
-impl Scan {
+impl PyScan {
     #[new]
     #[pyo3(signature = (dialect, *, caps, since = None, until = None, latest = 0, offset = None, heavy = None))]
     fn new(
@@ -91,22 +91,22 @@ impl Scan {
         heavy: Option<usize>,
     ) -> PyResult<Self> {
         let dialect = named(dialect).ok_or_else(|| PyKeyError::new_err(dialect.to_owned()))?;
-        let trouble = Trouble::default();
-        let hints = Hints { latest, offset: offset_of(offset, &trouble)? };
-        let mut scan = Scanning::new(hints, caps_of(caps)?, Period { since, until });
+        let zone_error = ZoneError::default();
+        let hints = Hints { latest, offset: offset_of(offset, &zone_error)? };
+        let mut scan = Scan::new(hints, caps_of(caps)?, Period { since, until });
         scan.heavy = heavy.unwrap_or(scan.heavy);
-        Ok(Scan { dialect, scan, trouble })
+        Ok(PyScan { dialect, scan, zone_error })
     }
 
     /// Scan whole records.
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         if !self.scan.is_over() {
-            py.detach(|| placed(|| (self.dialect.scan)(data, &mut self.scan)));
+            py.detach(|| with_location(|| (self.dialect.scan)(data, &mut self.scan)));
         }
-        self.untroubled()
+        self.check()
     }
 
-    /// Scan the records of a file from `start` to `end`, or less: see `Read`.
+    /// Scan the records of a file from `start` to `end`, or fewer: see `Read`.
     fn read(
         &mut self,
         py: Python<'_>,
@@ -122,59 +122,59 @@ impl Scan {
             if inode.is_some_and(|inode| !is_same(&file, inode)) {
                 return Ok(None);
             }
-            placed(|| Reading::new(&file, self.dialect, start, end).scan(&mut self.scan, &progress)).map(Some)
+            with_location(|| Reading::new(&file, self.dialect, start, end).scan(&mut self.scan, &progress)).map(Some)
         });
-        self.untroubled()?;
+        self.check()?;
         Ok(reached?.into())
     }
 
-    /// So much waits at the edges that it is better taken now.
+    /// The undecided state is so large that the chunk should be taken now.
     #[getter]
     fn is_heavy(&self) -> bool {
         self.scan.is_heavy()
     }
 
-    /// A record past `until` came.
+    /// A record past `until` was read.
     #[getter]
     fn is_over(&self) -> bool {
         self.scan.is_over()
     }
 
-    /// Hand over what was read before `since` and from then on, in plain form, and begin anew.
-    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Pieces<'py>> {
+    /// Return the chunks before `since` and from then on, in plain form, and reset the scan.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<PlainChunks<'py>> {
         let (before, within) = self.scan.take();
         let plain = |segment: Option<Segment>| segment.map(|segment| plain_of(py, &segment)).transpose();
         Ok((plain(before)?, plain(within)?))
     }
 }
 
-impl Scan {
-    fn untroubled(&self) -> PyResult<()> {
-        self.trouble.lock().ok().and_then(|mut trouble| trouble.take()).map_or(Ok(()), Err)
+impl PyScan {
+    fn check(&self) -> PyResult<()> {
+        self.zone_error.lock().ok().and_then(|mut zone_error| zone_error.take()).map_or(Ok(()), Err)
     }
 }
 
 thread_local! {
-    /// Where and why this thread panicked.
+    /// The location and message of this thread's panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does some work; a panic goes on with its place in its message, for Python hears nothing else of it.
-fn placed<Done>(work: impl FnOnce() -> Done) -> Done {
+/// Runs `work`; a panic continues with its location in the message, which is all that reaches Python.
+fn with_location<Done>(work: impl FnOnce() -> Done) -> Done {
     panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panic::resume_unwind(Box::new(PANIC.take())))
 }
 
-fn offset_of(offset: Option<Bound<'_, PyAny>>, trouble: &Trouble) -> PyResult<Offset> {
+fn offset_of(offset: Option<Bound<'_, PyAny>>, zone_error: &ZoneError) -> PyResult<Offset> {
     let Some(offset) = offset else { return Ok(Offset::Fixed(0)) };
     if !offset.is_callable() {
         return Ok(Offset::Fixed(offset.extract()?));
     }
-    let (asked, trouble) = (offset.unbind(), Arc::clone(trouble));
+    let (callback, zone_error) = (offset.unbind(), Arc::clone(zone_error));
     Ok(Offset::At(Box::new(move |year, month, day, hour, minute| {
         Python::attach(|py| {
-            let told = asked.call1(py, (year, month, day, hour, minute)).and_then(|told| told.extract(py));
-            told.unwrap_or_else(|error: PyErr| {
-                if let Ok(mut first) = trouble.lock() {
+            let seconds = callback.call1(py, (year, month, day, hour, minute)).and_then(|value| value.extract(py));
+            seconds.unwrap_or_else(|error: PyErr| {
+                if let Ok(mut first) = zone_error.lock() {
                     first.get_or_insert(error);
                 }
                 0
@@ -208,13 +208,13 @@ fn is_same(file: &File, inode: (u64, u64)) -> bool {
 
 #[cfg(not(unix))]
 fn is_same(_: &File, _: (u64, u64)) -> bool {
-    true // Windows lets nobody replace a file that is open, and Python holds it open
+    true // an open file cannot be replaced on Windows, and Python keeps it open
 }
 
 #[pymodule]
 mod ldapdiag_native {
     #[pymodule_export]
-    use super::{Read, Scan, Watch};
+    use super::{PyScan, Read, Watch};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

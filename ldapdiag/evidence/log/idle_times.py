@@ -1,7 +1,7 @@
-"""Rests of a connection: how long it lay idle, as a histogram whose edges are the idle timeouts people choose.
+"""Idle times of LDAP connections, as a histogram whose edges are the idle timeouts that administrators set.
 
-Every second to two minutes, every ten seconds to an hour, every minute to a day: a candidate timeout is always an edge,
-so that replaying it against the histogram is exact.
+Edges every second to two minutes, every 10 s to an hour, every minute to a day. A candidate timeout is always an edge,
+so replaying it against the histogram is exact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAST = COARSE_FROM + (COARSE - MIDDLE) // 60
 
 
 def bucket(nanoseconds: int) -> int:
-    """Return the bucket of a rest."""
+    """Return the bucket of an idle time."""
     seconds = nanoseconds // SECOND
     if seconds < FINE:
         return seconds
@@ -37,33 +37,33 @@ def at_least_seconds(number: int) -> int:
     return MIDDLE + (number - COARSE_FROM) * 60
 
 
-class Rests:
-    """Rests of a second and more: how many in each bucket, and the longest."""
+class IdleTimes:
+    """Idle times of a second and more: the number in each bucket, and the longest."""
 
     __slots__ = ("buckets", "longest")
 
     def __init__(self) -> None:
         self.buckets: dict[int, int] = {}
         self.longest: tuple[int, int, int] = (0, 0, 0)
-        """Nanoseconds, -(when it ended), -connection: of two equal ones the earlier is the greater."""
+        """Nanoseconds, -(end), -connection: of two equal idle times the earlier compares greater."""
 
     def add(self, nanoseconds: int, ended: int, connection: int) -> None:
-        """Count one."""
+        """Count one idle time."""
         number = bucket(nanoseconds)
         self.buckets[number] = self.buckets.get(number, 0) + 1
         self.longest = max(self.longest, (nanoseconds, -ended, -connection))
 
-    def take(self, other: Rests) -> None:
-        """Count those of another, too."""
+    def merge(self, other: IdleTimes) -> None:
+        """Add the counts of another histogram."""
         for number, count in other.buckets.items():
             self.buckets[number] = self.buckets.get(number, 0) + count
         self.longest = max(self.longest, other.longest)
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of idle times."""
         return sum(self.buckets.values())
 
     def from_seconds(self, seconds: int) -> int:
-        """Return how many lasted at least so long; exact where `seconds` is an edge."""
+        """Return how many lasted at least `seconds`; exact where `seconds` is an edge."""
         return sum(count for number, count in self.buckets.items() if at_least_seconds(number) >= seconds)

@@ -15,7 +15,7 @@ from ldapdiag.evidence.filter_tree import assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
-from ldapdiag.evidence.log.pieces import MOST_PIECES, has_pieces, lengths
+from ldapdiag.evidence.log.substrings import MOST_PIECES, has_substrings, lengths
 from ldapdiag.evidence.log.tables import MOST_LENGTHS, Caps
 from log.laid_open import plain
 from log.scanners import SCANNERS, need_native, scanned
@@ -88,7 +88,7 @@ def test_a_shape_has_a_piece_for_each_length(text: str) -> None:
     tree = parse_shape(bare.decode())
     assert tree
     assert len(lengths(text.encode())) == sum(len(one.pieces) for one in assertions(tree))
-    assert has_pieces(bare) or not lengths(text.encode())
+    assert has_substrings(bare) or not lengths(text.encode())
 
 
 @given(st.binary(max_size=80))
@@ -122,32 +122,32 @@ def test_a_row_tells_short_pieces_from_long_ones(scanner: str) -> None:
     segment = read(
         scanner, searched((b"(cn=j*)", 0, 900, b" notes=A"), (b"(cn=jean*)", 0, 3, b""), (b"(cn=jose*)", 4, 500, b""))
     )
-    assert row_of(segment, b"(cn=j*)").pieces == {b"1": [1, 1, 1, 900], b"4": [2, 2, 0, 500]}
+    assert row_of(segment, b"(cn=j*)").substring_lengths == {b"1": [1, 1, 1, 900], b"4": [2, 2, 0, 500]}
 
 
 @each_scanner
 def test_rows_without_pieces_have_no_lengths(scanner: str) -> None:
     segment = read(scanner, searched((b"(cn=*)", 0, 1, b""), (b"(uid=a)", 0, 1, b""), (b"(objectClass=a)", 0, 1, b"")))
-    assert [row.pieces for row in segment.shapes.values()] == [{}, {}, {}]
+    assert [row.substring_lengths for row in segment.shapes.values()] == [{}, {}, {}]
 
 
 @each_scanner
 def test_a_filter_that_is_longer_than_what_is_kept_is_not_told(scanner: str) -> None:
     text = b"(&" + b"(cn=*%b*)" % (b"x" * 100) * 12 + b")"
-    assert row_of(read(scanner, searched((text, 0, 1, b""))), text).pieces == {b"": [1, 1, 0, 1]}
+    assert row_of(read(scanner, searched((text, 0, 1, b""))), text).substring_lengths == {b"": [1, 1, 0, 1]}
 
 
 @each_scanner
 def test_a_result_without_its_request_has_no_lengths(scanner: str) -> None:
     (row,) = finish(read(scanner, searched((b"(cn=j*)", 0, 1, b"")).splitlines(keepends=True)[1])).shapes.values()
-    assert (row.answered, row.pieces, row.most_entries) == (1, {}, 1)
+    assert (row.answered, row.substring_lengths, row.most_entries) == (1, {}, 1)
 
 
 @each_scanner
 def test_a_request_of_an_earlier_piece_is_measured_when_its_result_comes(scanner: str) -> None:
     first, second = searched((b"(cn=j*)", 0, 1, b"")).splitlines(keepends=True)
     total = finish(merge(merge(start(), read(scanner, first)), read(scanner, second)))
-    assert row_of(total, b"(cn=j*)").pieces == {b"1": [1, 1, 0, 1]}
+    assert row_of(total, b"(cn=j*)").substring_lengths == {b"1": [1, 1, 0, 1]}
 
 
 @each_scanner
@@ -166,9 +166,9 @@ def test_beyond_the_cap_lengths_are_not_told_and_the_sum_is_exact(scanner: str) 
         total = merge(total, part)
     for segment in (finish(once), finish(total)):
         row = row_of(segment, texts[0])
-        assert len(row.pieces) == MOST_LENGTHS + 1
-        assert row.pieces[b""] == [count - MOST_LENGTHS, count - MOST_LENGTHS, 0, 2]
-        assert sum(cell[0] for cell in row.pieces.values()) == row.answered == count
+        assert len(row.substring_lengths) == MOST_LENGTHS + 1
+        assert row.substring_lengths[b""] == [count - MOST_LENGTHS, count - MOST_LENGTHS, 0, 2]
+        assert sum(cell[0] for cell in row.substring_lengths.values()) == row.answered == count
         assert segment.caps_hit == ["pieces"]
 
 
@@ -176,7 +176,7 @@ def test_beyond_the_cap_lengths_are_not_told_and_the_sum_is_exact(scanner: str) 
 def test_two_pieces_of_any_length_are_all_told(scanner: str) -> None:
     texts = [b"(cn=%b*%b)" % (b"x" * (n % 9 + 1), b"y" * (n // 9 + 1)) for n in range(81)]
     segment = read(scanner, searched(*((text, 0, 2, b"") for text in texts)))
-    assert len(row_of(segment, texts[0]).pieces) == 81
+    assert len(row_of(segment, texts[0]).substring_lengths) == 81
     assert segment.caps_hit == []
 
 

@@ -1,24 +1,24 @@
-//! A set of connection numbers as intervals, for a server hands them out one after the other.
+//! A set of connection numbers kept as intervals, because a server assigns them consecutively.
 
-/// Each hole is an opening that is not in the log; with so many lost, every second one is taken for seen.
+/// Each hole is a missing opening. Beyond this limit every second hole is closed, as if its openings had been seen.
 const MOST_INTERVALS: usize = 50_000;
 
-/// A set of numbers, most of which follow each other.
+/// A set of mostly consecutive numbers.
 #[derive(Default)]
-pub struct Numbers {
+pub struct ConnectionNumbers {
     starts: Vec<i64>,
     /// One past the last of each interval.
     ends: Vec<i64>,
 }
 
-impl Numbers {
-    /// Tells whether a number is in it.
+impl ConnectionNumbers {
+    /// Returns whether the set contains a number.
     pub fn contains(&self, number: i64) -> bool {
         let place = self.starts.partition_point(|&start| start <= number);
         place > 0 && number < self.ends[place - 1]
     }
 
-    /// Takes in a number, the one after the highest most often; tells whether it stands alone.
+    /// Adds a number; the fast path is the successor of the highest. Returns whether it forms a new interval.
     pub fn add(&mut self, number: i64) -> bool {
         if let Some(end) = self.ends.last_mut().filter(|end| **end == number) {
             *end += 1;
@@ -37,7 +37,7 @@ impl Numbers {
         self.starts.iter().copied().zip(self.ends.iter().copied())
     }
 
-    /// Takes in the numbers from `start` to below `end`, joined with the intervals that they overlap or touch.
+    /// Adds the numbers from `start` to below `end`, joined with the intervals that they overlap or touch.
     fn span(&mut self, mut start: i64, mut end: i64) {
         let before = self.starts.partition_point(|&other| other <= start);
         let first = if before > 0 && self.ends[before - 1] >= start { before - 1 } else { before };
@@ -49,11 +49,11 @@ impl Numbers {
         self.starts.splice(first..past.max(first), [start]);
         self.ends.splice(first..past.max(first), [end]);
         if self.starts.len() > MOST_INTERVALS {
-            self.forget_every_second_hole();
+            self.close_every_second_hole();
         }
     }
 
-    fn forget_every_second_hole(&mut self) {
+    fn close_every_second_hole(&mut self) {
         let odd = self.ends.len() % 2;
         let last = *self.ends.last().unwrap_or(&0);
         self.starts = self.starts.iter().copied().step_by(2).collect();

@@ -1,22 +1,22 @@
-//! Lives of a server, and the connections of each as they open and close.
+//! The opening and closing of connections, and the restarts of the server.
 
 use std::mem;
 
 use crate::clients;
-use crate::connection::{Connection, Tail};
-use crate::counting::end;
-use crate::joining::introduce;
+use crate::connection::{Connection, IdleAtClose};
+use crate::counting::end_connection;
+use crate::interner::Symbol;
+use crate::joining::apply_late_opening;
 use crate::runs::{Run, is_late};
 use crate::scan::Scan;
-use crate::segment::beginning;
-use crate::texts::Text;
+use crate::segment::sample_of;
 
-/// Bytes, about, of a connection.
-const CONNECTION: usize = 400;
-/// Bytes, about, of a hole among the numbers of connections.
-const HOLE: usize = 128;
-/// Bytes, about, of a run of openings.
-const RUN: usize = 2048;
+/// Approximate bytes of a connection.
+const CONNECTION_BYTES: usize = 400;
+/// Approximate bytes of a hole in the connection numbers.
+const HOLE_BYTES: usize = 128;
+/// Approximate bytes of a run of openings.
+const RUN_BYTES: usize = 2048;
 
 impl Scan {
     /// Counts an accepted connection; `client` without its port.
@@ -27,11 +27,11 @@ impl Scan {
         let client = self.address(client);
         self.segment.opened += 1;
         if !server.is_empty() {
-            let server = self.segment.texts.number(beginning(server));
+            let server = self.segment.texts.intern(sample_of(server));
             self.segment.servers.count(server, 1);
         }
         let there = self.run.connections.find(number);
-        let late = number <= self.run.last && self.run.holds(number, time);
+        let late = number <= self.run.last && self.run.admits_late_opening(number, time);
         if let Some(slot) = there
             && is_late(self.run.connections.at(slot), time, late)
         {
@@ -41,35 +41,35 @@ impl Scan {
         if !ascends && (there.is_some() || !late) {
             self.next_run(false);
         }
-        self.counts_opening(number, time);
+        self.count_opening(number, time);
         let mut connection = Connection::new(time, Some(time), Some(client));
         connection.line = self.segment.lines;
         let row = self.segment.client(client);
         connection.row = Some(row);
         self.segment.clients.at(row as usize).opened += 1;
         self.run.connections.put(number, connection);
-        self.segment.weight += CONNECTION;
+        self.segment.weight += CONNECTION_BYTES;
     }
 
-    /// Reads the opening of a connection that has asked before it was written.
-    fn opened_late(&mut self, number: i64, slot: u32, time: i64, client: Text) {
-        self.counts_opening(number, time);
+    /// Counts the opening of a connection that is written after other records of it.
+    fn opened_late(&mut self, number: i64, slot: u32, time: i64, client: Symbol) {
+        self.count_opening(number, time);
         let connection = self.run.connections.at(slot);
-        introduce(&mut self.segment, connection, time, client);
+        apply_late_opening(&mut self.segment, connection, time, client);
         if let Some(row) = connection.row {
             self.segment.clients.at(row as usize).opened += 1;
         }
         self.end_if_complete(number, slot);
     }
 
-    fn counts_opening(&mut self, number: i64, time: i64) {
+    fn count_opening(&mut self, number: i64, time: i64) {
         if self.run.opened(number, time) {
-            self.segment.weight += HOLE;
+            self.segment.weight += HOLE_BYTES;
         }
     }
 
-    /// Takes the client that a PROXY header names for the one of the connection.
-    pub fn client_is(&mut self, number: i64, time: i64, client: &[u8]) {
+    /// Replaces the client of a connection by the one that a PROXY header names.
+    pub fn proxied_client(&mut self, number: i64, time: i64, client: &[u8]) {
         if self.is_past(time) {
             return;
         }
@@ -80,48 +80,48 @@ impl Scan {
             self.segment.clients.at(row as usize).opened -= 1;
         }
         connection.client = Some(client);
-        connection.cell = None;
+        connection.last_attribution = None;
         let row = self.segment.client(client);
         connection.row = Some(row);
         self.segment.clients.at(row as usize).opened += i64::from(connection.opened.is_some());
     }
 
-    /// Counts a closed connection, and the server's word for why.
+    /// Counts a closed connection by its close code, as the server writes it.
     pub fn closed(&mut self, number: i64, time: i64, code: &[u8]) {
         if self.is_past(time) {
             return;
         }
-        let code = self.segment.texts.number(beginning(code));
+        let code = self.segment.texts.intern(sample_of(code));
         let code = self.segment.closed.count(code, 1);
         self.run.delta -= 1;
         let Some(slot) = self.unless_closed(number, time) else { return };
         let connection = self.run.connections.at(slot);
         connection.closed = Some(time);
         connection.code = code;
-        let (epoch, quiet) = (connection.held(), connection.pending.is_empty());
-        connection.tail = Some(Tail { rested: connection.rested, epoch, quiet });
+        let (epoch, quiet) = (connection.epoch(), connection.pending.is_empty());
+        connection.idle_at_close = Some(IdleAtClose { idle_since: connection.idle_since, epoch, quiet });
         self.end_if_complete(number, slot);
     }
 
-    /// Begins a new server life: the log says that the server started here.
-    pub fn banner(&mut self, time: i64, version: &[u8]) {
+    /// Begins a run after a start of the server that the log reports.
+    pub fn server_started(&mut self, time: i64, version: &[u8]) {
         if self.is_past(time) {
             return;
         }
         self.next_run(true);
         if !version.is_empty() {
-            self.named(b"", version);
+            self.header(b"", version);
         }
     }
 
-    /// Where a connection is; one not seen yet was opened before this piece, and one that is closed is not there.
+    /// The slot of a connection that is not closed; one that is new here was opened before this chunk.
     pub(crate) fn unless_closed(&mut self, number: i64, time: i64) -> Option<u32> {
-        let slot = self.unless_gone(number, time)?;
+        let slot = self.unless_ended(number, time)?;
         self.run.connections.at(slot).closed.is_none().then_some(slot)
     }
 
-    /// Where a connection is; nowhere if it was opened in this run and is closed.
-    pub(crate) fn unless_gone(&mut self, number: i64, time: i64) -> Option<u32> {
+    /// The slot of a connection; `None` for one that was opened in this run and has ended.
+    pub(crate) fn unless_ended(&mut self, number: i64, time: i64) -> Option<u32> {
         if let Some(slot) = self.run.connections.find(number) {
             return Some(slot);
         }
@@ -129,41 +129,41 @@ impl Scan {
             return None;
         }
         self.run.last = self.run.last.max(number);
-        self.segment.weight += CONNECTION;
+        self.segment.weight += CONNECTION_BYTES;
         let mut connection = Connection::new(time, None, None);
         connection.line = self.segment.lines;
         Some(self.run.connections.put(number, connection))
     }
 
-    /// Counts the end of a connection of which nothing more can come.
+    /// Counts the end of a connection of which no record can follow.
     pub(crate) fn end_if_complete(&mut self, number: i64, slot: u32) {
         if self.run.connections.at(slot).is_complete()
             && let Some(mut connection) = self.run.connections.remove(number)
         {
-            end(&mut self.segment, number, &mut connection);
-            self.segment.weight = self.segment.weight.saturating_sub(CONNECTION);
+            end_connection(&mut self.segment, number, &mut connection);
+            self.segment.weight = self.segment.weight.saturating_sub(CONNECTION_BYTES);
         }
     }
 
-    /// Nobody's connection, for a request that was written after the close of the one of this number.
+    /// The stand-in that takes requests written after the close of the connection of this number.
     pub(crate) fn after_close(&mut self, number: i64, time: i64) -> &mut Connection {
-        if !self.run.gone.contains_key(&number) {
-            let let_go = self.run.let_go();
-            self.segment.weight = (self.segment.weight + CONNECTION).saturating_sub(let_go * CONNECTION);
+        if !self.run.late_requests.contains_key(&number) {
+            let dropped = self.run.drop_late_requests();
+            self.segment.weight = (self.segment.weight + CONNECTION_BYTES).saturating_sub(dropped * CONNECTION_BYTES);
         }
         self.run.after_close(number, time)
     }
 
-    fn next_run(&mut self, certain: bool) {
-        self.segment.runs.push(mem::replace(&mut self.run, Run::new(certain)));
-        self.segment.weight += RUN;
+    fn next_run(&mut self, explicit_start: bool) {
+        self.segment.runs.push(mem::replace(&mut self.run, Run::new(explicit_start)));
+        self.segment.weight += RUN_BYTES;
     }
 
-    fn address(&mut self, client: &[u8]) -> Text {
-        let client = beginning(client);
+    fn address(&mut self, client: &[u8]) -> Symbol {
+        let client = sample_of(client);
         if memchr::memchr(b':', client).is_none() {
-            return self.segment.texts.number(client);
+            return self.segment.texts.intern(client);
         }
-        self.segment.texts.number(&clients::address(client))
+        self.segment.texts.intern(&clients::address(client))
     }
 }

@@ -15,7 +15,7 @@ import re
 
 from ldapdiag.evidence.filters import CUT
 
-UNTOLD = b""
+UNKNOWN_LENGTHS = b""
 """The lengths of a filter that was cut, and of one with more pieces than are kept."""
 MOST_PIECES = 32
 LONG = 9
@@ -31,7 +31,7 @@ DIGITS = bytes(ord("0") + min(length, LONG) for length in range(LONGEST_COUNTED 
 NOTHING = b"\0"
 
 
-def has_pieces(shape: bytes) -> bool:
+def has_substrings(shape: bytes) -> bool:
     """Tell whether a shape holds a substring assertion with a piece; presence has none."""
     return b"*?" in shape or b"?*" in shape
 
@@ -39,7 +39,7 @@ def has_pieces(shape: bytes) -> bool:
 def lengths(text: bytes) -> bytes:
     """Return the lengths of the pieces of a filter as logged, a digit each; never raises, at most 32 digits."""
     if text.endswith(CUT):
-        return UNTOLD
+        return UNKNOWN_LENGTHS
     if not text.startswith(b"("):
         text = b"(" + text.strip()
     pieces = b"*".join(SUBSTRING.findall(text))
@@ -48,4 +48,4 @@ def lengths(text: bytes) -> bytes:
     if len(pieces) > LONGEST_COUNTED:
         pieces = LONG_PIECE.sub(b"?" * LONG, pieces)
     told = bytes(map(len, pieces.split(b"*"))).translate(DIGITS, NOTHING)
-    return told if len(told) <= MOST_PIECES else UNTOLD
+    return told if len(told) <= MOST_PIECES else UNKNOWN_LENGTHS

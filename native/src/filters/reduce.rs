@@ -1,11 +1,11 @@
 //! What is left of a filter without its values, in one quick pass: eight bytes at a time, for it is made of every search.
 
-use super::OBJECT_CLASS;
+use super::assertions::OBJECT_CLASS;
 
 /// Appends the text with `?` for each value up to its first asterisk, and for each piece behind one.
 ///
 /// No value holds a parenthesis or an asterisk (RFC 4515, 3). The values of objectClass stay, they are judged later.
-pub fn bare(text: &[u8], out: &mut Vec<u8>) {
+pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len());
     let mut kept = 0;
     let mut at = find(text, 0, begins_value);

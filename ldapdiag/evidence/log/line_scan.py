@@ -1,4 +1,4 @@
-"""Tally: how well a log could be read, and what it says besides its operations."""
+"""LineScan: the lines of a chunk, its clock, and records that belong to no connection."""
 
 # ruff: noqa: PLR1730  max() and min() are calls, and `at` runs for most records
 
@@ -16,16 +16,16 @@ NEVER = 1 << 63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What the text of a log does not say, and whoever opened the file knows."""
+    """What the text of a log does not contain, and the opener of the file knows."""
 
     year_end: datetime | None = None
-    """No line of the file is later than this: the year of stamps without one."""
+    """No line of the file is later than this: it gives the year of stamps without one."""
     zone: tzinfo = UTC
-    """Of stamps without one."""
+    """The zone of stamps without one."""
 
 
-class Tally:
-    """The lines of one piece of a log, its clock, and what its headers say."""
+class LineScan:
+    """Count the lines of one chunk of a log, and keep its clock and headers."""
 
     def __init__(self, hints: Hints | None = None, caps: Caps = CAPS) -> None:
         self.hints = hints or Hints()
@@ -35,54 +35,54 @@ class Tally:
 
     @property
     def lines(self) -> int:
-        """Lines read; each dialect counts its own."""
+        """The number of lines read; each dialect counts its own."""
         return self.segment.lines
 
     @lines.setter
     def lines(self, count: int) -> None:
         self.segment.lines = count
 
-    def named(self, instance: bytes, version: bytes = b"") -> None:
-        """Keep what a header says of the server."""
+    def header(self, instance: bytes, version: bytes = b"") -> None:
+        """Keep the name and version of the server from a header."""
         self.segment.instances.count((instance[:SAMPLE_BYTES], version[:SAMPLE_BYTES]))
 
     def lost(self, lines: int) -> None:
-        """Count lines that the log itself says are missing."""
+        """Count lines that the log reports as lost."""
         self.segment.lost += lines
 
     def not_indexed(self, attribute: bytes, kind: bytes) -> None:
-        """Count slapd's word that a candidate lookup had no index."""
+        """Count a candidate lookup without an index, as slapd logs it."""
         self.segment.not_indexed.count((attribute[:SAMPLE_BYTES], kind[:SAMPLE_BYTES]))
 
-    def looked_up(self, attribute: bytes, kind: bytes, ids: int) -> None:
-        """Count 389-ds' word on how many ids a key of an index holds."""
-        self.segment.looked_up((type_of(attribute), kind[:SAMPLE_BYTES]), 1, ids, ids)
+    def index_lookup(self, attribute: bytes, kind: bytes, ids: int) -> None:
+        """Count an index lookup of 389-ds (STAT) and the length of its ID list."""
+        self.segment.index_lookup((type_of(attribute), kind[:SAMPLE_BYTES]), 1, ids, ids)
 
-    def modified(self, attributes: bytes) -> None:
-        """Count a MOD request for each attribute that it touches, however often; there are blanks between them."""
+    def modified_attributes(self, attributes: bytes) -> None:
+        """Count a MOD request once for each attribute in a list separated by blanks."""
         for attribute in dict.fromkeys(type_of(one) for one in attributes.split(b" ") if one):
             self.segment.modified.count(attribute)
 
     def passed_over(self, lines: int = 1) -> None:
-        """Count lines that are understood and of no use here."""
+        """Count lines that are understood and not needed."""
         self.segment.passed_over += lines
 
     def misread(self, line: bytes) -> None:
-        """Count a line no rule fits, and keep the first few."""
+        """Count a line that no rule matches, and keep the first few."""
         self.segment.misread += 1
         if len(self.segment.samples) < SAMPLES:
             self.segment.samples.append(line[:SAMPLE_BYTES])
 
     def clock(self, zone: bytes | None) -> None:
-        """Keep the zone that stamps are written in; None where the format has none."""
+        """Keep the zone of the stamps; None where the format has none."""
         self.segment.zones.add(zone or b"")
 
     def resolution(self, nanoseconds: int) -> None:
-        """Keep how fine the stamps are."""
+        """Keep the resolution of the stamps, that of the coarsest."""
         self.segment.resolution = max(self.segment.resolution, nanoseconds)
 
     def at(self, time: int) -> None:
-        """Hear of a time that the log holds."""
+        """Extend the time range of the chunk to the time of a record."""
         if time > self.last:
             self.last = time
         if time < self.first:

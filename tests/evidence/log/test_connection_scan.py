@@ -28,7 +28,7 @@ def opened(*numbers: int, at: int = T) -> Scan:
 
 def told(segment: Segment) -> tuple[int, int, int, int]:
     """Return lives, connections ended by a restart, open at the end, and the peak."""
-    return segment.lives, segment.ended_by_restart, segment.open_at_end, segment.peak
+    return segment.server_processes, segment.ended_by_restart, segment.open_at_end, segment.peak
 
 
 def test_a_number_opened_again_is_a_restart_that_ends_what_was_open() -> None:
@@ -48,7 +48,7 @@ def write(scan: Scan, what: str, number: int, at: int) -> Scan:
             scan.bind(number, 0, at, b"")
             scan.result(number, 0, at, 0, 0, 1000)
         case "unbind":
-            scan.unbound(number, 1, at)
+            scan.unbind(number, 1, at)
     return scan
 
 
@@ -77,7 +77,7 @@ def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]], *, c
     said = [what for what, _ in lines]
     opened = 1 + said.count("open")
 
-    assert (segment.lives, segment.ended_by_restart, segment.open_before) == (1, 0, 0)
+    assert (segment.server_processes, segment.ended_by_restart, segment.open_before) == (1, 0, 0)
     assert (segment.opened, segment.open_at_end) == (opened, opened - said.count("close"))
 
 
@@ -112,10 +112,10 @@ def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
 @pytest.mark.parametrize("cut", [False, True])
 def test_another_startup_id_is_a_restart_even_at_a_cut(*, cut: bool) -> None:
     scan = Scan()
-    scan.life(b"A")
+    scan.startup(b"A")
     scan.opened(1, T, b"10.0.0.1")
     following = Scan() if cut else scan
-    following.life(b"B")
+    following.startup(b"B")
     following.opened(2, T + SECOND, b"10.0.0.1")
     segment = finish(merge(scan.finish(), following.finish()) if cut else scan.finish())
 
@@ -124,7 +124,7 @@ def test_another_startup_id_is_a_restart_even_at_a_cut(*, cut: bool) -> None:
 
 def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
     scan = opened(1000, 1001)
-    scan.banner(T + 9 * SECOND, b"2.5.13")
+    scan.server_started(T + 9 * SECOND, b"2.5.13")
     scan.opened(1002, T + 10 * SECOND, b"10.0.0.1")
 
     assert told(finish(scan.finish())) == (2, 2, 1, 2)
@@ -133,7 +133,7 @@ def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
 def test_slapd_says_who_is_bound_before_the_result() -> None:
     scan = opened(1)
     scan.bind(1, 0, T, b"")
-    scan.binds(1, T, b"uid=sasl,dc=x")
+    scan.bind_confirmed(1, T, b"uid=sasl,dc=x")
     scan.result(1, 0, T, 0, 0)
 
     assert dict(finish(scan.finish()).accounts) == {b"uid=sasl,dc=x": 1}
@@ -143,7 +143,7 @@ def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
     scan = Scan()
     scan.opened(1, T, b"0:0:0:0:0:0:0:1")
     scan.opened(2, T, b"10.9.9.9")
-    scan.client_is(2, T, b"::ffff:192.0.2.7")
+    scan.proxied_client(2, T, b"::ffff:192.0.2.7")
     segment = finish(scan.finish())
 
     assert {client: row.opened for client, row in segment.clients.items()} == {

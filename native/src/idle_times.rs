@@ -1,6 +1,6 @@
-//! Rests of a connection: how long it lay idle, as a histogram whose edges are the idle timeouts people choose.
+//! Idle times of LDAP connections, as a histogram whose edges are the idle timeouts that administrators set.
 //!
-//! Every second to two minutes, every ten seconds to an hour, every minute to a day.
+//! Edges every second to two minutes, every 10 s to an hour, every minute to a day.
 
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ const MIDDLE_FROM: i64 = FINE;
 const COARSE_FROM: i64 = FINE + (MIDDLE - FINE) / 10;
 const LAST: i64 = COARSE_FROM + (COARSE - MIDDLE) / 60;
 
-/// The bucket of a rest.
+/// The bucket of an idle time.
 pub fn bucket(nanoseconds: i64) -> i64 {
     match nanoseconds / SECOND {
         seconds if seconds < FINE => seconds,
@@ -23,24 +23,24 @@ pub fn bucket(nanoseconds: i64) -> i64 {
     }
 }
 
-/// Rests of a second and more: how many in each bucket, and the longest.
+/// Idle times of a second and more: the number in each bucket, and the longest.
 #[derive(Default, Clone)]
-pub struct Rests {
-    /// How many lay in each bucket.
+pub struct IdleTimes {
+    /// Counts by bucket.
     pub buckets: FxHashMap<i64, u64>,
-    /// Nanoseconds, -(when it ended), -connection: of two equal ones the earlier is the greater.
+    /// Nanoseconds, -(end), -connection: of two equal idle times the earlier compares greater.
     pub longest: (i64, i64, i64),
 }
 
-impl Rests {
-    /// Counts one.
+impl IdleTimes {
+    /// Counts one idle time.
     pub fn add(&mut self, nanoseconds: i64, ended: i64, connection: i64) {
         *self.buckets.entry(bucket(nanoseconds)).or_default() += 1;
         self.longest = self.longest.max((nanoseconds, -ended, -connection));
     }
 
-    /// Counts those of another, too.
-    pub fn take(&mut self, other: &Rests) {
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &IdleTimes) {
         for (&number, count) in &other.buckets {
             *self.buckets.entry(number).or_default() += count;
         }

@@ -20,7 +20,7 @@ const MOST_PIECES: usize = 32;
 const LONG: usize = 9;
 
 /// Whether a shape holds a substring assertion with a piece; presence has none.
-pub fn has_pieces(shape: &[u8]) -> bool {
+pub fn has_substrings(shape: &[u8]) -> bool {
     find(shape, b"*?").is_some() || find(shape, b"?*").is_some()
 }
 

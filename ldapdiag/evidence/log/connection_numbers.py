@@ -1,15 +1,15 @@
-"""Numbers: a set of connection numbers as intervals, for a server hands them out one after the other."""
+"""ConnectionNumbers: a set of connection numbers kept as intervals, because a server assigns them consecutively."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
 MOST_INTERVALS = 50_000
-"""Each hole is an opening that is not in the log; with so many lost, every second one is taken for seen."""
+"""Each hole is a missing opening. Beyond this limit every second hole is closed, as if its openings had been seen."""
 
 
-class Numbers:
-    """A set of numbers, most of which follow each other."""
+class ConnectionNumbers:
+    """A set of mostly consecutive numbers."""
 
     __slots__ = ("_ends", "_starts")
 
@@ -23,19 +23,19 @@ class Numbers:
         return place >= 0 and number < self._ends[place]
 
     def add(self, number: int) -> None:
-        """Take in a number; the one after the highest most often."""
+        """Add a number; the fast path is the successor of the highest."""
         if self._ends and self._ends[-1] == number:
             self._ends[-1] += 1
         elif number not in self:
             self.span(number, number + 1)
 
-    def take(self, other: Numbers) -> None:
-        """Take in the numbers of another set."""
+    def update(self, other: ConnectionNumbers) -> None:
+        """Add the numbers of another set."""
         for start, end in zip(other._starts, other._ends, strict=True):
             self.span(start, end)
 
     def span(self, start: int, end: int) -> None:
-        """Take in the numbers from `start` to below `end`, joined with the intervals that they overlap or touch."""
+        """Add the numbers from `start` to below `end`, joined with the intervals that they overlap or touch."""
         first = bisect_right(self._starts, start) - 1
         if first < 0 or self._ends[first] < start:
             first += 1

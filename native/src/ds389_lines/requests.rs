@@ -1,0 +1,169 @@
+//! The requests of an operation, and its other lines but the result.
+
+use memchr::memmem::{find, rfind};
+use memchr::{memchr, memrchr, memrchr_iter};
+
+use super::closes::{close, close_code};
+use crate::fields::{any, is_word, number, run, signed, starts_with_word, word};
+use crate::operation_kinds::{ADD, COMPARE, DELETE, EXTENDED, MODIFY, MODRDN, OperationKind};
+use crate::scan::Scan;
+
+const KINDS: [(&[u8], OperationKind); 6] =
+    [(b"ADD", ADD), (b"MOD", MODIFY), (b"DEL", DELETE), (b"MODRDN", MODRDN), (b"CMP", COMPARE), (b"EXT", EXTENDED)];
+
+/// Reads what an operation says of itself, but for its result; tells whether it is understood.
+pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) -> bool {
+    if let Some(text) = text.strip_prefix(b"SRCH base=\"") {
+        let Some((base, scope, text)) = base_and_scope(text) else { return false };
+        let Some(filter) = filter(text).or_else(|| refused(text)) else { return false };
+        log.search(conn, op, time, base, scope, filter);
+    } else if let Some(text) = text.strip_prefix(b"BIND dn=\"") {
+        let Some(dn) = named(text) else { return false };
+        log.bind(conn, op, time, dn);
+    } else if text == b"UNBIND" || text.starts_with(b"UNBIND,") {
+        log.unbind(conn, op, time);
+    } else if let Some(kind) = request(text) {
+        log.request(conn, op, time, kind);
+    } else if let Some(target) = abandoned(text) {
+        log.abandon(conn, op, time, target);
+    } else if let Some(close) = close(text) {
+        log.closed(conn, time, close_code(close));
+    } else if let Some((attribute, index, ids)) = looked_up(text) {
+        log.index_lookup(attribute, index, ids);
+    } else if is_passed_over(text) {
+        log.passed_over(1);
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Reads behind `SRCH base="` the base, the scope, and what stands behind `filter="`.
+///
+/// A base ends before the first `" scope=`.
+#[inline(always)]
+pub fn base_and_scope(text: &[u8]) -> Option<(&[u8], i64, &[u8])> {
+    let mut rest = text;
+    loop {
+        rest = &rest[memchr(b'"', rest)? + 1..];
+        if let Some(scope) = rest.strip_prefix(b" scope=")
+            && let Some((scope, behind)) = signed(scope, 10)
+            && let Some(behind) = behind.strip_prefix(b" filter=\"")
+        {
+            return Some((&text[..text.len() - rest.len() - 1], scope, behind));
+        }
+    }
+}
+
+/// The filter of a search: all before the last `" attrs=`.
+#[inline(always)]
+pub fn filter(text: &[u8]) -> Option<&[u8]> {
+    let mut end = text.len().checked_sub(b" attrs=".len())?;
+    loop {
+        end = memrchr(b'"', &text[..end])?;
+        if text[end + 1..].starts_with(b" attrs=") {
+            return Some(&text[..end]);
+        }
+    }
+}
+
+/// The filter of a search without attrs=, which the server refused: all before a quote at the end, or with a comma.
+fn refused(text: &[u8]) -> Option<&[u8]> {
+    let end = memrchr_iter(b'"', text).find(|&end| matches!(text.get(end + 1), None | Some(b',')))?;
+    Some(&text[..end])
+}
+
+/// Who asks behind `BIND dn="`: all before the last `" method=`.
+fn named(text: &[u8]) -> Option<&[u8]> {
+    let end = memrchr_iter(b'"', text).find(|&end| text[end + 1..].starts_with(b" method="))?;
+    Some(&text[..end])
+}
+
+/// `(ADD|MOD|DEL|MODRDN|CMP|EXT) (dn|oid)="`.
+fn request(text: &[u8]) -> Option<OperationKind> {
+    let (name, rest) = text.split_at(memchr(b' ', text.get(..7).unwrap_or(text))?);
+    let (_, kind) = KINDS.iter().find(|(known, _)| *known == name)?;
+    (rest.starts_with(b" dn=\"") || rest.starts_with(b" oid=\"")).then_some(*kind)
+}
+
+/// `ABANDON targetop=(\d{1,10}|[A-Z][\w -]{1,60}) msgid=`: the operation, or that there was none (`NOTFOUND`).
+fn abandoned(text: &[u8]) -> Option<Option<i64>> {
+    let text = text.strip_prefix(b"ABANDON targetop=")?;
+    if let Some((target, rest)) = number(text, 10) {
+        return rest.starts_with(b" msgid=").then_some(Some(target));
+    }
+    let (why, _) = text.split_at(find(text, b" msgid=")?);
+    let is_why = (2..=61).contains(&why.len())
+        && why[0].is_ascii_uppercase()
+        && why[1..].iter().all(|&byte| is_word(byte) || byte == b' ' || byte == b'-');
+    is_why.then_some(None)
+}
+
+/// `STAT read index: attribute=\S{1,256} key\(\w{1,20}\)=.* --> count -?\d{1,10}( \(duration [\d.]{1,30}\))?`: the
+/// attribute, the kind of index, and how many ids the key has. The key is the client's, and ends at the last arrow.
+fn looked_up(text: &[u8]) -> Option<(&[u8], &[u8], i64)> {
+    const ARROW: &[u8] = b" --> count ";
+    let (attribute, text) = word(text.strip_prefix(b"STAT read index: attribute=")?, 256)?;
+    let (index, text) = run(text.strip_prefix(b" key(")?, 20, is_word)?;
+    let text = text.strip_prefix(b")=")?;
+    let (ids, rest) = signed(&text[rfind(text, ARROW)? + ARROW.len()..], 10)?;
+    (rest.is_empty() || is_duration(rest)).then_some((attribute, index, ids.max(0)))
+}
+
+/// ` \(duration [\d.]{1,30}\)`.
+fn is_duration(text: &[u8]) -> bool {
+    let duration = text.strip_prefix(b" (duration ").and_then(|text| text.strip_suffix(b")")).unwrap_or_default();
+    let (_, rest) = any(duration, 30, |byte| byte.is_ascii_digit() || byte == b'.');
+    !duration.is_empty() && rest.is_empty()
+}
+
+fn is_passed_over(text: &[u8]) -> bool {
+    const WORDS: [&[u8]; 7] = [b"STAT", b"SORT", b"VLV", b"ENTRY", b"REFERRAL", b"SESSION", b"UNPROCESSED OPERATION"];
+    let of_the_server = || {
+        let (_, text) = signed(text.strip_prefix(b"RESULT err=")?, 10)?;
+        Some(starts_with_word(text, b" tag=48"))
+    };
+    WORDS.iter().any(|word| starts_with_word(text, word)) || of_the_server().unwrap_or(false)
+}
+
+/// Whether a text begins with the name of a request.
+pub fn is_request(text: &[u8]) -> bool {
+    const NAMES: [&[u8]; 8] = [b"SRCH", b"ADD", b"MOD", b"DEL", b"MODRDN", b"CMP", b"BIND", b"EXT"];
+    NAMES.iter().any(|name| starts_with_word(text, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_ends_first_and_a_filter_last() {
+        let text = b"dc=x\" scope=1x\" scope=2 filter=\"(a=\" attrs=\"b\" scope=2 filter=\"c)\" attrs=\"cn\"";
+
+        let (base, scope, text) = base_and_scope(text).unwrap();
+
+        assert_eq!((base, scope), (&b"dc=x\" scope=1x"[..], 2));
+        assert_eq!(filter(text), Some(&b"(a=\" attrs=\"b\" scope=2 filter=\"c)"[..]));
+        assert_eq!(refused(b"(cn=a\", Bad \"x\" filter"), Some(&b"(cn=a"[..]));
+    }
+
+    #[test]
+    fn a_key_may_look_like_what_follows_it() {
+        let text = b"STAT read index: attribute=cn key(eq)=a --> count 9 --> count 2 (duration 0.000011687)";
+
+        assert_eq!(looked_up(text), Some((&b"cn"[..], &b"eq"[..], 2)));
+        assert_eq!(
+            looked_up(b"STAT read index: attribute=cn key(eq)= --> count -1"),
+            Some((&b"cn"[..], &b"eq"[..], 0))
+        );
+        assert_eq!(looked_up(b"STAT read index: attribute=cn key(eq)=a --> count 2 (duration )"), None);
+        assert_eq!(looked_up(b"STAT read index: duration 0.000011687"), None);
+    }
+
+    #[test]
+    fn an_operation_may_abandon_none() {
+        assert_eq!(abandoned(b"ABANDON targetop=3 msgid=4"), Some(Some(3)));
+        assert_eq!(abandoned(b"ABANDON targetop=Simple Paged Results msgid=4"), Some(None));
+        assert_eq!(abandoned(b"ABANDON targetop=X msgid=4"), None);
+    }
+}

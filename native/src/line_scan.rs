@@ -1,0 +1,102 @@
+//! The lines of a chunk, its clock, and records that belong to no connection.
+
+use memchr::memchr;
+use rustc_hash::FxHashSet;
+
+use crate::clock_history::ClockHistory;
+use crate::scan::Scan;
+use crate::segment::{SAMPLES, sample_of};
+
+impl Scan {
+    /// Counts lines; called after the record in them.
+    pub fn lines(&mut self, count: u64) {
+        self.segment.lines += count;
+    }
+
+    /// Keeps the name and version of the server from a header.
+    pub fn header(&mut self, instance: &[u8], version: &[u8]) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.intern(sample_of(instance)), texts.intern(sample_of(version)));
+        self.segment.instances.count(key, 1);
+    }
+
+    /// Counts lines that the log reports as lost.
+    pub fn lost(&mut self, lines: i64) {
+        self.segment.lost += i128::from(lines);
+    }
+
+    /// Counts a candidate lookup without an index, as slapd logs it.
+    pub fn not_indexed(&mut self, attribute: &[u8], kind: &[u8]) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.intern(sample_of(attribute)), texts.intern(sample_of(kind)));
+        self.segment.not_indexed.count(key, 1);
+    }
+
+    /// Counts an index lookup of 389-ds (STAT) and the length of its ID list.
+    pub fn index_lookup(&mut self, attribute: &[u8], kind: &[u8], ids: i64) {
+        let texts = &mut self.segment.texts;
+        let key = (texts.intern(&type_of(attribute)), texts.intern(sample_of(kind)));
+        self.segment.index_lookup(key, ids);
+    }
+
+    /// Counts a MOD request once for each attribute in a list separated by blanks.
+    pub fn modified_attributes(&mut self, attributes: &[u8]) {
+        let mut touched = FxHashSet::default();
+        for attribute in attributes.split(|&byte| byte == b' ').filter(|attribute| !attribute.is_empty()) {
+            let attribute = self.segment.texts.intern(&type_of(attribute));
+            if touched.insert(attribute) {
+                self.segment.modified.count(attribute, 1);
+            }
+        }
+    }
+
+    /// Counts lines that are understood and not needed.
+    pub fn passed_over(&mut self, lines: u64) {
+        self.segment.passed_over += lines;
+    }
+
+    /// Counts a line that no rule matches, and keeps the first few.
+    pub fn misread(&mut self, line: &[u8]) {
+        self.segment.misread += 1;
+        if self.segment.samples.len() < SAMPLES {
+            self.segment.samples.push(sample_of(line).to_vec());
+        }
+    }
+
+    /// Keeps the zone of the stamps; `None` where the format has none.
+    pub fn clock(&mut self, zone: Option<&[u8]>) {
+        let zone = zone.unwrap_or_default();
+        if !self.segment.zones.contains(zone) {
+            self.keep_clock();
+            self.clock_before.zone = Some(zone.to_vec());
+            self.segment.zones.insert(zone.to_vec());
+        }
+    }
+
+    /// Keeps the resolution of the stamps, that of the coarsest.
+    pub fn resolution(&mut self, nanoseconds: i64) {
+        if nanoseconds > self.segment.resolution {
+            self.keep_clock();
+            self.segment.resolution = nanoseconds;
+        }
+    }
+
+    /// Keeps the state of the clock before this line, in case the line is past a border of the period.
+    fn keep_clock(&mut self) {
+        if self.clock_before.line != self.segment.lines {
+            let (line, resolution) = (self.segment.lines, self.segment.resolution);
+            self.clock_before = ClockHistory { line, zone: None, resolution };
+        }
+    }
+
+    /// Counts an internal operation of the server.
+    pub fn internal(&mut self) {
+        self.segment.internal += 1;
+    }
+}
+
+/// The attribute type of an attribute description (RFC 4512, 2.5): lower case, without options.
+fn type_of(attribute: &[u8]) -> Vec<u8> {
+    let attribute = sample_of(attribute);
+    attribute[..memchr(b';', attribute).unwrap_or(attribute.len())].to_ascii_lowercase()
+}
