@@ -1,4 +1,4 @@
-"""The catalogue: installed checks, ours and anyone's, through one entry point."""
+"""The catalogue: the installed checks of all packages, through one entry point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AnyCheck = Check[Any]
 
 
 def installed_checks() -> tuple[AnyCheck, ...]:
-    """Return every check that an installed package offers, ours first, in the order each package gives."""
+    """Return every installed check: the built-in ones first, each package in its own order."""
     points = sorted(entry_points(group=GROUP), key=lambda point: (point.name != "builtin", point.name))
     return tuple(one for point in points for one in point.load())
 
@@ -24,5 +24,5 @@ def chosen(checks: tuple[AnyCheck, ...], ids: list[str]) -> tuple[AnyCheck, ...]
     known = {one.id: one for one in checks}
     for wanted in ids:
         if wanted not in known:
-            raise UsageError(f"there is no check {wanted!r}; 'ldapdiag checks' lists the {len(known)} there are")
+            raise UsageError(f"unknown check {wanted!r}; 'ldapdiag checks' lists the {len(known)} checks")
     return tuple(one for one in checks if not ids or one.id in ids)

@@ -1,4 +1,4 @@
-"""@check: a judgement whose signature names the evidence it needs, and whose docstring is its manual page."""
+"""@check: a function whose signature names the evidence it needs, and whose docstring is its manual page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One parameter: the fact type, whether it may be missing, and whether all hosts' facts are wanted at once."""
+    """One parameter: the type of fact, whether it may be missing, and whether it takes the facts of all hosts."""
 
     name: str
     fact: type[Any]
@@ -29,15 +29,15 @@ class Need:
         if get_origin(hint) in {Union, types.UnionType}:
             kinds = [part for part in get_args(hint) if part is not type(None)]
             if len(kinds) != 1:
-                raise TypeError(f"parameter {name}: one kind of fact, or one | None, not {hint}")
+                raise TypeError(f"parameter {name}: one type of fact, or one | None, not {hint}")
             optional, hint = True, kinds[0]
         if get_origin(hint) is tuple:
             part, *rest = get_args(hint)
             if rest != [Ellipsis]:
-                raise TypeError(f"parameter {name}: all facts of a kind are tuple[X, ...], not {hint}")
+                raise TypeError(f"parameter {name}: all facts of a type are tuple[X, ...], not {hint}")
             return cls(name, part, optional=True, every=True)
         if not isinstance(hint, type):
-            raise TypeError(f"parameter {name}: {hint} is no kind of fact")
+            raise TypeError(f"parameter {name}: {hint} is not a type of fact")
         return cls(name, hint, optional, every=False)
 
 
@@ -51,7 +51,7 @@ def needs_of(function: Callable[..., object]) -> tuple[Need, ...]:
 
 
 class Check(Generic[P]):
-    """A judgement: callable as its function is, with an id, a title, a manual page and its needs."""
+    """A check: callable as its function is, with an id, a title, a manual page and its needs."""
 
     def __init__(self, judge: Callable[P, Iterable[Verdict]]) -> None:
         self._judge = judge

@@ -1,4 +1,4 @@
-"""Every check, every subject: facts meet checks here, and each leaves a verdict."""
+"""Run every check on every subject: each yields a verdict, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VERDICTS = (Finding, Clear, NotJudged)
-"""What a check may say."""
+"""What a check may yield."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All verdicts, and the evidence they stand on."""
+    """All verdicts, and the evidence they rest on."""
 
     bundle: Bundle
     """The facts as attributed to hosts, and every gap."""
@@ -41,17 +41,17 @@ class Diagnosis:
 
     @property
     def found(self) -> tuple[tuple[str, Finding], ...]:
-        """Return what is wrong, worst first, each with the id of its check."""
+        """Return the findings, most severe first, each with the id of its check."""
         found = [(one.check, one.verdict) for one in self.judged if isinstance(one.verdict, Finding)]
         return tuple(sorted(found, key=lambda pair: -pair[1].severity))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what is wrong, worst first."""
+        """Return the findings, most severe first."""
         return tuple(finding for _, finding in self.found)
 
     def roles(self, host: Host) -> tuple[str, ...]:
-        """Return what a host is here: server, client, box; roles belong to sockets, so it may be several."""
+        """Return the roles of a host: server, client, box (a middlebox); of sockets, so it may have several."""
         clients = {
             name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
         }
@@ -60,7 +60,7 @@ class Diagnosis:
             "client": host.host in clients,
             "box": host.host in self.facts.hosts_with(FlowTable),
         }
-        return tuple(role for role, held in roles.items() if held)
+        return tuple(role for role, applies in roles.items() if applies)
 
     @property
     def crashed(self) -> tuple[Judged, ...]:
@@ -76,7 +76,7 @@ class Facts:
         self._missing: dict[tuple[type[Any], str], Missing] = {}
 
     def add(self, fact: Any, kind: type[Any] | None = None) -> None:  # noqa: ANN401  any kind of fact
-        """File a fact under its kind and its host; a Missing under the kind it stands for."""
+        """Store a fact by its kind and host; a Missing by the kind of the fact it replaces."""
         if isinstance(fact, Missing):
             if kind is not None:
                 self._missing[kind, fact.host] = fact
@@ -89,7 +89,7 @@ class Facts:
         return tuple(fact for host in sorted(by_host) for fact in by_host[host])
 
     def of(self, kind: type[T], host: str) -> T | None:
-        """Return a host's fact of this kind; of several tellings the latest, then the best read one."""
+        """Return a host's fact of this kind; of several records the latest, then the one with most lines understood."""
         facts = self._facts[kind][host]
         return max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
 
@@ -99,7 +99,7 @@ class Facts:
         return sorted(known | {host for missing, host in self._missing if missing is kind and host})
 
     def why_missing(self, kind: type[Any], host: str) -> Missing:
-        """Return the reason why a host (or nobody) has a fact of this kind."""
+        """Return the reason why a host (or, with an empty name, every host) has no fact of this kind."""
         known = self._missing.get((kind, host)) or self._missing.get((kind, ""))
         if known is not None:
             return known
@@ -114,14 +114,14 @@ def host_of(fact: Any) -> str:  # noqa: ANN401  read facts have an origin, joine
 
 
 def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  as above
-    """Order tellings of one thing: by time taken, lines understood, and path, so that a run repeats itself."""
+    """Order records of one fact by time taken, lines understood, and path, so that the choice is reproducible."""
     origin = fact.origin
     taken = origin.taken.end.timestamp() if origin.taken else 0.0
     return taken, origin.understood, origin.path
 
 
 def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
-    """Attribute the facts to hosts, join them, and let every check judge."""
+    """Attribute the facts to hosts, join them, and run every check."""
     attribution = attribute(bundle)
     facts = Facts()
     for fact in (*attribution.facts, *attribution.hosts):
@@ -145,48 +145,48 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
-    """The arguments for one run, or the reason why there is none."""
+class CheckRun:
+    """The arguments for one run of a check or provider, or the reason why it cannot run."""
 
     host: str
     arguments: dict[str, Any] = field(default_factory=dict)
     missing: Missing | None = None
 
 
-def bindings(needs: Sequence[Need], facts: Facts) -> Iterator[Binding]:
-    """Yield a binding per host that has the first needed fact; one, without host, when only tuples are asked for."""
+def runs_of(needs: Sequence[Need], facts: Facts) -> Iterator[CheckRun]:
+    """Yield a run for each host that has the first required fact; one, without host, if only tuples are needed."""
     leading = next((need for need in needs if not need.optional), None)
     if leading is None:
-        yield _bind(needs, facts, "")
+        yield _run(needs, facts, "")
         return
     hosts = facts.hosts_with(leading.fact)
     if not hosts:
-        yield Binding("", missing=facts.why_missing(leading.fact, ""))
+        yield CheckRun("", missing=facts.why_missing(leading.fact, ""))
     for host in hosts:
-        yield _bind(needs, facts, host)
+        yield _run(needs, facts, host)
 
 
-def _bind(needs: Sequence[Need], facts: Facts, host: str) -> Binding:
+def _run(needs: Sequence[Need], facts: Facts, host: str) -> CheckRun:
     arguments: dict[str, Any] = {}
     for need in needs:
         value = facts.every(need.fact) if need.every else facts.of(need.fact, host)
         if value is None and not need.optional:
-            return Binding(host, missing=facts.why_missing(need.fact, host))
+            return CheckRun(host, missing=facts.why_missing(need.fact, host))
         arguments[need.name] = value
-    return Binding(host, arguments)
+    return CheckRun(host, arguments)
 
 
 def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts) -> Iterator[Any]:
     if provider is None:
         return  # a fact that is read, not joined
-    for binding in bindings(needs_of(provider), facts):
-        if binding.missing is not None:
-            yield replace(binding.missing, host=binding.host)
+    for run in runs_of(needs_of(provider), facts):
+        if run.missing is not None:
+            yield replace(run.missing, host=run.host)
             continue
         try:
-            yield from _several(provider(**binding.arguments))
+            yield from _several(provider(**run.arguments))
         except Exception as error:  # noqa: BLE001  a bug in a provider must become a verdict, whatever it is
-            yield Missing(host=binding.host, reason=f"{kind.__name__}: {_told(error)}", crashed=True)
+            yield Missing(host=run.host, reason=f"{kind.__name__}: {_message(error)}", crashed=True)
 
 
 def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider returns a fact, or several
@@ -194,23 +194,23 @@ def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider return
 
 
 def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
-    for binding in bindings(check.needs, facts):
-        subject = binding.host or None
-        if (missing := binding.missing) is not None:
+    for run in runs_of(check.needs, facts):
+        subject = run.host or None
+        if (missing := run.missing) is not None:
             if missing.crashed:
                 yield Crashed(subject=subject, reason=missing.reason)
             else:
                 yield NotJudged.lacking(missing, subject=subject)
             continue
-        spoken = 0
+        verdicts = 0
         try:
-            for verdict in check(**binding.arguments):
-                spoken += 1
+            for verdict in check(**run.arguments):
+                verdicts += 1
                 yield verdict if isinstance(verdict, VERDICTS) else _no_verdict(verdict)
         except Exception as error:  # noqa: BLE001  a bug in a check must become a verdict, whatever it is
-            yield Crashed(subject=subject, reason=_told(error), where=_place(error))
+            yield Crashed(subject=subject, reason=_message(error), where=_place(error))
             continue
-        if not spoken:
+        if not verdicts:
             yield Crashed(subject=subject, reason="the check yielded no verdict")
 
 
@@ -218,7 +218,7 @@ def _no_verdict(yielded: object) -> Crashed:
     return Crashed(subject=None, reason=f"the check yielded {yielded!r}, which is no verdict"[:200])
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
 
 

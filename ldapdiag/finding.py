@@ -1,4 +1,4 @@
-"""Verdicts: what a check says of one subject. Nothing is ever left unsaid."""
+"""Verdicts: what a check yields for one subject. No subject is left without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Severity(IntEnum):
-    """How bad it is; each check defines by numbers, in its manual page, which is which."""
+    """How severe a finding is; each check defines its severities by numbers in its manual page."""
 
     INFO = 0
     LOW = 1
@@ -27,7 +27,7 @@ class Severity(IntEnum):
 
 
 def severity_of_share(share: float, seconds: float) -> Severity:
-    """Return how bad it is that searches take a part of all search time, and so many seconds of it.
+    """Return the severity of searches that take this share of all search time, and this many seconds.
 
     high: half of it and a minute or more; medium: a tenth of it and 10 s or more; low: otherwise.
     """
@@ -37,7 +37,7 @@ def severity_of_share(share: float, seconds: float) -> Severity:
 
 
 class Confidence(StrEnum):
-    """How sure we are."""
+    """How certain a finding is."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -52,7 +52,7 @@ class Finding:
     severity: Severity
     confidence: Confidence
     title: str
-    """One line, with its numbers: what one would say on the phone."""
+    """One line, with its numbers."""
     detail: str
     """What it means and how it is known; whole sentences, one line of text each."""
     observed: Mapping[str, Any]
@@ -75,7 +75,7 @@ class Clear:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotJudged:
-    """The evidence does not suffice. `missing` names it, `how` tells how to get it."""
+    """The evidence does not suffice: `missing` names what is missing, `how` the way to collect it."""
 
     subject: str | None
     reason: str
@@ -84,7 +84,7 @@ class NotJudged:
 
     @classmethod
     def lacking(cls, missing: Missing, *, subject: str | None, about: str = "") -> NotJudged:
-        """Return the verdict on a subject for which a fact is missing; `about` says first what is at stake."""
+        """Return the verdict on a subject for which a fact is missing; `about` is put before the reason."""
         reason = f"{about}: {missing.reason}" if about else missing.reason
         return cls(subject=subject, reason=reason, missing=missing.lacks, how=missing.how)
 
@@ -103,7 +103,7 @@ Verdict = Finding | Clear | NotJudged | Crashed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A verdict with the id of the check that spoke it."""
+    """A verdict with the id of the check that yielded it."""
 
     check: str
     verdict: Verdict = field()

@@ -1,4 +1,4 @@
-"""A diagnosis for a machine: schema ldapdiag.report/1 (docs/contract.md)."""
+"""The report of a diagnosis as JSON: schema ldapdiag.report/1 (docs/contract.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA = "ldapdiag.report/1"
 
 
 def render(diagnosis: Diagnosis, taken_at: datetime, **more: Any) -> str:  # noqa: ANN401  plain values
-    """Return the report as JSON, and what a command adds; the same evidence gives the same bytes but for `taken_at`."""
+    """Return the report as JSON, with the keys a command adds; equal evidence gives equal bytes except `taken_at`."""
     return json.dumps(document(diagnosis, taken_at) | more, indent=1, sort_keys=True) + "\n"
 
 
@@ -45,13 +45,13 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
     }
 
 
-def _sorted(told: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]]:
-    """Return what was told of targets in an order that does not depend on that of the evidence."""
-    return sorted(told, key=lambda one: (one["target"] or "", one["reason"] or ""))
+def _sorted(rows: Iterable[dict[str, str | None]]) -> list[dict[str, str | None]]:
+    """Return rows about targets in an order that does not depend on that of the evidence."""
+    return sorted(rows, key=lambda one: (one["target"] or "", one["reason"] or ""))
 
 
 def moment(at: datetime) -> str:
-    """Return a time in ISO 8601, UTC, to the second or as exact as it is."""
+    """Return a time in ISO 8601, UTC, with the precision it has."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -86,14 +86,20 @@ def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
 
 def _verdict(one: Judged) -> dict[str, Any]:
     verdict = one.verdict
-    told: dict[str, Any] = {"check": one.check, "subject": verdict.subject, "reason": None, "missing": [], "how": None}
+    shared: dict[str, Any] = {
+        "check": one.check,
+        "subject": verdict.subject,
+        "reason": None,
+        "missing": [],
+        "how": None,
+    }
     match verdict:
         case Finding():
-            return told | {"outcome": "finding"}
+            return shared | {"outcome": "finding"}
         case Clear():
-            return told | {"outcome": "clear", "reason": verdict.reason}
+            return shared | {"outcome": "clear", "reason": verdict.reason}
         case NotJudged():
-            return told | {
+            return shared | {
                 "outcome": "not-judged",
                 "reason": verdict.reason,
                 "missing": list(verdict.missing),
@@ -101,7 +107,7 @@ def _verdict(one: Judged) -> dict[str, Any]:
             }
         case Crashed():
             where = f" at {verdict.where}" if verdict.where else ""
-            return told | {"outcome": "crashed", "reason": verdict.reason + where}
+            return shared | {"outcome": "crashed", "reason": verdict.reason + where}
 
 
 def _finding(finding: Finding, check: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A diagnosis for a person: the sentence to say on the phone first, then its numbers, then what to run."""
+"""The report of a diagnosis as text: the main finding in one sentence, then its numbers, then what to run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
-from ldapdiag.report.findings import told
+from ldapdiag.report.findings import print_finding
 from ldapdiag.report.page import Page, page_for
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
 
 ROWS = 5
-"""Lines of one kind shown without -v: gaps, what is clear beside a finding, lesser findings of one check."""
+"""Lines of one kind shown without -v: gaps, clear subjects of a check with findings, lesser findings of one check."""
 
 
 def print_report(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False) -> None:
@@ -27,14 +28,14 @@ def print_report(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False)
 
 @dataclass(slots=True)
 class Screen:
-    """One report on its way to a page."""
+    """The report of one diagnosis, printed part by part."""
 
     page: Page
     diagnosis: Diagnosis
     verbose: bool
 
     def show(self) -> None:
-        """Print every part, in the order of SCREENS: servers, findings, what is clear, what is not judged."""
+        """Print every part: servers, findings, clear subjects, subjects not judged, gaps, the footer."""
         for server in (servers := self.diagnosis.facts.every(Instance)):
             self.page.packed(server.host, self.summary(server), "bold", "bold")
         if servers:
@@ -49,14 +50,14 @@ class Screen:
         self.footer()
 
     def summary(self, server: Instance) -> list[str]:
-        """Return what to know of a server before anything else."""
+        """Return the first line on a server: product, connections, descriptors, idle timeout."""
         parts = [str(server.identity or "directory server")]
         if server.established is not None:
-            parts.append(f"{server.established} connections")
+            parts.append(counted(server.established, "connection"))
         descriptors = self.diagnosis.facts.of(Descriptors, server.host)
         if descriptors is not None and descriptors.used is not None and descriptors.limit is not None:
-            counted = f"{descriptors.used} descriptors of {descriptors.limit}"
-            parts.append(f"{descriptors.limit} at most" if descriptors.counts_only_connections else counted)
+            text = f"{descriptors.used} descriptors of {descriptors.limit}"
+            parts.append(f"{descriptors.limit} at most" if descriptors.counts_only_connections else text)
         lifetime = self.diagnosis.facts.of(GhostLifetime, server.host)
         if lifetime is not None and lifetime.idle_timeout_seconds is not None:
             seconds = lifetime.idle_timeout_seconds
@@ -64,12 +65,12 @@ class Screen:
         return parts
 
     def findings(self) -> None:
-        """Print every finding; of the lesser ones of a check only the first few, unless all were asked for."""
+        """Print every finding; of the lesser ones of a check only the first few, without -v."""
         lesser: Counter[str] = Counter()
         for check, finding in self.diagnosis.found:
             lesser[check] += finding.severity < Severity.HIGH
             if self.verbose or finding.severity >= Severity.HIGH or lesser[check] <= ROWS:
-                told(self.page, finding, check, verbose=self.verbose)
+                print_finding(self.page, finding, check, verbose=self.verbose)
         for check, number in lesser.items():
             if number > ROWS and not self.verbose:
                 self.page.indented(f"and {number - ROWS} more of {check} (-v shows them)")
@@ -80,11 +81,11 @@ class Screen:
         for one in self.diagnosis.judged:
             if isinstance(one.verdict, Crashed):
                 where = f" at {one.verdict.where}" if one.verdict.where else ""
-                story = f"{one.check}: {one.verdict.reason}{where}; nothing is claimed of it"
-                self.page.labelled("CRASHED", story, "bold red", "bold")
+                text = f"{one.check}: {one.verdict.reason}{where}; nothing is claimed"
+                self.page.labelled("CRASHED", text, "bold red", "bold")
 
     def clear(self) -> None:
-        """Print what is fine: in full where a check found another subject that is not, else the checks by name."""
+        """Print the clear subjects: in full for checks that also have findings, else the checks by name."""
         found = {check for check, _ in self.diagnosis.found}
         verdicts = Counter(one.check for one in self.diagnosis.judged)
         reasons: dict[str, list[str]] = defaultdict(list)
@@ -105,7 +106,7 @@ class Screen:
             self.page.packed("" if shown else "clear", whole, "green")
 
     def not_judged(self) -> None:
-        """Print what could not be judged, each reason once, and how to change that."""
+        """Print what was not judged, each reason once, and the evidence that would change that."""
         checks: dict[tuple[str, str | None], list[str]] = defaultdict(list)
         for one in self.diagnosis.judged:
             if isinstance(one.verdict, NotJudged):
@@ -118,7 +119,7 @@ class Screen:
                 self.page.indented(f"how: {how}", "dim")
 
     def gaps(self) -> None:
-        """Print what was named and could not be used, and what to do about it."""
+        """Print the evidence that was not collected or not readable, and what to do."""
         gaps = self.diagnosis.bundle.gaps
         shown = gaps if self.verbose else gaps[:ROWS]
         for number, gap in enumerate(shown):
@@ -129,20 +130,20 @@ class Screen:
             self.page.indented(f"and {len(gaps) - len(shown)} more (-v lists them)")
 
     def evidence(self) -> None:
-        """Print what was read, how well, and the files that were passed over."""
+        """Print the inputs that were read, with their quality, and the files that were passed over."""
         for number, fact in enumerate(self.diagnosis.bundle.facts):
             origin = fact.origin
             of = f" of {origin.host}" if origin.host else ""
             damage = f", {origin.not_understood} not understood: {origin.samples[0]!r}" if origin.samples else ""
-            story = f"{origin.path}: {fact.kind}{of}, {origin.lines} lines{damage}"
-            self.page.labelled("" if number else "read", story, "bold")
+            text = f"{origin.path}: {fact.kind}{of}, {origin.lines} lines{damage}"
+            self.page.labelled("" if number else "read", text, "bold")
             for note in origin.notes:
                 self.page.indented(note, deeper=3)
         passed_over = [f"{one.target}: {one.reason}" for one in self.diagnosis.bundle.passed_over]
         self.page.listed("passed over", passed_over, "bold")
 
     def footer(self) -> None:
-        """Print the count of everything, and where to read on."""
+        """Print the totals, and where to read on."""
         bundle, findings = self.diagnosis.bundle, self.diagnosis.findings
         real = [finding for finding in findings if finding.severity > Severity.INFO]
         files = {fact.origin.path: fact.origin.not_understood for fact in bundle.facts}
@@ -161,8 +162,3 @@ class Screen:
         if real:
             more = [] if self.verbose else ["-v shows every command"]
             self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be."""
-    return f"{number} {noun}{'s' * (number != 1)}"

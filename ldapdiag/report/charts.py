@@ -1,4 +1,4 @@
-"""Charts for a terminal. Every bar starts at zero, so that its length tells the truth, and no row of them wraps."""
+"""Charts for a terminal. Every bar starts at zero, so that lengths are proportional to values; no row wraps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
 
 
 def shortened(name: str, longest: int) -> str:
-    """Return a name in at most so many cells, its middle left out: of a DN the beginning tells most, then the end."""
+    """Return a name in at most so many cells, its middle left out: the beginning of a DN is most significant."""
     if cell_len(name) <= longest:
         return name
     head = 2 * longest // 3

@@ -1,4 +1,4 @@
-"""Encodable: a report on a terminal whose character set is older than its bars."""
+"""Output on a terminal whose character set lacks some characters of the report."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from io import TextIOWrapper
 from typing import TextIO
 
 PLAIN = {"━": "=", "╸": "-", "·": "-", "…": "~", "×": "x", "→": ">", "≥": ">=", "≤": "<="}  # noqa: RUF001, RUF100  look-alikes are the point
-"""What stands for a character of ours that a terminal's encoding lacks; as wide, where columns depend on it."""
+"""Replacements for characters of the report that an encoding lacks; of equal width where columns depend on it."""
 
 HANDLER = "ldapdiag.plain"
 
 
 def plainly(error: UnicodeError) -> tuple[str, int]:
-    r"""Spell what an encoding lacks: our own characters by a look-alike, any other as \\x.. or \\u...."""
+    r"""Replace what an encoding lacks: characters of the report by a look-alike, any other by \\x.. or \\u...."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
@@ -22,7 +22,7 @@ def plainly(error: UnicodeError) -> tuple[str, int]:
 
 
 def make_encodable(stream: TextIO) -> None:
-    """Let a stream write every character of a report, whatever its encoding."""
+    """Make a stream accept every character of a report, whatever its encoding."""
     codecs.register_error(HANDLER, plainly)
     if isinstance(stream, TextIOWrapper):
         stream.reconfigure(errors=HANDLER)

@@ -1,4 +1,4 @@
-"""A finding, told: its sentence, the picture of its numbers, what they mean, and what to run."""
+"""A finding on the page: its title, a chart of its numbers, the explanation, and the remedies."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ STYLES = {
     Severity.LOW: "bold",
     Severity.INFO: "dim",
 }
-"""Colours that can be read on a light ground and on a dark one; the word beside them says it all again."""
+"""Colours that are readable on light and dark terminals; the severity is also a word."""
 
 
-def told(page: Page, finding: Finding, check: str, *, verbose: bool) -> None:
-    """Print one finding: title, picture, sentences, remedies."""
+def print_finding(page: Page, finding: Finding, check: str, *, verbose: bool) -> None:
+    """Print one finding: title, chart, sentences, remedies."""
     grave = finding.severity >= Severity.HIGH
     label = str(finding.severity).upper() if grave else str(finding.severity)
     page.labelled(label, finding.title, STYLES[finding.severity], "bold" if grave else "")
-    for row in picture(finding, page.room, verbose=verbose):
+    for row in chart(finding, page.room, verbose=verbose):
         page.row(row)
     for sentence in finding.detail.splitlines() if verbose or grave else ():
         page.indented(sentence)
@@ -39,12 +39,12 @@ def told(page: Page, finding: Finding, check: str, *, verbose: bool) -> None:
     if verbose:
         page.indented(f"from {', '.join(finding.origins)}", "dim")
     for number, remedy in enumerate(finding.remedies, 1):
-        remedied(page, number, remedy, verbose=verbose)
+        print_remedy(page, number, remedy, verbose=verbose)
     page.blank()
 
 
-def picture(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
-    """Yield the bars that carry a finding's numbers."""
+def chart(finding: Finding, room: int, *, verbose: bool) -> Iterator[str]:
+    """Yield the bars of a finding's numbers."""
     observed = finding.observed
     if observed.get("client_count") is not None and observed.get("server_count") is not None:
         hosts = " + ".join(observed.get("client_hosts") or [str(observed.get("client"))])
@@ -61,11 +61,11 @@ def shares(rows: list[tuple[str, int]], room: int, *, verbose: bool) -> Iterator
     shown = rows if verbose else rows[:SHARES]
     yield from bars(shown, room)
     if len(rows) > len(shown):
-        rest = sum(count for _, count in rows[len(shown) :])
-        yield f"and {len(rows) - len(shown)} more with {rest}"
+        others = sum(count for _, count in rows[len(shown) :])
+        yield f"and {len(rows) - len(shown)} more with {others}"
 
 
-def remedied(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
+def print_remedy(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
     """Print a remedy; the first one with its commands, the others with -v."""
     needs = "" if remedy.needs == "none" else f", needs a {remedy.needs}"
     page.numbered(number, [remedy.title, f"at {remedy.target}{needs}"], "bold")
@@ -75,15 +75,15 @@ def remedied(page: Page, number: int, remedy: Remedy, *, verbose: bool) -> None:
     if number > 1 and not verbose:
         return
     page.indented(remedy.changes, deeper=3)
-    commands(page, "", remedy.text)
+    print_commands(page, "", remedy.text)
     if verbose:
         page.indented(f"risk: {remedy.risk}", deeper=3)
-        commands(page, "verify:", remedy.verify)
-        commands(page, "undo:", remedy.undo)
+        print_commands(page, "verify:", remedy.verify)
+        print_commands(page, "undo:", remedy.undo)
 
 
-def commands(page: Page, title: str, text: str) -> None:
-    """Print commands so that they can be pasted."""
+def print_commands(page: Page, title: str, text: str) -> None:
+    """Print commands at the left edge, so that they can be pasted."""
     if title:
         page.indented(title, deeper=3)
     page.blank()

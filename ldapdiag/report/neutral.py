@@ -1,11 +1,11 @@
-"""Neutral: text from logs and tables made harmless for a terminal. Everything a client can influence is hostile."""
+"""Text from logs and tables made harmless for a terminal. All text that a client can influence is hostile."""
 
 from __future__ import annotations
 
 import unicodedata
 
 DANGEROUS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories of what moves the cursor, changes direction, hides, or starts a line."""
+"""Unicode categories of characters that move the cursor, change direction, hide text, or start a line."""
 
 LONGEST = 400
 
@@ -13,8 +13,8 @@ LONGEST = 400
 def neutral(text: str, *, lines: bool = False, longest: int = LONGEST) -> str:
     r"""Return the text with every control, format or unassigned character written as \\x.. or \\u....
 
-    With `lines`, line feeds stay (for our own texts of several lines). Longer text is cut and says so. What is
-    neutral stays as it is.
+    With `lines`, line feeds stay (for our own texts of several lines). Longer text is cut and ends with `…`. Neutral
+    text is returned unchanged.
     """
     shown = "".join(_shown(character, lines=lines) for character in text[: longest + 1])
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"

@@ -1,4 +1,4 @@
-"""The page: labels in the margin, texts wrapped behind it, commands at the left edge."""
+"""The page: labels in the margin, text wrapped behind it, commands at the left edge."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MARGIN = 12
-"""Columns for the severity, and for what stands in its place."""
+"""Columns for the severity or another label."""
 
 NARROWEST = 20
-"""Columns a text gets on even the narrowest terminal."""
+"""Least columns of a text, however narrow the terminal is."""
 
 LONGEST = 2000
-"""Characters of one text; only what came from outside is longer."""
+"""Characters of one text; only text from outside is longer."""
 
 WIDEST = 120
 PIPED = 100
@@ -29,7 +29,7 @@ PIPED = 100
 
 @dataclass(slots=True)
 class Page:
-    """A console to print a report on. Whatever is printed is made harmless first."""
+    """A console to print a report on. All text is neutralised first."""
 
     console: Console
 
@@ -115,10 +115,10 @@ def packed(parts: Iterable[str], width: int) -> Iterator[str]:
 
 
 class _Console(Console):
-    """A console that lets whoever opened the stream hear that its reader has left (head, a pager)."""
+    """A console that raises BrokenPipeError when the reader has closed the stream (head, a pager)."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error on: rich would end the program with exit code 1."""
+        """Raise the error again: rich would exit the program with code 1."""
         raise BrokenPipeError  # it is called where one is handled
 
 

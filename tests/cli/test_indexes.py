@@ -73,7 +73,7 @@ class TestText:
             "63.0 s of search time, 63.0 s (99 %) of it without an index",
         ]
         assert lines[3:7] == [
-            "PLAN        1 change ends 100 % of it; no cheaper set of indexes does",
+            "PLAN        1 index change removes 100 % of the unindexed search time; no cheaper set does",
             "             saves           searches  add  attribute",
             "            63.0 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168) · high, certain",
@@ -98,7 +98,7 @@ class TestText:
         assert ran.code == 0
         lines = ran.text.splitlines()
         assert lines[3:7] == [
-            "PLAN        perhaps: 1 change would end 100 % of it; no cheaper set of indexes does",
+            "PLAN        possible: 1 index change removes 100 % of the unindexed search time; no cheaper set does",
             "             saves           searches  add  attribute",
             "            63.0 s ━━━━━━━━         1   eq  displayName",
             "                 (displayName=?) · uid=quickr (10.10.1.168)",

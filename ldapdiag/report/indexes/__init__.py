@@ -1,1 +1,1 @@
-"""What the index half of a diagnosis says: for a person, for a machine, and as the remedies alone."""
+"""The report of an index audit: as text, as JSON, and the remedies alone."""

@@ -19,7 +19,7 @@ HOUR = 3600
 
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Return what to add to the indexes of each server, and what that ends."""
+    """Return the index plan of each server, and the searches it removes, keeps or ignores."""
     coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
     return [_plan(one, coverages[one.host]) for one in diagnosis.facts.every(IndexPlan)]
 

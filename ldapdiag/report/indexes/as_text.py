@@ -1,13 +1,13 @@
-"""The index half of a diagnosis for a person: what it costs today, what to add, what no index can fix.
+"""The report of an index audit as text: the cost today, the indexes to add, and what no index can fix.
 
-    24.0 h of log · 4 012 338 searches · 190 min of search time, 165 min (87 %) of it without an index
+    24.0 h of log · 4,012,338 searches · 190 min of search time, 165 min (87 %) of it without an index
 
-    PLAN        2 changes end 97 % of it
+    PLAN        2 index changes remove 97 % of the unindexed search time
                 saves              searches  add     attribute
-                152 min ━━━━━━━━    18 220  eq,sub  displayName
+                152 min ━━━━━━━━    18,220  eq,sub  displayName
                      (displayName=?*) · uid=quickr (10.10.1.168)
 
-The commands come next, then what looks bad and is not, and what could not be judged.
+The commands follow, then harmless searches that look bad, and what was not judged.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.as_text import Screen
-from ldapdiag.report.findings import commands, told
+from ldapdiag.report.findings import print_commands, print_finding
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import Columns
 from ldapdiag.report.log.names import Names
 from ldapdiag.report.log.quantities import duration, number, percent, span
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.servers.index_remedies import expected_in_log
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 IN_THE_PLAN = frozenset(
     {"missing-index", "unindexable-filter", "substring-too-short", "scan-limit-exceeded", "unused-index"}
 )
-"""Checks whose findings the plan and the lines below it tell."""
+"""Checks whose findings are in the plan and the lines below it."""
 FEW = 4
 """Filters named in a line."""
 MONTH = 30 * 24 * 3600
@@ -53,7 +54,7 @@ def print_indexes(diagnosis: Diagnosis, stream: TextIO, *, verbose: bool = False
 
 @dataclass(slots=True)
 class IndexScreen:
-    """One report on its way to a page."""
+    """The report of one audit, printed part by part."""
 
     page: Page
     diagnosis: Diagnosis
@@ -66,20 +67,20 @@ class IndexScreen:
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
-        rest = Screen(self.page, self.diagnosis, verbose=self.verbose)
-        rest.crashed()
-        rest.not_judged()
-        rest.gaps()
+        screen = Screen(self.page, self.diagnosis, verbose=self.verbose)
+        screen.crashed()
+        screen.not_judged()
+        screen.gaps()
         if self.verbose:
-            rest.evidence()
-        rest.footer()
+            screen.evidence()
+        screen.footer()
 
     def server(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
-        """Print what the searches of one server cost, and its plan."""
+        """Print the search time of one server, and its plan."""
         scanned = sum(row.etime for row in coverage.scans)
         total = coverage.etime
         searches = sum(row.count for row in coverage.searches)
-        many = f"{number(searches)} search{'es' * (searches != 1)}"
+        many = counted(searches, "search", "searches")
         share = f" ({percent(scanned / total)})" if total and scanned else ""
         whole = f"{duration(total)} of search time"
         unindexed = f"{duration(scanned)}{share} of it without an index" if scanned else "none of it without an index"
@@ -90,24 +91,25 @@ class IndexScreen:
         )  # fmt: skip
         self.page.blank()
         self.plan(plan, coverage, scanned)
-        self.rest(plan, coverage)
+        self.other_searches(plan, coverage)
         self.page.blank()
 
     def plan(self, plan: IndexPlan, coverage: IndexCoverage, scanned: int) -> None:
-        """Print what to add, what that saves, and the commands."""
+        """Print the indexes to add, the saving, and the commands."""
         if not plan.indexes:
             self.page.labelled("PLAN", "no index to add", "bold green", "bold")
             return
-        changes = f"{len(plan.indexes)} change{'s' * (len(plan.indexes) != 1)}"
-        ends = f"{changes} end{'s' * (len(plan.indexes) == 1)} {percent(plan.saved / scanned if scanned else 0)} of it"
+        changes = counted(len(plan.indexes), "index change")
+        share = f"{percent(plan.saved / scanned if scanned else 0)} of the unindexed search time"
+        saves = f"{changes} remove{'s' * (len(plan.indexes) == 1)} {share}"
         if coverage.indexes is None:
-            ends = f"perhaps: {changes} would end {percent(plan.saved / scanned if scanned else 0)} of it"
-        self.page.labelled("PLAN", f"{ends}; {_how_good(plan)}", "bold red", "bold")
+            saves = f"possible: {saves}"
+        self.page.labelled("PLAN", f"{saves}; {_how_good(plan)}", "bold red", "bold")
         self.table(plan.indexes, Names({asker.account for row in plan.indexes for asker in row.requesters}))
         if coverage.indexes is None:
             self.page.indented(
-                "The index configuration is not at hand, so the cause is open: no such index, not built yet, or more "
-                "entries than the server's limit. To know, name the configuration, too (ldapdiag indexes --help)."
+                "The index configuration is not in the evidence, so the cause is open: no index, not built yet, or "
+                "more entries than the server's limit. Add the configuration (see ldapdiag indexes --help)."
             )
             self.page.blank()
             return
@@ -116,10 +118,10 @@ class IndexScreen:
                 self.page.blank()
                 self.page.indented(remedy.changes)
                 self.page.indented(f"risk: {remedy.risk}")
-                commands(self.page, "", remedy.text)
+                print_commands(self.page, "", remedy.text)
                 if remedy.verify:
-                    self.page.indented("what is set then, and how far the build is:")
-                    commands(self.page, "", remedy.verify)
+                    self.page.indented("show the new setting, and the progress of the build:")
+                    print_commands(self.page, "", remedy.verify)
         found = (one for one in self.found("missing-index") if one.server == plan.host)
         verify = next((one.verify for finding in found for one in finding.remedies), "")
         if verify:
@@ -129,16 +131,16 @@ class IndexScreen:
             self.page.blank()
 
     def found(self, check: str) -> list[Finding]:
-        """Return what a check found."""
+        """Return the findings of a check."""
         return [finding for name, finding in self.diagnosis.found if name == check]
 
     def judged(self, row: PlannedIndexes) -> list[str]:
-        """Return how bad it is that a row is missing, and how sure that is."""
+        """Return severity and confidence of the finding on a row."""
         found = (one for one in self.found("missing-index") if one.observed["attribute"] == row.attribute)
         return [f"{one.severity}, {one.confidence}" for one in found][:1]
 
     def table(self, rows: Sequence[PlannedIndexes], names: Names) -> None:
-        """Print the indexes to add, with the filters they are for and who asks."""
+        """Print the indexes to add, with their filters, accounts and clients."""
         columns = [
             ("saves", [duration(row.saved) for row in rows]),
             ("searches", [number(row.search_count) for row in rows]),
@@ -158,56 +160,57 @@ class IndexScreen:
             for line in packed(parts, self.page.room - table.deeper):
                 self.page.indented(line, "dim", deeper=table.deeper)
 
-    def rest(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
-        """Print what no index fixes, what is not worth one, what looks bad and is not, and what nobody uses."""
-        self.searches("no index", "helps these, in all", plan.remaining, _why)
-        self.searches("not worth", "an index, for the little time they take", plan.below_threshold, _needs)
+    def other_searches(self, plan: IndexPlan, coverage: IndexCoverage) -> None:
+        """Print the searches that no index helps, those not worth one, harmless ones, and unused indexes."""
+        self.searches("no index", "would help", plan.remaining, _why)
+        self.searches("not worth", "an index: they take little time", plan.below_threshold, _needs)
         if coverage.outside_suffixes:
-            lie = f"{number(coverage.outside_suffixes)} searches lie below no suffix that the index configuration has"
-            self.page.labelled("elsewhere", f"{lie}: they are not judged", "bold")
+            many = counted(coverage.outside_suffixes, "search", "searches")
+            text = f"{many} outside every suffix of the index configuration, not judged"
+            self.page.labelled("elsewhere", text, "bold")
         if noted := coverage.harmless:
             count, etime = sum(row.count for row in noted), sum(row.etime for row in noted)
             shapes = _some(list(dict.fromkeys(row.group.shape for row in noted)), FEW, verbose=self.verbose)
-            story = f"{number(count)} searches look bad and are not, {_each(etime, count)}"
-            why = "the rest of their filter, or their base, leaves few entries"
-            self.page.packed("harmless", [f"{story}: {why}", *shapes], "bold")
+            many = counted(count, "search", "searches")
+            why = "the other parts of the filter, or the base, leave few entries"
+            self.page.packed("harmless", [f"{many} noted as unindexed, {_each(etime, count)}: {why}", *shapes], "bold")
         usage = self.diagnosis.facts.of(IndexUsage, plan.host)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
             spanned = span(int(coverage.seconds * SECOND))
-            keep = [] if coverage.seconds >= MONTH else ["keep them until a month of log agrees"]
+            keep = [] if coverage.seconds >= MONTH else ["keep them until a month of logs confirms this"]
             listed = _some(unused, 3 * FEW, verbose=self.verbose)
             self.page.packed("not used", [f"in {spanned} of log: {listed[0]}", *listed[1:], *keep], "bold")
 
     def searches(
-        self, label: str, story: str, rows: Sequence[SearchCoverage], told: Callable[[SearchCoverage], str]
+        self, label: str, text: str, rows: Sequence[SearchCoverage], explain: Callable[[SearchCoverage], str]
     ) -> None:
         """Print searches by filter, each with the time it took."""
         if not rows:
             return
-        self.page.labelled(label, f"{story}: {duration(sum(row.etime for row in rows))}", "bold")
+        self.page.labelled(label, f"{text} ({duration(sum(row.etime for row in rows))} in total)", "bold")
         shown = rows if self.verbose else rows[: 2 * FEW]
         width = max(len(duration(row.etime)) for row in shown)
         for row in shown:
             times = f"{duration(row.etime):>{width}}  {number(row.count)} x"
-            self.page.indented(f"{times} {row.group.shape}: {told(row)}")
+            self.page.indented(f"{times} {row.group.shape}: {explain(row)}")
         if len(rows) > len(shown):
             more = rows[len(shown) :]
             took = duration(sum(row.etime for row in more))
             self.page.indented(f"and {number(len(more))} more, {took} (-v shows them)")
 
     def findings(self) -> None:
-        """Print what the plan does not tell: indexes that are not built, harmful, or differ; unknown attributes."""
+        """Print the findings outside the plan: indexes that are not built, harmful, or differ; unknown attributes."""
         for check, finding in self.diagnosis.found:
             if check not in IN_THE_PLAN or (self.verbose and finding.severity > Severity.INFO):
-                told(self.page, finding, check, verbose=self.verbose)
+                print_finding(self.page, finding, check, verbose=self.verbose)
 
 
 def _how_good(plan: IndexPlan) -> str:
-    """Return what is known of the plan among all that would do."""
+    """Return how the plan compares with all sets of indexes that have the same effect."""
     if plan.exact:
-        return "no cheaper set of indexes does"
-    return f"it costs at most {plan.cost / plan.lower_bound:.2g} times as much as the cheapest set"
+        return "no cheaper set does"
+    return f"its cost is at most {plan.cost / plan.lower_bound:.2g} times that of the cheapest set"
 
 
 def _each(etime: int, count: int) -> str:
@@ -215,7 +218,7 @@ def _each(etime: int, count: int) -> str:
 
 
 def _why(row: SearchCoverage) -> str:
-    """Return what stands in the way, and which part of the filter it is."""
+    """Return the obstacle, and the part of the filter it is in."""
     if row.filter is None:
         return "its filter was cut off in the log"
     if row.obstacle is None:
@@ -225,9 +228,9 @@ def _why(row: SearchCoverage) -> str:
 
 
 def _needs(row: SearchCoverage) -> str:
-    """Return which index would do."""
+    """Return an index that would help."""
     wanted: Iterable[str] = (f"{change.attribute} {change.type}" for _, change in sorted(row.sufficient_sets[0]))
-    return f"wants {', '.join(wanted)}"
+    return f"needs {', '.join(wanted)}"
 
 
 def _some(texts: list[str], most: int, *, verbose: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""The remedies of a plan alone: LDIF for ldapmodify, or a shell script; nothing is in them that was not validated."""
+"""The remedies of a plan alone: LDIF for ldapmodify, or a shell script, of validated values only."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ HEAD = """#!/bin/sh
 set -e
 stopped() {
 code=$?
-[ "$code" -eq 0 ] || tell >&2
+[ "$code" -eq 0 ] || report >&2
 exit "$code"
 }
-tell() {
-echo "This has failed: $step"
-echo "If it has set an index before, that is not built: do not restart the server until it is built or taken back."
-echo "This takes it back (what fails of it was never set):"
-take_back
+report() {
+echo "failed: $step"
+echo "An index that was set before the failure is not built: do not restart the server until it is built or removed."
+echo "To undo it (a command that fails had no effect):"
+undo
 }
-take_back() { :; }
+undo() { :; }
 trap stopped EXIT
 trap 'exit 1' HUP INT TERM
 """
-"""A script stops at the first command that fails, and then says what it may have left behind."""
+"""The script stops at the first command that fails, and prints what is left to undo."""
 
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
@@ -56,28 +56,28 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
 
 
 def as_script(diagnosis: Diagnosis) -> str:
-    """Return a shell script; with nothing to do, one that says so. What is no command is told in a comment."""
-    told = list(of_plans(diagnosis))
+    """Return a shell script; advice that is no command becomes a comment, an empty plan a comment alone."""
+    remedies = list(of_plans(diagnosis))
     advice = [
-        f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in told if one.kind is RemedyKind.ADVICE
+        f"# Not done by this: {neutral(one.text, longest=2000)}\n" for one in remedies if one.kind is RemedyKind.ADVICE
     ]
-    steps = [_step(one) for one in told if one.kind is RemedyKind.SHELL]
+    steps = [_step(one) for one in remedies if one.kind is RemedyKind.SHELL]
     return "\n".join([HEAD, *advice, *steps] if steps else ["#!/bin/sh\nset -e\n", *(advice or [f"# {NOTHING}\n"])])
 
 
 def _step(remedy: Remedy) -> str:
-    """Return the commands that add indexes and build them, and before them what is said should one of them fail."""
-    said = [f"step={shlex.quote(neutral(f'{remedy.title} at {remedy.target}'))}"]
+    """Return the commands that add indexes and build them, preceded by the text to print if one fails."""
+    lines = [f"step={shlex.quote(neutral(f'{remedy.title} at {remedy.target}'))}"]
     if remedy.undo:
-        said += ["take_back() { cat <<'TAKE_BACK'", remedy.undo, "TAKE_BACK", "}"]
-    return "\n".join([_comments(remedy), *said, remedy.text, ""])
+        lines += ["undo() { cat <<'UNDO'", remedy.undo, "UNDO", "}"]
+    return "\n".join([_comments(remedy), *lines, remedy.text, ""])
 
 
 def as_ldif(diagnosis: Diagnosis) -> str:
     """Return LDIF; with nothing to do, a comment."""
-    told = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
-    if told:
-        return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in told)
+    changes = [one for one in of_plans(diagnosis) if one.kind is RemedyKind.LDIF]
+    if changes:
+        return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
     planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
     indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.host in planned]
@@ -86,6 +86,6 @@ def as_ldif(diagnosis: Diagnosis) -> str:
 
 
 def _comments(remedy: Remedy) -> str:
-    """Return what to know before, as comments of one line each."""
+    """Return title, changes and risk as comments of one line each."""
     lines = (f"{remedy.title} at {remedy.target}", remedy.changes, remedy.risk)
     return "\n".join(f"# {neutral(line, longest=2000)}" for line in lines)

@@ -62,8 +62,8 @@ def test_what_fails_leaves_nothing_half_done_untold(site, fails) -> None:
     assert done.returncode == 7
     assert fails in asked[-1], "nothing is done after it"
     told = done.stderr
-    assert "This has failed: Index " in told
-    assert "do not restart the server until it is built or taken back" in told
+    assert "failed: Index " in told
+    assert "do not restart the server until it is built or removed" in told
     (back,) = [line for line in told.splitlines() if " backend index delete " in line]
     assert all(f"--attr {name}" in back for name in WANTED)
 
