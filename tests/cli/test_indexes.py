@@ -104,7 +104,7 @@ class TestText:
             "                 (displayName=?) · uid=quickr (10.10.1.168)",
         ]
         said = " ".join(ran.text.split())
-        assert "The index configuration is not at hand, so the cause is open: no such index, not built yet, or" in said
+        assert "The index configuration is not in the evidence, so the cause is open: no index, not" in said
         assert "backend index" not in ran.text
 
 
