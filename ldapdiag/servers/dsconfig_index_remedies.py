@@ -1,4 +1,4 @@
-"""What OpenDJ, its relatives and PingDirectory have in common where indexes are added, built and taken away."""
+"""Index remedies with dsconfig, for OpenDJ, its relatives and PingDirectory: add, build and drop indexes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.dsconfig import PASSWORD_HINT
-from ldapdiag.servers.dsconfig_indexes import lacking_of, listed, to_add, to_drop
+from ldapdiag.servers.dsconfig_indexes import listed, missing_for, to_add, to_drop
 from ldapdiag.servers.missing_names import advice_if_missing
+from ldapdiag.servers.remedy_texts import INDEX_BY_HAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,16 +20,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexWork:
-    """Work on the indexes of one server and backend, and what its product says of it."""
+class DsconfigIndexRemedies:
+    """Index remedies for one server and backend, with the texts of its product."""
 
     server: str
     family: Family
     tool: IndexTool
     while_it_builds: str
-    """What becomes of searches until the build ends, and of the replicas."""
+    """The risk of a build: its effect on searches, and the replicas."""
     once_dropped: str
-    """What becomes of searches that need an index which is gone."""
+    """The risk of a removal: its effect on searches that need the index."""
     verify: Callable[[str], str]
     """Returns the command that shows whether the index of an attribute works."""
 
@@ -38,12 +39,14 @@ class IndexWork:
         wanted = to_add(changes, tool.backend, tool.schema)
         named = listed(wanted.types)
         remedy = Remedy(
-            title=f"Index {named}" if named else "Index what cannot be named in a command",
+            title=f"Index {named}" if named else INDEX_BY_HAND,
             target=self.server,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
-            text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)]) if named else wanted.sentence.strip(),
-            changes=f"Searches by these attributes find their candidates in an index. {wanted.sentence}{PASSWORD_HINT}",
+            text="\n".join([*tool.add(wanted.types), *tool.build(wanted.types)])
+            if named
+            else wanted.left_out_sentence.strip(),
+            changes=f"Searches by these attributes use an index. {wanted.left_out_sentence}{PASSWORD_HINT}",
             risk=self.while_it_builds,
             undo="\n".join(tool.undo_add(wanted.types)),
             verify="\n".join(map(self.verify, wanted.types)),
@@ -53,7 +56,7 @@ class IndexWork:
         return self._ready(remedy)
 
     def build(self, names: Sequence[str], *, kind: RemedyKind, title: str, text: str) -> Remedy:
-        """Build indexes that are configured; kind, title and text are those of a build of what has no name."""
+        """Build configured indexes; kind, title and text are those to use if no name is valid in a command."""
         remedy = Remedy(
             title=f"Build the indexes of {', '.join(names)}" if names else title,
             target=self.server,
@@ -70,7 +73,7 @@ class IndexWork:
         return self._ready(remedy)
 
     def drop(self, changes: Sequence[Change]) -> Remedy:
-        """Take indexes away."""
+        """Remove indexes."""
         tool = self.tool
         wanted = to_drop(changes, tool.backend, tool.schema)
         named = listed(wanted.types)
@@ -79,9 +82,10 @@ class IndexWork:
             target=self.server,
             where=Where.SERVER,
             kind=RemedyKind.SHELL if named else RemedyKind.ADVICE,
-            text="\n".join(tool.remove(wanted.types)) if named else wanted.sentence.strip(),
+            text="\n".join(tool.remove(wanted.types)) if named else wanted.left_out_sentence.strip(),
             changes=(
-                f"Changes of these attributes cost less, and the database less room. {wanted.sentence}{PASSWORD_HINT}"
+                "Changes of these attributes become cheaper, and the database becomes smaller. "
+                f"{wanted.left_out_sentence}{PASSWORD_HINT}"
             ),
             risk=self.once_dropped,
             undo="\n".join([*tool.undo_remove(wanted.types), *tool.build(wanted.types)]) if named else "",
@@ -91,4 +95,4 @@ class IndexWork:
         return self._ready(remedy)
 
     def _ready(self, remedy: Remedy) -> Remedy:
-        return advice_if_missing(remedy, lacking_of(self.server, self.tool.backend))
+        return advice_if_missing(remedy, missing_for(self.server, self.tool.backend))

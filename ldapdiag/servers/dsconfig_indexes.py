@@ -1,4 +1,4 @@
-"""Indexes by dsconfig and rebuild-index: the commands of OpenDJ, its relatives and PingDirectory."""
+"""Commands of dsconfig and rebuild-index for indexes of OpenDJ, its relatives and PingDirectory."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 BACKEND_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 NEVER_DROPPED = SYSTEM
-"""Lower case: what the server needs for itself, whatever a log shows. Nor is it ever added to."""
+"""Lower case: attributes that the server itself needs; no type is added to their indexes either."""
 Types = Mapping[str, tuple[str, ...]]
-"""Types of index, by attribute."""
+"""Index types by attribute."""
 ADDABLE = TYPES - {"extensible"}
-"""What can be added without further settings."""
+"""Index types that need no further settings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What of some changes can be said in commands."""
+class TypeChanges:
+    """The possible ones of some proposed changes of index types."""
 
     types: Types
-    """By attribute, in the order they were given."""
+    """In the order given."""
     left_out: int
-    """Changes whose attribute or type is fit for no command."""
+    """Number of changes whose attribute or type cannot be put into a command."""
 
     @property
-    def sentence(self) -> str:
-        """Return what is to be said of those left out; empty where there are none."""
+    def left_out_sentence(self) -> str:
+        """Return a sentence on the changes that are left out, with a space at its end; empty if there are none."""
         if not self.left_out:
             return ""
         return (
-            f"Left out: {self.left_out} that cannot be put into a command: not the name of an attribute type, or an "
-            "index of the server's own. "
+            f"Left out: {self.left_out} that cannot be put into a command: not the name of an attribute type, or a "
+            "system index. "
         )
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTool:
-    """dsconfig and rebuild-index at one server and backend."""
+    """dsconfig and rebuild-index with the options for one server and backend."""
 
     tool: Dsconfig
     rebuild: str
@@ -60,49 +60,49 @@ class IndexTool:
     backend: Backend
     schema: Schema
     noun: str
-    """backend-index, local-db-index: what the product calls an index."""
+    """The product's name of an index in subcommands: backend-index, local-db-index."""
     owner: str = "--backend-name"
     """The option that names the backend."""
 
     def add(self, wanted: Types) -> list[str]:
-        """Return the commands that set indexes; those that are set already are passed over."""
+        """Return the commands that add index types; existing ones are skipped."""
         return [
             self._create(attribute, types) if known is None else self._set(attribute, "add", types)
             for attribute, known, types in self._missing(wanted)
         ]
 
     def undo_add(self, wanted: Types) -> list[str]:
-        """Return the commands that take back what `add` sets."""
+        """Return the commands that undo `add`."""
         return [
             self._delete(attribute) if known is None else self._set(attribute, "remove", types)
             for attribute, known, types in self._missing(wanted)
         ]
 
     def remove(self, wanted: Types) -> list[str]:
-        """Return the commands that take types away; with its last one the index of an attribute goes."""
+        """Return the commands that remove index types; an index without types is deleted."""
         return [
             self._delete(attribute) if whole else self._set(attribute, "remove", types)
             for attribute, whole, types in self._present(wanted)
         ]
 
     def undo_remove(self, wanted: Types) -> list[str]:
-        """Return the commands that set again what `remove` takes away; it must then be built."""
+        """Return the commands that undo `remove`; the indexes must then be built."""
         return [
             self._create(attribute, types) if whole else self._set(attribute, "add", types)
             for attribute, whole, types in self._present(wanted)
         ]
 
     def build(self, attributes: Iterable[str]) -> list[str]:
-        """Return the commands that build indexes, one for each suffix of the backend."""
+        """Return the commands that build indexes, one per suffix of the backend."""
         named = " ".join(f"--index {attribute}" for attribute in attributes)
         return [f"{self.rebuild} --baseDN {suffix} {named}" for suffix in suffixes_of(self.backend)]
 
     def build_invalid(self) -> list[str]:
-        """Return the commands that build whatever is not valid (OpenDJ)."""
+        """Return the commands that build all invalid indexes (OpenDJ)."""
         return [f"{self.rebuild} --baseDN {suffix} --rebuildDegraded" for suffix in suffixes_of(self.backend)]
 
     def show(self, attribute: str) -> str:
-        """Return the command that shows how an attribute is indexed."""
+        """Return the command that shows the index of an attribute."""
         return self._run(f"get-{self.noun}-prop", attribute)
 
     def _missing(self, wanted: Types) -> Iterator[tuple[str, IndexDefinition | None, list[str]]]:
@@ -134,23 +134,23 @@ class IndexTool:
         )
 
 
-def to_add(changes: Sequence[Change], backend: Backend, schema: Schema) -> Wanted:
+def to_add(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:
     """Return which indexes to add."""
-    return _wanted([one if one.type in ADDABLE else None for one in changes], backend, schema)
+    return _possible([one if one.type in ADDABLE else None for one in changes], backend, schema)
 
 
-def to_drop(changes: Sequence[Change], backend: Backend, schema: Schema) -> Wanted:
-    """Return which indexes to take away: never one that the server itself needs."""
-    return _wanted([one if _may_go(one, backend, schema) else None for one in changes], backend, schema)
+def to_drop(changes: Sequence[Change], backend: Backend, schema: Schema) -> TypeChanges:
+    """Return which indexes to remove; never one that the server itself needs."""
+    return _possible([one if _is_removable(one, backend, schema) else None for one in changes], backend, schema)
 
 
-def _may_go(change: Change, backend: Backend, schema: Schema) -> bool:
+def _is_removable(change: Change, backend: Backend, schema: Schema) -> bool:
     known = backend.definition(schema.names(change.attribute))
     return known is not None and not known.system and change.type in known.types
 
 
-def _wanted(changes: Sequence[Change | None], backend: Backend, schema: Schema) -> Wanted:
-    """Return the types by attribute, but for what fits no command."""
+def _possible(changes: Sequence[Change | None], backend: Backend, schema: Schema) -> TypeChanges:
+    """Return the types by attribute, without those that cannot be put into a command."""
     types: defaultdict[str, list[str]] = defaultdict(list)
     left_out = 0
     for change in changes:
@@ -161,18 +161,18 @@ def _wanted(changes: Sequence[Change | None], backend: Backend, schema: Schema) 
             left_out += 1
         elif change.type not in types[name]:
             types[name].append(change.type)
-    return Wanted({name: tuple(its) for name, its in types.items()}, left_out)
+    return TypeChanges({name: tuple(its) for name, its in types.items()}, left_out)
 
 
 def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:
-    """Return the attributes whose indexes a command can build, by the names they are configured by."""
+    """Return the attributes whose indexes a command can build, by their names in the configuration."""
     known = ((one, backend.definition(schema.names(one))) for one in attributes)
     named = (its.attribute if its else one for one, its in known)
     return tuple(dict.fromkeys(one for one in named if _is_name(one)))
 
 
 def _is_name(attribute: str) -> bool:
-    """Tell whether dsconfig may be given an attribute: not by its OID, as tried with OpenDJ 4.10.1."""
+    """Return whether dsconfig accepts an attribute name; it rejects an OID (tested with OpenDJ 4.10.1)."""
     return is_attribute_type(attribute) and attribute[0].isalpha()
 
 
@@ -182,15 +182,15 @@ def listed(types: Types) -> str:
 
 
 def backend_name(backend: Backend) -> str:
-    """Return the name of a backend as it may stand in a command; empty where it may not."""
+    """Return the name of a backend if it is valid in a command, else an empty string."""
     return backend.name if BACKEND_NAME.fullmatch(backend.name) else ""
 
 
 def suffixes_of(backend: Backend) -> list[str]:
-    """Return its suffixes that are DNs, quoted."""
+    """Return the suffixes of a backend that are DNs, quoted."""
     return [shlex.quote(one) for one in backend.suffixes if is_distinguished_name(one)]
 
 
-def lacking_of(server: str, backend: Backend) -> list[str]:
-    """Return what commands need and is not told."""
+def missing_for(server: str, backend: Backend) -> list[str]:
+    """Return the names that the commands need and the evidence lacks."""
     return missing_names(server, (backend_name(backend), NO_BACKEND), (suffixes_of(backend), NO_SUFFIX))

@@ -1,7 +1,7 @@
-"""The trial search: the one that shows whether an index is used, made of a filter that came out of a log.
+"""An example of the searches of a filter shape, to verify that an index is used.
 
-Nothing of the log is in it but names that fit their grammar (RFC 4512) and a base that is a DN (RFC 4514); the values
-are digits, which nearly every syntax allows.
+From the log it contains only attribute names (validated by RFC 4512) and the base DN (RFC 4514); the values are digits,
+which nearly every syntax allows.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ OPERATORS = {
 
 
 def search_command(tool: str, base: str, scope: str, filter_: Node | None) -> str | None:
-    """Return the search that asks like those of a shape did; None where a name in it fits no grammar.
+    """Return an ldapsearch command for a filter shape; None if a name in it is invalid or `tool` is empty.
 
-    `tool` is ldapsearch as it reaches the server (`index_remedies.ldapsearch_command`); empty: there is no way.
+    `tool` is ldapsearch with its connection options (`index_remedies.ldapsearch_command`).
     """
-    asked = _filter(filter_) if filter_ is not None else None
+    example = _filter(filter_) if filter_ is not None else None
     below = known_part(base)
-    if not tool or asked is None or below is None:
+    if not tool or example is None or below is None:
         return None
     depth = {"one": "one", "subordinate": "children"}.get(scope, "sub")
-    return f"{tool} -LLL -b {shlex.quote(below)} -s {depth} {shlex.quote(asked)} 1.1"
+    return f"{tool} -LLL -b {shlex.quote(below)} -s {depth} {shlex.quote(example)} 1.1"
 
 
 def known_part(base: str) -> str | None:
-    """Return the part of a base's class in which no value is left out; None for what is no DN."""
+    """Return the part of a base shape without left-out values (`?`); None if it is not a DN."""
     parts = base.split(",")
     unknown = [place for place, part in enumerate(parts) if part.endswith("=?")]
     below = ",".join(parts[unknown[-1] + 1 :] if unknown else parts)
@@ -55,29 +55,32 @@ def _filter(node: Node) -> str | None:
 
 
 def _set(operator: str, members: tuple[Node, ...]) -> str | None:
-    told = [_filter(member) for member in members]
-    return None if None in told else f"({operator}{''.join(filter(None, told))})"
+    examples = [_filter(member) for member in members]
+    return None if None in examples else f"({operator}{''.join(filter(None, examples))})"
 
 
-def _assertion(asked: Assertion) -> str | None:
-    name = ";".join((asked.attribute, *asked.options))
-    if not is_attribute_description(name) or (asked.rule and not is_attribute_type(asked.rule)):
+def _assertion(assertion: Assertion) -> str | None:
+    name = ";".join((assertion.attribute, *assertion.options))
+    if not is_attribute_description(name) or (assertion.rule and not is_attribute_type(assertion.rule)):
         return None
-    if asked.kind is AssertionKind.PRESENCE:
+    if assertion.kind is AssertionKind.PRESENCE:
         return f"({name}=*)"
-    if asked.kind is AssertionKind.SUBSTRING:
-        return f"({name}={_pieces(asked)})"
-    if asked.kind is AssertionKind.EXTENSIBLE:
-        return f"({name}{':dn' if asked.dn else ''}{f':{asked.rule}' if asked.rule else ''}:={DIGITS})"
+    if assertion.kind is AssertionKind.SUBSTRING:
+        return f"({name}={_substring_value(assertion)})"
+    if assertion.kind is AssertionKind.EXTENSIBLE:
+        return f"({name}{':dn' if assertion.dn else ''}{f':{assertion.rule}' if assertion.rule else ''}:={DIGITS})"
     value = TIME if name.endswith("timestamp") else DIGITS
-    if name == "objectclass" and asked.value is not None:
-        value = asked.value
-    return f"({name}{OPERATORS[asked.kind]}{value})" if is_attribute_type(value) or value in {TIME, DIGITS} else None
+    if name == "objectclass" and assertion.value is not None:
+        value = assertion.value
+    return (
+        f"({name}{OPERATORS[assertion.kind]}{value})" if is_attribute_type(value) or value in {TIME, DIGITS} else None
+    )
 
 
-def _pieces(asked: Assertion) -> str:
-    """Return pieces as long as those that were asked for."""
+def _substring_value(assertion: Assertion) -> str:
+    """Return substring pieces as long as those of the shape."""
     initial, *middle, final = (
-        "" if length == 0 else DIGITS[: length or len(DIGITS)] for length in (asked.initial, *asked.middle, asked.final)
+        "" if length == 0 else DIGITS[: length or len(DIGITS)]
+        for length in (assertion.initial, *assertion.middle, assertion.final)
     )
     return "*".join((initial, *middle, final)) if middle or initial or final else "*"

@@ -1,7 +1,7 @@
-"""The words of each family for the kinds of index, and which kind answers which assertion.
+"""The names of the index types in each family, and the type that answers each kind of assertion.
 
-`>=` and `<=` are answered by eq on 389-ds, DSEE and slapd (there, only where the attribute has an ordering rule), by
-ordering on OpenDJ and PingDirectory. No index answers an extensible match without further settings.
+`>=` and `<=` need eq on 389-ds, DSEE and slapd (on slapd only for attributes with an ordering rule), and ordering on
+OpenDJ and PingDirectory. Without further settings no index answers an extensible match.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LONG = {
 }
 
 SUBSTRING_KINDS = frozenset({"sub", "subinitial", "subany", "subfinal", "substring"})
-"""Every word for an index of substrings, or of some of them."""
+"""Every name of a substring index type, of all or some positions."""
 
 
 def index_type(family: Family | None, kind: AssertionKind) -> str | None:
-    """Return the type of index that answers assertions of a kind; None where none does."""
+    """Return the index type that answers a kind of assertion; None where none does."""
     return (LONG if family in {Family.OPENDJ, Family.PING} else SHORT).get(kind)

@@ -1,6 +1,6 @@
-"""Indexes of 389-ds and DSEE as their configuration has them: what of some changes may be done.
+"""Changes of index entries on 389-ds and DSEE (both have back-ldbm): which of the proposed ones are possible.
 
-Only what fits its grammar gets as far as a command or LDIF (ldbm_ldif), and never an index that the server needs.
+Only names that match their grammar reach a command or LDIF (ldbm_ldif.py), and never an index that the server needs.
 """
 
 from __future__ import annotations
@@ -21,72 +21,74 @@ if TYPE_CHECKING:
 
 TYPES = ("pres", "eq", "sub", "approx")
 RULES = frozenset({"integerOrderingMatch"})
-"""Rules that a new index may have; those of an index that is there are never changed."""
+"""Matching rules for a new index; those of an existing index are never changed."""
 NEVER_DROPPED = SYSTEM | {"ancestorid", "entryid", "entryuuid", "nstombstonecsn", "targetuniqueid"}
-"""Lower case: what the server needs for itself, and what replicas ask for once in a while, whatever a log shows."""
+"""Lower case: attributes that the server itself needs, or that replicas search for at times that a log may miss."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Types of one attribute to add or to take away."""
+class EntryChange:
+    """Index types to add to, or remove from, the index entry of one attribute."""
 
     attribute: str
-    """As configured, or as named."""
+    """Its name in the configuration, else as given."""
     types: tuple[str, ...]
     rules: tuple[str, ...] = ()
     known: IndexDefinition | None = None
-    """The indexes it has."""
-    comes_back: bool = False
-    """It is, or may be, one of the default indexes: 389-ds makes a deleted entry anew at its next start, takes the
-    empty index for built, and finds nothing (2.3.1). So its entry stays, and says `none`."""
+    """Its present index entry."""
+    is_default: bool = False
+    """It is, or may be, one of the default indexes: 389-ds 2.3.1 recreates a deleted entry at its next start, treats
+    the empty index as built, and finds nothing. So the entry is kept, with the type `none`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """What of some changes can be done."""
+class EntryChanges:
+    """The possible ones of some proposed changes."""
 
-    wanted: tuple[Wanted, ...]
+    changes: tuple[EntryChange, ...]
     left_out: int = 0
+    """Number of proposed changes that cannot be put into a command."""
 
     @property
-    def new(self) -> tuple[Wanted, ...]:
-        """Return the attributes that have no index."""
-        return tuple(one for one in self.wanted if one.known is None)
+    def new(self) -> tuple[EntryChange, ...]:
+        """Return the changes of attributes without an index entry."""
+        return tuple(one for one in self.changes if one.known is None)
 
     @property
-    def extended(self) -> tuple[Wanted, ...]:
-        """Return the attributes that get further types."""
-        return tuple(one for one in self.wanted if one.known is not None and one.types)
+    def extended(self) -> tuple[EntryChange, ...]:
+        """Return the changes that add types to an existing index entry."""
+        return tuple(one for one in self.changes if one.known is not None and one.types)
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Return all of them, in the order they were given."""
-        return tuple(one.attribute for one in self.wanted)
+        """Return the names of all attributes, in the order given."""
+        return tuple(one.attribute for one in self.changes)
 
     @property
     def listed(self) -> str:
         """Return `displayName (eq, sub), employeeNumber (eq)`."""
-        return ", ".join(f"{one.attribute} ({', '.join(one.types) or 'built'})" for one in self.wanted)
+        return ", ".join(f"{one.attribute} ({', '.join(one.types) or 'built'})" for one in self.changes)
 
     @property
-    def sentence(self) -> str:
-        """Return what is to be said of those left out; empty where there are none."""
+    def left_out_sentence(self) -> str:
+        """Return a sentence on the changes that are left out, with a space at its end; empty if there are none."""
         if not self.left_out:
             return ""
         return (
-            f"Left out: {self.left_out} that cannot be put into a command: not the name of an attribute type, an index "
-            "of the server's own, values that the server computes, or an index that is there without the matching rule "
-            "it needs. "
+            f"Left out: {self.left_out} that cannot be put into a command: not the name of an attribute type, a system "
+            "index, values that the server computes, or an existing index without the matching rule that it needs. "
         )
 
     @property
-    def nothing(self) -> str:
-        """Return what to say where none of them can be done."""
-        return self.sentence.strip() or "Nothing is to be done."
+    def why_none(self) -> str:
+        """Return why there is nothing to do."""
+        return self.left_out_sentence.strip() or "Nothing to do."
 
 
-def to_add(changes: Sequence[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> Selection:
-    """Return which indexes to add; one that is there and not built has no types to add."""
+def to_add(
+    changes: Sequence[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema
+) -> EntryChanges:
+    """Return which indexes to add; an existing index that is not built has no types to add."""
     fit = [
         one
         for one in changes
@@ -95,14 +97,14 @@ def to_add(changes: Sequence[Change], backend: Backend, configuration: IndexConf
         and schema.names(one.attribute).isdisjoint(SYSTEM | configuration.virtual_attributes.keys())
         and _has_its_rule(one, backend, schema)
     ]
-    wanted = [_to_add(its, backend, schema) for its in _by_attribute(fit, schema)]
-    return Selection(tuple(wanted), len(changes) - len(fit))
+    possible = [_to_add(its, backend, schema) for its in _by_attribute(fit, schema)]
+    return EntryChanges(tuple(possible), len(changes) - len(fit))
 
 
 def to_drop(
     changes: Sequence[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema
-) -> Selection:
-    """Return which indexes to take away; one of computed values may well go, for it misses entries."""
+) -> EntryChanges:
+    """Return which indexes to remove; one of computed values may be removed, because it misses entries."""
     fit = [
         one
         for one in changes
@@ -110,52 +112,52 @@ def to_drop(
         and schema.names(one.attribute).isdisjoint(NEVER_DROPPED)
         and _has(one, backend, schema)
     ]
-    wanted = [_to_drop(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
-    return Selection(tuple(wanted), len(changes) - len(fit))
+    possible = [_to_drop(its, backend, configuration, schema) for its in _by_attribute(fit, schema)]
+    return EntryChanges(tuple(possible), len(changes) - len(fit))
 
 
 def to_build(attributes: Iterable[str], backend: Backend, schema: Schema) -> tuple[str, ...]:
-    """Return the attributes whose indexes a command can build, by the names they are configured by."""
+    """Return the attributes whose indexes a command can build, by their names in the configuration."""
     known = ((one, backend.definition(schema.names(one))) for one in attributes if is_attribute_type(one))
     named = (its.attribute if its else one for one, its in known)
     return tuple(dict.fromkeys(one for one in named if is_attribute_type(one)))
 
 
-def _to_add(changes: list[Change], backend: Backend, schema: Schema) -> Wanted:
-    """Return what to add for one attribute; a rule only to a first index, for keys that are there have an order."""
+def _to_add(changes: list[Change], backend: Backend, schema: Schema) -> EntryChange:
+    """Return what to add for one attribute; a rule only to a new index, because existing keys have an order."""
     known = backend.definition(schema.names(changes[0].attribute))
     missing = {one.type for one in changes if known is None or one.type not in known.types}
     rules = {one.rule for one in changes if one.rule in RULES} if known is None else set()
     name = known.attribute if known else changes[0].attribute
-    return Wanted(name, in_order(missing), tuple(sorted(rules)), known)
+    return EntryChange(name, in_order(missing), tuple(sorted(rules)), known)
 
 
 def _has_its_rule(change: Change, backend: Backend, schema: Schema) -> bool:
-    """Tell whether an index can be added without changing the rules of those that its attribute has."""
+    """Return whether an index can be added without changing the matching rules of an existing one."""
     known = backend.definition(schema.names(change.attribute))
     if known is None or change.type in known.types or change.rule not in RULES:
         return True
     return change.rule.lower() in {rule.lower() for rule in known.rules}
 
 
-def _to_drop(changes: list[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> Wanted:
+def _to_drop(changes: list[Change], backend: Backend, configuration: IndexConfiguration, schema: Schema) -> EntryChange:
     names, templates = schema.names(changes[0].attribute), configuration.templates
     known = backend.definition(names)
-    comes_back = not templates or any(one.attribute.lower() in names for one in templates)
+    is_default = not templates or any(one.attribute.lower() in names for one in templates)
     name = known.attribute if known else changes[0].attribute
-    return Wanted(name, in_order({one.type for one in changes}), known=known, comes_back=comes_back)
+    return EntryChange(name, in_order({one.type for one in changes}), known=known, is_default=is_default)
 
 
 def _by_attribute(changes: Iterable[Change], schema: Schema) -> Iterable[list[Change]]:
-    """Return the changes of each attribute, by whatever of its names they name it."""
-    told: defaultdict[str, list[Change]] = defaultdict(list)
+    """Return the changes grouped by attribute; they may use different names of it."""
+    grouped: defaultdict[str, list[Change]] = defaultdict(list)
     for one in changes:
-        told[schema.primary(one.attribute).lower()].append(one)
-    return told.values()
+        grouped[schema.primary(one.attribute).lower()].append(one)
+    return grouped.values()
 
 
 def in_order(types: set[str]) -> tuple[str, ...]:
-    """Return the types that there are, each time in the same order."""
+    """Return the types in the order of TYPES."""
     return tuple(one for one in TYPES if one in types)
 
 
@@ -170,6 +172,6 @@ def _may_be_changed(attribute: str, backend: Backend, schema: Schema) -> bool:
     return is_attribute_type(attribute) and is_attribute_type(named) and not (known and known.system)
 
 
-def goes_wholly(one: Wanted) -> bool:
-    """Tell whether nothing is left of an attribute's indexes without these types."""
+def removes_all(one: EntryChange) -> bool:
+    """Return whether an attribute has no index type left without these."""
     return one.known is None or one.known.types <= set(one.types)

@@ -10,6 +10,13 @@ EXEMPT_ENTRIES = (
 """Of 389-ds and DSEE."""
 EXEMPT_ACCOUNTS = "The accounts of persistent searches need ds-rlim-idle-time-limit: 0 on their entries."
 """Of OpenDJ and PingDirectory."""
+INDEX_ON_EACH_REPLICA = (
+    "Index configuration is not replicated: repeat this on each replica, one at a time, off peak. Every index makes "
+    "changes of its attribute more expensive, sub the most."
+)
+"""Of 389-ds and DSEE."""
+INDEX_BY_HAND = "Add the index by hand"
+NOTHING_DONE = "None needed: nothing is changed."
 STOPGAP = "This is a stopgap: dead connections use up the new limit as well."
 LONG_QUEUE = "A longer queue hides a server that accepts connections too slowly."
 MANY_THREADS = "Many more threads than processors slow each other down. Slow searches can occupy any number of threads."

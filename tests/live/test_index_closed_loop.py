@@ -51,7 +51,7 @@ FEW = 10
 """Entries: fewer of them are few."""
 AGAIN = 3
 """So often each question is asked after one index was taken away."""
-EDIT = re.compile(r"^# (take out|put in): +(index .*)$", re.MULTILINE)
+EDIT = re.compile(r"^# (remove|add): +(index .*)$", re.MULTILINE)
 """What is to be done by hand in slapd.conf."""
 REMEDIES = "/run/remedies"
 MODIFY = {
@@ -164,10 +164,10 @@ class Site:
         host = self.server.host
         if edits := EDIT.findall(commands):
             text = host.run(["cat", SLAPD_FILE])
-            for gone in (line for how, line in edits if how == "take out"):
+            for gone in (line for how, line in edits if how == "remove"):
                 assert f"\n{gone}\n" in text, gone
                 text = text.replace(f"\n{gone}\n", "\n")
-            come = "".join(f"{line}\n" for how, line in edits if how == "put in")
+            come = "".join(f"{line}\n" for how, line in edits if how == "add")
             host.run(["tee", SLAPD_FILE], stdin=text.replace(f"\nsuffix {SUFFIX}\n", f"\nsuffix {SUFFIX}\n{come}"))
         paste(host, commands)
 

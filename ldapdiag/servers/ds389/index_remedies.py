@@ -1,13 +1,13 @@
-"""Indexes of 389-ds: how they are added, built and taken away. All of it was tried with 2.3.1.
+"""Index remedies of 389-ds: add, build and drop indexes. All commands and effects were tested with 2.3.1.
 
-    a first index of an attribute       is not used until it is built; a restart forgets that, and then nothing is found
-    a further type of one that is there is used at once, and finds nothing before its build has begun
-    while it is built                   no search uses any index of its attribute
+    a new index of an attribute         is not used until it is built; after a restart it is, and nothing is found
+    a new type of an existing index     is used at once, and finds nothing until its build has started
+    during the build                    no search uses any index of its attribute
     two builds of a backend at once     the second fails
-    a type taken away                   is used, and kept, until the next restart
-    the entry of a default index        comes back at the next start when it is deleted, and then nothing is found
+    a removed type                      is used and maintained until the next restart
+    the deleted entry of a default index    is recreated at the next start, and then nothing is found
 
-So a further type and the task that builds it go in one ldapmodify.
+So one ldapmodify adds a new type together with the task that builds it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.ldap_tools import MANAGER, as_manager, modify
 from ldapdiag.servers.ldbm_index_changes import (
-    Selection,
-    Wanted,
-    goes_wholly,
+    EntryChange,
+    EntryChanges,
+    removes_all,
     to_add,
     to_build,
     to_drop,
 )
-from ldapdiag.servers.ldbm_ldif import backend_name, container, in_one, ldif_added, ldif_dropped, ldif_restored
+from ldapdiag.servers.ldbm_ldif import backend_name, container, joined, ldif_add, ldif_drop, ldif_restore
 from ldapdiag.servers.missing_names import NO_BACKEND, advice_if_missing, missing_names
+from ldapdiag.servers.remedy_texts import INDEX_BY_HAND, INDEX_ON_EACH_REPLICA, NOTHING_DONE
 from ldapdiag.servers.shell_text import host_name
 
 if TYPE_CHECKING:
@@ -38,25 +39,21 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
 
-EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A, and an etime of milliseconds."
+EXPECTED_IN_LOG = "Its RESULT in the access log must have no notes=A and an etime of milliseconds."
 
 TASKS = "cn=index,cn=tasks,cn=config"
 FIRST_WITH_DSCONF = (1, 4)
 
-EACH_REPLICA = (
-    "Index configuration is not replicated: do the same on each replica, one at a time, off peak. Every index makes "
-    "writing its attribute dearer, sub the most."
-)
 NO_RESTART = (
-    "Do not restart the server before the build has ended: after that it takes the index for built, and searches find "
-    "nothing. A second build of the same backend at the same time fails."
+    "Do not restart the server before the build has ended: it would then treat the index as built, and searches would "
+    "find nothing. A second build of the same backend at the same time fails."
 )
-TAKEN_AWAY = "A type taken away is kept and used until the next restart."
+REMOVED_TYPE = "A removed type is maintained and used until the next restart."
 
 
 def ldapsearch_command(server: str, version: Version) -> str:
-    """Return ldapsearch as it reaches a server and may ask for anything."""
-    del version  # the same in each
+    """Return ldapsearch with the options to connect and bind as the manager."""
+    del version  # the same in every version
     return as_manager("ldapsearch", server)
 
 
@@ -66,84 +63,87 @@ def add_indexes(
     """Add indexes and build them."""
     chosen = to_add(changes, backend, configuration, schema)
     remedy = Remedy(
-        title=f"Index {chosen.listed}" if chosen.wanted else "Index what cannot be named in a command",
+        title=f"Index {chosen.listed}" if chosen.changes else INDEX_BY_HAND,
         target=server,
         where=Where.SERVER,
-        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
-        text=_added(server, backend, chosen, configuration.identity.version) or chosen.nothing,
+        kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
+        text=_add_command_text(server, backend, chosen, configuration.identity.version) or chosen.why_none,
         changes=(
-            "Searches by these attributes find their candidates in an index once it is built; until then they look at "
-            f"every entry, as today. {_offline(chosen)}{chosen.sentence}"
+            "Searches by these attributes use an index once it is built; until then they scan the database, as before. "
+            f"{_offline_sentence(chosen)}{chosen.left_out_sentence}"
         ).strip(),
-        risk=f"{NO_RESTART} {EACH_REPLICA}",
-        undo=_taken_back(server, backend, chosen, configuration.identity.version),
-        verify=_looked_at(server, backend, chosen.attributes),
+        risk=f"{NO_RESTART} {INDEX_ON_EACH_REPLICA}",
+        undo=_undo_add(server, backend, chosen, configuration.identity.version),
+        verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _missing(server, backend))
 
 
 def add_indexes_ldif(
-    server: str,  # noqa: ARG001  the same question for every product
+    server: str,  # noqa: ARG001  part of the interface
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> str | None:
-    """Return the same as LDIF for ldapmodify, with the task that builds them; None where nothing can be done."""
+    """Return the same as LDIF for ldapmodify, with the build task; None where nothing can be done."""
     chosen = to_add(changes, backend, configuration, schema)
-    return "\n".join(_ldif(backend, chosen)) + "\n" if chosen.wanted and backend_name(backend) else None
+    return "\n".join(_ldif(backend, chosen)) + "\n" if chosen.changes and backend_name(backend) else None
 
 
 def build_indexes(
     server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
-    """Build indexes that are configured; every one where no name is fit for a command."""
+    """Build configured indexes; all of them where no name is valid in a command."""
     names = to_build(attributes, backend, schema)
     remedy = Remedy(
         title=f"Build the indexes of {', '.join(names)}" if names else "Build every index",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
-        text=_built(server, backend, names, configuration.identity.version),
-        changes="The indexes are used again. Until the build ends, no search uses any index of these attributes.",
-        risk=f"{NO_RESTART} {EACH_REPLICA}",
-        undo="None needed: the same indexes are written again.",
-        verify=_looked_at(server, backend, names),
+        text=_build_command(server, backend, names, configuration.identity.version),
+        changes="The indexes are used again. Until the build has ended, no search uses any index of these attributes.",
+        risk=f"{NO_RESTART} {INDEX_ON_EACH_REPLICA}",
+        undo="None needed: the same indexes are rebuilt.",
+        verify=_verify_commands(server, backend, names),
         family=Family.DS389,
         needs=Needs.REINDEX,
     )
-    return advice_if_missing(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _missing(server, backend))
 
 
 def drop_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
-    """Take indexes away."""
+    """Remove indexes."""
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
-    types = [one for one in chosen.wanted if not goes_wholly(one)]
+    types = [one for one in chosen.changes if not removes_all(one)]
     remedy = Remedy(
-        title=f"Drop the index of {chosen.listed}" if chosen.wanted else "Drop no index",
+        title=f"Drop the index of {chosen.listed}" if chosen.changes else "Drop no index",
         target=server,
         where=Where.SERVER,
-        kind=RemedyKind.SHELL if chosen.wanted else RemedyKind.ADVICE,
-        text=_dropped(server, backend, chosen, version) or chosen.nothing,
-        changes=(f"Writing these attributes costs less. {TAKEN_AWAY + ' ' if types else ''}{chosen.sentence}").strip(),
+        kind=RemedyKind.SHELL if chosen.changes else RemedyKind.ADVICE,
+        text=_drop_command_text(server, backend, chosen, version) or chosen.why_none,
+        changes=(
+            "Changes of these attributes become cheaper. "
+            f"{REMOVED_TYPE + ' ' if types else ''}{chosen.left_out_sentence}"
+        ).strip(),
         risk=(
-            "A search that needs it once a month looks at every entry from now on, or is refused where the backend "
-            "requires an index. Only a build brings it back. Index configuration is not replicated: each replica by "
-            "itself."
+            "A search that needs the index, even once a month, becomes unindexed, or is refused where the backend "
+            "requires an index. Only a new build restores the index. Index configuration is not replicated: repeat "
+            "this on each replica."
         ),
-        undo=_restored(server, backend, chosen) if chosen.wanted else "None needed: nothing is done.",
-        verify=_looked_at(server, backend, chosen.attributes),
+        undo=_undo_drop(server, backend, chosen) if chosen.changes else NOTHING_DONE,
+        verify=_verify_commands(server, backend, chosen.attributes),
         family=Family.DS389,
         needs=Needs.RESTART if types else Needs.NONE,
     )
-    return advice_if_missing(remedy, _lacking(server, backend))
+    return advice_if_missing(remedy, _missing(server, backend))
 
 
-def _lacking(server: str, backend: Backend) -> list[str]:
+def _missing(server: str, backend: Backend) -> list[str]:
     return missing_names(server, (backend_name(backend), NO_BACKEND))
 
 
@@ -152,12 +152,12 @@ def _has_dsconf(version: Version) -> bool:
 
 
 def _dsconf(server: str, *words: str) -> str:
-    """Return a dsconf on a backend's indexes; it asks for the password."""
+    """Return a dsconf command for a backend's indexes; it prompts for the password."""
     return " ".join([f'dsconf -D "{MANAGER}" ldap://{host_name(server)} backend index', *words])
 
 
-def _added(server: str, backend: Backend, chosen: Selection, version: Version) -> str:
-    if not chosen.wanted:
+def _add_command_text(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
+    if not chosen.changes:
         return ""
     if chosen.extended or not _has_dsconf(version):
         return modify(server, *_ldif(backend, chosen))
@@ -172,23 +172,23 @@ def _added(server: str, backend: Backend, chosen: Selection, version: Version) -
         )
         for one in chosen.new
     ]
-    return "\n".join([*commands, _built(server, backend, chosen.attributes, version)])
+    return "\n".join([*commands, _build_command(server, backend, chosen.attributes, version)])
 
 
-def _built(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> str:
+def _build_command(server: str, backend: Backend, attributes: Sequence[str], version: Version) -> str:
     if not _has_dsconf(version) and attributes:
         return modify(server, *_task(backend, attributes))
     return _dsconf(server, "reindex", "--wait", *(f"--attr {one}" for one in attributes), backend_name(backend))
 
 
-def _ldif(backend: Backend, chosen: Selection) -> list[str]:
-    """Return the changes; further types last, for they must not wait for their build."""
-    changes = [ldif_added(one, backend) for one in (*chosen.new, *chosen.extended)]
-    return in_one([*changes, _task(backend, chosen.attributes)])
+def _ldif(backend: Backend, chosen: EntryChanges) -> list[str]:
+    """Return the changes; new types of existing indexes come last, because their build must follow at once."""
+    changes = [ldif_add(one, backend) for one in (*chosen.new, *chosen.extended)]
+    return joined([*changes, _task(backend, chosen.attributes)])
 
 
 def _task(backend: Backend, attributes: Sequence[str]) -> list[str]:
-    """Return the entry that makes the server build indexes; it goes by itself some minutes after the end."""
+    """Return the task entry that builds indexes; the server deletes it some minutes after the end."""
     name = f"ldapdiag-{'-'.join(attributes)}"[:200]
     return [
         f"dn: cn={name},{TASKS}",
@@ -201,47 +201,47 @@ def _task(backend: Backend, attributes: Sequence[str]) -> list[str]:
     ]
 
 
-def _offline(chosen: Selection) -> str:
-    """Return what happens to the indexes that an attribute has already."""
-    named = ", ".join(one.attribute for one in chosen.wanted if one.known is not None and one.known.types)
-    return f"While it is built, no search by {named} uses an index, not even by a type that is there. " if named else ""
+def _offline_sentence(chosen: EntryChanges) -> str:
+    """Return a sentence on the existing indexes of the attributes."""
+    named = ", ".join(one.attribute for one in chosen.changes if one.known is not None and one.known.types)
+    return f"During the build no search by {named} uses an index, not even an existing type. " if named else ""
 
 
-def _taken_back(server: str, backend: Backend, chosen: Selection, version: Version) -> str:
+def _undo_add(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
     new = tuple(one.attribute for one in chosen.new)
     if not (new or chosen.extended):
-        return "None needed: nothing new is set."
+        return NOTHING_DONE
     if not chosen.extended and _has_dsconf(version):
         return _dsconf(server, "delete", *(f"--attr {one}" for one in new), backend_name(backend))
     return modify(
-        server, *in_one(ldif_dropped(one, backend, wholly=one.known is None) for one in (*chosen.new, *chosen.extended))
+        server, *joined(ldif_drop(one, backend, whole=one.known is None) for one in (*chosen.new, *chosen.extended))
     )
 
 
-def _dropped(server: str, backend: Backend, chosen: Selection, version: Version) -> str:
-    by_ldif = [one for one in chosen.wanted if not _has_dsconf(version) or (goes_wholly(one) and one.comes_back)]
-    commands = [_dropped_one(server, backend, one) for one in chosen.wanted if one not in by_ldif]
+def _drop_command_text(server: str, backend: Backend, chosen: EntryChanges, version: Version) -> str:
+    by_ldif = [one for one in chosen.changes if not _has_dsconf(version) or (removes_all(one) and one.is_default)]
+    commands = [_drop_command(server, backend, one) for one in chosen.changes if one not in by_ldif]
     if by_ldif:
-        changes = [ldif_dropped(one, backend, wholly=goes_wholly(one)) for one in by_ldif]
-        commands.append(modify(server, *in_one(changes)))
+        changes = [ldif_drop(one, backend, whole=removes_all(one)) for one in by_ldif]
+        commands.append(modify(server, *joined(changes)))
     return "\n".join(commands)
 
 
-def _dropped_one(server: str, backend: Backend, one: Wanted) -> str:
+def _drop_command(server: str, backend: Backend, one: EntryChange) -> str:
     name = backend_name(backend)
-    if goes_wholly(one):
+    if removes_all(one):
         return _dsconf(server, "delete", f"--attr {one.attribute}", name)
     return _dsconf(server, "set", f"--attr {one.attribute}", *(f"--del-type {value}" for value in one.types), name)
 
 
-def _restored(server: str, backend: Backend, chosen: Selection) -> str:
-    """Return what sets all again and builds it."""
-    changes = [ldif_restored(one, backend) for one in chosen.wanted]
-    return modify(server, *in_one([*changes, _task(backend, chosen.attributes)]))
+def _undo_drop(server: str, backend: Backend, chosen: EntryChanges) -> str:
+    """Return the commands that restore and build the indexes."""
+    changes = [ldif_restore(one, backend) for one in chosen.changes]
+    return modify(server, *joined([*changes, _task(backend, chosen.attributes)]))
 
 
-def _looked_at(server: str, backend: Backend, attributes: Iterable[str]) -> str:
-    """Return the search that shows what is set, and how far the builds are."""
+def _verify_commands(server: str, backend: Backend, attributes: Iterable[str]) -> str:
+    """Return the searches that show the configured types and the state of the builds."""
     named = "".join(f"(cn={attribute})" for attribute in attributes)
     asked = f"(|{named})" if named else "(objectClass=nsIndex)"
     tool = as_manager("ldapsearch", server)

@@ -1,6 +1,6 @@
-"""Indexes of OpenDJ and its relatives: how they are added, built and taken away. Tried on OpenDJ 4.10.1.
+"""Index remedies of OpenDJ and its relatives: add, build and drop indexes. Tested with OpenDJ 4.10.1.
 
-There a rebuild takes the whole backend offline; OpenDJ says so in its log (msgID backend-370).
+Its rebuild takes the whole backend offline and logs that (msgID backend-370).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.indexes.opends_index_types import LOCAL_DB
 from ldapdiag.remedy import RemedyKind, is_distinguished_name, ldif_line
-from ldapdiag.servers.dsconfig_index_remedies import IndexWork
+from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
 from ldapdiag.servers.dsconfig_indexes import BACKEND_NAME, IndexTool, suffixes_of, to_add, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.opendj.remedies import dsconfig, manager
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
-EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not say `unindexed`, and its etime must be milliseconds."
+EXPECTED_IN_LOG = "Its SEARCH RES in the access log must not contain `unindexed`, and its etime must be milliseconds."
 
 ORACLE = "Oracle Unified Directory"
 TASK_CLASS = "org.opends.server.tasks.RebuildTask"
 WHILE_IT_BUILDS = (
-    "The rebuild takes the whole backend offline: until it ends, searches and changes below its suffixes get "
-    "noSuchObject (32), and whoever has an account there cannot bind (49), as seen with 4.10.1. Take the server out of "
-    "service first. Until the rebuild begins, searches go on as before, unindexed."
+    "The rebuild takes the whole backend offline: until it ends, searches and changes below its suffixes fail with "
+    "noSuchObject (32), and binds of accounts below them with invalidCredentials (49), as measured with 4.10.1. Take "
+    "the server out of service first. Until the rebuild starts, searches are unindexed as before."
 )
 EACH_REPLICA = (
-    "Index configuration is not replicated: do the same on each replica, one at a time, off peak. Every index makes "
-    "adding and changing its attribute dearer."
+    "Index configuration is not replicated: repeat this on each replica, one at a time, off peak. Every index makes "
+    "changes of its attribute more expensive."
 )
 ONCE_DROPPED = (
-    "A search that needs it once a month is refused from now on, or looks at every entry. It is gone at once, "
-    "and only a rebuild brings it back. Index configuration is not replicated: each replica by itself."
+    "A search that needs the index, even once a month, is refused or becomes unindexed. The index is deleted at once, "
+    "and only a rebuild restores it. Index configuration is not replicated: repeat this on each replica."
 )
 
 
 def ldapsearch_command(server: str, version: Version) -> str:
-    """Return ldapsearch as it reaches a server and may ask for anything."""
+    """Return ldapsearch with the options to connect and bind as the administrator."""
     return as_manager("ldapsearch", server, manager(version))
 
 
@@ -52,7 +52,7 @@ def add_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
     """Add indexes and build them."""
-    return _work(server, backend, configuration, schema).add(changes)
+    return _remedies(server, backend, configuration, schema).add(changes)
 
 
 def add_indexes_ldif(
@@ -62,17 +62,17 @@ def add_indexes_ldif(
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> str | None:
-    """Return the same as LDIF, with a task that builds them; None where the place of the indexes is not known."""
-    del server  # it is the one that the LDIF is given to
-    place, wanted = _place(backend, configuration), to_add(changes, backend, schema)
+    """Return the same as LDIF, with the build tasks; None if the entry of the backend is not known."""
+    del server  # the LDIF does not name it
+    entry, wanted = _backend_entry(backend, configuration), to_add(changes, backend, schema)
     suffixes = [one for one in backend.suffixes if is_distinguished_name(one)]
-    if place is None or not wanted.types or not suffixes:
+    if entry is None or not wanted.types or not suffixes:
         return None
     entries = []
     for attribute, types in wanted.types.items():
         known = backend.definition(schema.names(attribute))
         missing = [ldif_line("ds-cfg-index-type", one) for one in types if known is None or one not in known.types]
-        head = ldif_line("dn", f"ds-cfg-attribute={attribute},cn=Index,{place}")
+        head = ldif_line("dn", f"ds-cfg-attribute={attribute},cn=Index,{entry}")
         if known is not None and missing:
             entries.append([head, "changetype: modify", "add: ds-cfg-index-type", *missing])
         elif known is None:
@@ -85,31 +85,33 @@ def add_indexes_ldif(
 def build_indexes(
     server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
-    """Build indexes that are configured; all that are not valid where no name is fit for a command."""
-    work = _work(server, backend, configuration, schema)
-    return work.build(
+    """Build configured indexes; all invalid ones where no name is valid in a command."""
+    remedies = _remedies(server, backend, configuration, schema)
+    return remedies.build(
         to_build(attributes, backend, schema),
         kind=RemedyKind.SHELL,
-        title="Build every index that is not valid",
-        text="\n".join(work.tool.build_invalid()),
+        title="Build every invalid index",
+        text="\n".join(remedies.tool.build_invalid()),
     )
 
 
 def drop_indexes(
     server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
 ) -> Remedy:
-    """Take indexes away."""
-    return _work(server, backend, configuration, schema).drop(changes)
+    """Remove indexes."""
+    return _remedies(server, backend, configuration, schema).drop(changes)
 
 
-def _work(server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema) -> IndexWork:
-    return IndexWork(
+def _remedies(
+    server: str, backend: Backend, configuration: IndexConfiguration, schema: Schema
+) -> DsconfigIndexRemedies:
+    return DsconfigIndexRemedies(
         server=server,
         family=Family.OPENDJ,
         tool=_tool(server, backend, configuration, schema),
         while_it_builds=f"{WHILE_IT_BUILDS} {EACH_REPLICA}",
         once_dropped=ONCE_DROPPED,
-        verify=lambda attribute: _explained(server, backend, attribute, configuration.identity.version),
+        verify=lambda attribute: _debug_search(server, backend, attribute, configuration.identity.version),
     )
 
 
@@ -126,14 +128,14 @@ def _tool(server: str, backend: Backend, configuration: IndexConfiguration, sche
     )
 
 
-def _explained(server: str, backend: Backend, attribute: str, version: Version) -> str:
-    """Return the search that shows the server's own account of an equality match: INDEX and COUNT, not NOT-INDEXED."""
+def _debug_search(server: str, backend: Backend, attribute: str, version: Version) -> str:
+    """Return the search whose debugsearchindex shows that an equality match is indexed (INDEX and COUNT)."""
     asked = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
     return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in asked)
 
 
-def _place(backend: Backend, configuration: IndexConfiguration) -> str | None:
-    """Return the DN of a backend's entry; None where it is not known, or has indexes of another class."""
+def _backend_entry(backend: Backend, configuration: IndexConfiguration) -> str | None:
+    """Return the DN of a backend's entry; None if it is not known, or its indexes have another object class."""
     if backend.kind == LOCAL_DB or configuration.identity.product == ORACLE:
         return None
     if is_distinguished_name(backend.entry):
@@ -143,7 +145,7 @@ def _place(backend: Backend, configuration: IndexConfiguration) -> str | None:
 
 
 def _task(suffix: str, attributes: Iterable[str], number: int) -> list[str]:
-    """Return the entry that makes the server build indexes. A second one of its name is refused."""
+    """Return the task entry that builds indexes; the server refuses a second one of the same name."""
     name = f"ldapdiag-{number}-{'-'.join(attributes)}"[:200]
     return [
         f"dn: ds-task-id={name},cn=Scheduled Tasks,cn=Tasks",

@@ -1,10 +1,12 @@
-"""Which index lines of slapd must go, and which must come, for other types of index: names of attributes validated.
+"""Changes of slapd's `index` lines that add or remove index types, with validated attribute names.
 
-index cn eq            and sub for cn:  `cn eq` goes, `cn eq,sub` comes; slapd refuses a second line for cn
-index cn,sn eq         and sub for cn:  `cn,sn eq` goes, `cn eq,sub` and `sn eq` come
-index name eq          and sub for cn:  `cn eq,sub` comes: the nearest line alone answers, so it takes over eq
+To add sub for cn:
 
-While that last one is built, (cn=x) is looked up nowhere: slapd scans for it.
+    index cn eq       replace `cn eq` by `cn eq,sub`; slapd refuses a second line for cn
+    index cn,sn eq    replace `cn,sn eq` by `cn eq,sub` and `sn eq`
+    index name eq     add `cn eq,sub`: only the nearest line is used, so it must contain eq too
+
+During the build of that last one slapd scans for (cn=x).
 """
 
 from __future__ import annotations
@@ -25,34 +27,36 @@ if TYPE_CHECKING:
 
 TYPES = ("pres", "eq", "approx", "sub", "subinitial", "subany", "subfinal")
 NEVER_DROPPED = frozenset({"objectclass", "entrycsn", "entryuuid"})
-"""Lower case: slapd itself searches by these, for referrals in every search, and to replicate."""
+"""Lower case: slapd itself searches by these, for referrals in every search and for replication."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChanges:
-    """What becomes of the lines of one database."""
+    """Changes of the index lines of one database."""
 
-    gone: tuple[str, ...]
-    """As written."""
-    come: tuple[str, ...]
+    removed_lines: tuple[str, ...]
+    """As written in the configuration."""
+    added_lines: tuple[str, ...]
     listed: str
-    """What is done, for people: `cn sub, mail eq`."""
+    """The changes for people: `cn sub, mail eq`."""
     attributes: tuple[str, ...]
     left_out: int
-    """Changes that cannot or must not be put into a command."""
+    """Number of changes that cannot or must not be put into a command."""
     added: tuple[Change, ...] = ()
-    """What the lines say afterwards, and do not yet."""
+    """Index types that the lines contain only after the change."""
     removed: tuple[Change, ...] = ()
-    """What they say, and do not afterwards."""
+    """Index types that they contain only before it."""
 
     @property
     def reversed(self) -> LineChanges:
-        """Return what takes them back."""
-        return replace(self, gone=self.come, come=self.gone, added=self.removed, removed=self.added)
+        """Return the changes that undo these."""
+        return replace(
+            self, removed_lines=self.added_lines, added_lines=self.removed_lines, added=self.removed, removed=self.added
+        )
 
     @property
-    def sentence(self) -> str:
-        """Return what is to be said of those left out, with a blank behind it; empty where there are none."""
+    def left_out_sentence(self) -> str:
+        """Return a sentence on the changes that are left out, with a space at its end; empty if there are none."""
         if not self.left_out:
             return ""
         return (
@@ -62,7 +66,7 @@ class LineChanges:
 
 
 def with_types(changes: Sequence[Change], backend: Backend, schema: Schema) -> LineChanges:
-    """Return the lines that add types of index."""
+    """Return the line changes that add index types."""
     fit = [one for one in changes if is_attribute_description(one.attribute) and one.type in TYPES]
     wanted: dict[str, IndexDefinition] = {}
     for change in fit:
@@ -78,7 +82,7 @@ def with_types(changes: Sequence[Change], backend: Backend, schema: Schema) -> L
 
 
 def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -> LineChanges:
-    """Return the lines that take types away, and with the last one the line."""
+    """Return the line changes that remove index types; a line without types is removed."""
     fit, wanted = [], dict[str, IndexDefinition]()
     for change in changes:
         name, *tags = change.attribute.split(";")
@@ -92,34 +96,34 @@ def without_types(changes: Sequence[Change], backend: Backend, schema: Schema) -
     return _changes(wanted, fit, backend, schema, len(changes) - len(fit))
 
 
-def again(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
-    """Return the lines of attributes, to go and to come again."""
+def rewritten(attributes: Sequence[str], backend: Backend, schema: Schema) -> LineChanges:
+    """Return the lines of attributes, to be removed and added again."""
     names = [one for one in attributes if is_attribute_description(one)]
     found = [own_line(one.split(";")[0], one.split(";")[1:], backend.definitions, schema) for one in names]
-    lines = tuple(dict.fromkeys(written(one) for one in found if one is not None))
+    lines = tuple(dict.fromkeys(line_as_written(one) for one in found if one is not None))
     return LineChanges(lines, lines, ", ".join(names), tuple(names), len(attributes) - len(names))
 
 
-def written(definition: IndexDefinition) -> str:
-    """Return the line that says what a definition says."""
+def line_as_written(definition: IndexDefinition) -> str:
+    """Return the line of a definition as configured, else as it would be written."""
     return definition.written or line(definition)
 
 
 def line(definition: IndexDefinition) -> str:
-    """Return a line for one attribute alone."""
+    """Return a line for one attribute."""
     specials = [*([] if definition.subtypes else ["nosubtypes"]), *([] if definition.options else ["notags"])]
     types = [*(one for one in TYPES if one in definition.types), *specials]
     return f"{definition.attribute} {','.join(types)}"
 
 
 def _key(attribute: str, schema: Schema) -> str:
-    """Return what two names of one attribute description have in common."""
+    """Return a key that is the same for all names of an attribute description."""
     name, *tags = attribute.split(";")
     return ";".join((schema.primary(name), *sorted(tags))).lower()
 
 
-def _said(definition: IndexDefinition | None) -> frozenset[str]:
-    """Return the types of a line; one for any substrings is one for all."""
+def _types(definition: IndexDefinition | None) -> frozenset[str]:
+    """Return the types of a line; one substring type stands for all of them."""
     if definition is None:
         return frozenset()
     return definition.types | (SUBSTRING_TYPES if definition.types & SUBSTRING_TYPES else frozenset())
@@ -130,32 +134,36 @@ def _removed(change: Change) -> frozenset[str]:
 
 
 def _inherited(attribute: str, backend: Backend, schema: Schema) -> IndexDefinition:
-    """Return what an attribute without a line of its own has of a supertype's."""
+    """Return a definition with the types that an attribute without a line of its own inherits from a supertype."""
     name, *tags = attribute.split(";")
-    answering = line_of(name, tags, backend.definitions, schema)
-    return IndexDefinition(attribute=attribute, types=answering.types if answering else frozenset())
+    inherited = line_of(name, tags, backend.definitions, schema)
+    return IndexDefinition(attribute=attribute, types=inherited.types if inherited else frozenset())
 
 
 def _changes(
     wanted: dict[str, IndexDefinition], fit: Iterable[Change], backend: Backend, schema: Schema, left_out: int
 ) -> LineChanges:
-    """Return what the lines must be for these attributes; the others of a line that goes keep what they have."""
+    """Return the line changes for these attributes; the other attributes of a removed line keep their types."""
     owned: dict[str, IndexDefinition] = {}
     added, removed = list[Change](), list[Change]()
     for asked, one in wanted.items():
         name, *tags = asked.split(";")
         own = own_line(name, tags, backend.definitions, schema)
-        added += [Change(one.attribute, each) for each in TYPES if each in one.types - _said(own)]
+        added += [Change(one.attribute, each) for each in TYPES if each in one.types - _types(own)]
         if own is not None:
             owned[own.attribute.lower()] = one
-            removed += [Change(one.attribute, each) for each in TYPES if each in own.types - _said(one)]
-    gone = dict.fromkeys(written(one) for one in backend.definitions if one.attribute.lower() in owned)
-    beside = [one for one in backend.definitions if written(one) in gone and one.attribute.lower() not in owned]
-    come = [line(one) for one in (*beside, *wanted.values()) if one.types]
+            removed += [Change(one.attribute, each) for each in TYPES if each in own.types - _types(one)]
+    removed_lines = dict.fromkeys(line_as_written(one) for one in backend.definitions if one.attribute.lower() in owned)
+    beside = [
+        one
+        for one in backend.definitions
+        if line_as_written(one) in removed_lines and one.attribute.lower() not in owned
+    ]
+    added_lines = [line(one) for one in (*beside, *wanted.values()) if one.types]
     done = dict.fromkeys(fit)
     return LineChanges(
-        gone=tuple(one for one in gone if one not in come),
-        come=tuple(one for one in come if one not in gone),
+        removed_lines=tuple(one for one in removed_lines if one not in added_lines),
+        added_lines=tuple(one for one in added_lines if one not in removed_lines),
         listed=", ".join(f"{one.attribute} {one.type}" for one in done),
         attributes=tuple(dict.fromkeys(one.attribute for one in done)),
         left_out=left_out,

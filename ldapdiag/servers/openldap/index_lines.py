@@ -1,11 +1,11 @@
-"""Which `index` line of slapd answers for an attribute: its own, that of the attribute without options, a supertype's.
+"""The `index` line that slapd uses for an attribute: its own, that of the attribute without options, or a supertype's.
 
-    index name eq            (cn=x), (sn=x) and (givenName=x) are looked up in it: cn, sn and givenName are names
-    index cn pres            from now on (cn=x) is not: the nearest line answers, whatever its types
-    index name eq,nosubtypes it is for (name=x) alone
-    index cn eq,nolang,nosubtypes    not for (cn;lang-fr=x); nolang alone would keep nothing out
+    index name eq                    used for (cn=x), (sn=x) and (givenName=x), which are subtypes of name
+    index cn pres                    then (cn=x) is not indexed: only the nearest line is used, whatever its types
+    index name eq,nosubtypes         used for (name=x) only
+    index cn eq,nolang,nosubtypes    not used for (cn;lang-fr=x); nolang alone would exclude nothing
 
-As tried with 2.5.13; back-mdb and, in 2.4, back-bdb and back-hdb decide alike (mdb_index_mask() in index.c).
+Tested with 2.5.13; back-mdb and, in 2.4, back-bdb and back-hdb use the same rules (mdb_index_mask() in index.c).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import AttributeType, Schema
 
 SUBSTRING_TYPES = frozenset({"sub", "subinitial", "subany", "subfinal"})
-"""One and the same: SLAP_INDEX_SUBSTR is a bit of each, and slapd makes and asks all keys where it finds that bit."""
+"""Equivalent: SLAP_INDEX_SUBSTR is a bit of each, and where it is set slapd writes and reads all substring keys."""
 UNTAGGED = frozenset({"binary"})
-"""Options that choose an encoding (RFC 4522); the others tag values, as lang- does (RFC 3866)."""
+"""Options that select an encoding (RFC 4522); the others tag values, as lang- does (RFC 3866)."""
 
 
 def line_of(
     attribute: str, options: Collection[str], definitions: Sequence[IndexDefinition], schema: Schema
 ) -> IndexDefinition | None:
-    """Return the line in which slapd looks an attribute up; None where there is none.
+    """Return the index line that slapd uses for an attribute; None if there is none.
 
-    A tagged attribute has its own line, or its attribute's, if that is not nolang. Else the attribute and its
-    supertypes are gone through, nearest first, for a line that is not nosubtypes: so nolang alone keeps nothing out.
+    For an attribute with tags: its own line, or that of the attribute without tags, unless it has nolang. Else the
+    first line without nosubtypes of the attribute and its supertypes, nearest first: so nolang alone excludes nothing.
     """
     tags = tags_of(options)
     own = own_line(attribute, tags, definitions, schema)
@@ -53,19 +53,19 @@ def tags_of(options: Collection[str]) -> frozenset[str]:
 
 
 def lineage(attribute: str, schema: Schema) -> tuple[str, ...]:
-    """Return an attribute and its supertypes, the nearest first; the attribute alone where the schema has it not."""
+    """Return an attribute and its supertypes, nearest first; the attribute alone if the schema lacks it."""
     return tuple(one.name for one in schema.lineage(attribute)) or (attribute,)
 
 
 def types_of(line: IndexDefinition) -> frozenset[str]:
-    """Return the types of a line, any kind of substring index as `sub`."""
+    """Return the types of a line, every substring type as `sub`."""
     return frozenset("sub" if one in SUBSTRING_TYPES else one for one in line.types)
 
 
 def own_line(
     attribute: str, tags: Collection[str], definitions: Sequence[IndexDefinition], schema: Schema
 ) -> IndexDefinition | None:
-    """Return the line of this very attribute description, by whatever name or OID it is written."""
+    """Return the line of exactly this attribute description, written with any of its names or its OID."""
     names = _names(attribute, schema.find(attribute))
     for one in definitions:
         written, *written_tags = one.attribute.lower().split(";")

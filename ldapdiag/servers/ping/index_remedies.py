@@ -1,7 +1,7 @@
-"""Indexes of PingDirectory: how they are added, built and taken away, by its documentation, not tried here.
+"""Index remedies of PingDirectory: add, build and drop indexes. From its documentation, not tested.
 
-A rebuild with the server running leaves the backend available; the index is not used until it ends. Its documentation
-would rather have the server stopped. By LDIF there is nothing: its configuration is changed by its own tools.
+An online rebuild leaves the backend available; the index is not used until it has ended. The documentation recommends
+an offline rebuild. There is no LDIF: only its own tools change the configuration.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import RemedyKind
-from ldapdiag.servers.dsconfig_index_remedies import IndexWork
+from ldapdiag.servers.dsconfig_index_remedies import DsconfigIndexRemedies
 from ldapdiag.servers.dsconfig_indexes import IndexTool, to_build
 from ldapdiag.servers.ldap_tools import as_manager
 from ldapdiag.servers.ping.remedies import dsconfig
@@ -24,27 +24,29 @@ if TYPE_CHECKING:
     from ldapdiag.remedy import Remedy
     from ldapdiag.servers.candidates import Change
 
-EXPECTED_IN_LOG = "Its SEARCH RESULT in the access log must not say unindexed=true, and its etime must be milliseconds."
+EXPECTED_IN_LOG = (
+    "Its SEARCH RESULT in the access log must not contain unindexed=true, and its etime must be milliseconds."
+)
 
-NOT_TRIED = "By its documentation, not tried here."
+NOT_TESTED = "Taken from the documentation, not tested."
 WHILE_IT_BUILDS = (
-    f"{NOT_TRIED} Until the rebuild ends the index is not used: searches that need it look at every entry, or are "
-    "refused without the privilege unindexed-search. An index that had other types already is not used either."
+    f"{NOT_TESTED} Until the rebuild has ended, the index is not used, not even its existing types: searches that "
+    "need it are unindexed, or refused without the privilege unindexed-search."
 )
 EACH_REPLICA = (
-    "Index configuration is not replicated: do the same on each server, one at a time, off peak, or in a group of "
-    "servers with --applyChangeTo server-group. Every index makes adding and changing its attribute dearer."
+    "Index configuration is not replicated: repeat this on each server, one at a time, off peak, or apply it to a "
+    "group of servers with --applyChangeTo server-group. Every index makes changes of its attribute more expensive."
 )
 ONCE_DROPPED = (
-    "A search that needs it once a month looks at every entry from now on, or is refused. It is gone at once, "
-    "and only a rebuild brings it back. Index configuration is not replicated: each server by itself. "
-    f"{NOT_TRIED}"
+    "A search that needs the index, even once a month, becomes unindexed or is refused. The index is deleted at once, "
+    "and only a rebuild restores it. Index configuration is not replicated: repeat this on each server. "
+    f"{NOT_TESTED}"
 )
 
 
 def ldapsearch_command(server: str, version: Version) -> str:
-    """Return ldapsearch as it reaches a server and may ask for anything."""
-    del version  # the same in each
+    """Return ldapsearch with the options to connect and bind as the manager."""
+    del version  # the same in every version
     return as_manager("ldapsearch", server)
 
 
@@ -56,8 +58,8 @@ def add_indexes(
     schema: Schema,
 ) -> Remedy:
     """Add indexes and build them."""
-    del configuration  # the same in each
-    return _work(server, backend, schema).add(changes)
+    del configuration  # the same in every version
+    return _remedies(server, backend, schema).add(changes)
 
 
 def add_indexes_ldif(
@@ -67,7 +69,7 @@ def add_indexes_ldif(
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> str | None:
-    """Return None: there is no such way."""
+    """Return None: PingDirectory takes no LDIF for its indexes."""
     del server, backend, changes, configuration, schema
     return None
 
@@ -79,13 +81,13 @@ def build_indexes(
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> Remedy:
-    """Build indexes that are configured."""
-    del configuration  # the same in each
-    return _work(server, backend, schema).build(
+    """Build configured indexes."""
+    del configuration  # the same in every version
+    return _remedies(server, backend, schema).build(
         to_build(attributes, backend, schema),
         kind=RemedyKind.ADVICE,
-        title="Build what cannot be named in a command",
-        text="Rebuild the index with rebuild-index, by its attribute's name.",
+        title="Build the index by hand",
+        text="Run rebuild-index with the name of the attribute: it cannot be put into a command.",
     )
 
 
@@ -96,14 +98,14 @@ def drop_indexes(
     configuration: IndexConfiguration,
     schema: Schema,
 ) -> Remedy:
-    """Take indexes away."""
-    del configuration  # the same in each
-    return _work(server, backend, schema).drop(changes)
+    """Remove indexes."""
+    del configuration  # the same in every version
+    return _remedies(server, backend, schema).drop(changes)
 
 
-def _work(server: str, backend: Backend, schema: Schema) -> IndexWork:
+def _remedies(server: str, backend: Backend, schema: Schema) -> DsconfigIndexRemedies:
     tool = _tool(server, backend, schema)
-    return IndexWork(
+    return DsconfigIndexRemedies(
         server=server,
         family=Family.PING,
         tool=tool,

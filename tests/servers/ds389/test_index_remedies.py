@@ -303,9 +303,9 @@ class TestOnDsee:
         assert remedy.kind is RemedyKind.ADVICE, "who builds them must be in a folder that nothing tells"
         assert "db2index.pl" in remedy.text
         text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, told, SCHEMA)
-        assert text.startswith("# Not built by this. Then: db2index.pl")
+        assert text.startswith("# This does not build the indexes. Then run: db2index.pl")
         assert text.count("changetype: add") == 2
 
     def test_what_was_not_tried_is_said_to_be_so(self):
         for remedy in every_remedy(dsee, configuration((11, 1, 1), Family.DSEE), (*NEW, *FURTHER)):
-            assert "not tried here" in remedy.risk
+            assert "not tested" in remedy.risk

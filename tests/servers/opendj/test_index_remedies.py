@@ -110,7 +110,7 @@ def test_ping_says_that_nothing_was_tried() -> None:
         ping.build_indexes("ds1", BACKEND, ["uid"], CONFIGURATION, SCHEMA),
         ping.drop_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
     ):
-        assert "not tried here" in remedy.risk
+        assert "not tested" in remedy.risk
 
 
 def test_ping_takes_no_ldif() -> None:

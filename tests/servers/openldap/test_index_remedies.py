@@ -18,7 +18,7 @@ from ldapdiag.evidence.schema.merging import merged, schema_of
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs, RemedyKind, is_attribute_description
 from ldapdiag.servers.candidates import Change
-from ldapdiag.servers.openldap.index_changes import TYPES, again, with_types, without_types
+from ldapdiag.servers.openldap.index_changes import TYPES, rewritten, with_types, without_types
 from ldapdiag.servers.openldap.index_remedies import add_indexes, add_indexes_ldif, build_indexes, drop_indexes
 
 SCHEMA = standard()
@@ -61,7 +61,7 @@ def configuration(place: Backend, file: str = "") -> IndexConfiguration:
 )  # fmt: skip
 def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
     found = with_types(changes, backend(*lines), SCHEMA)
-    assert (found.gone, found.come) == (gone, come)
+    assert (found.removed_lines, found.added_lines) == (gone, come)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
 )
 def test_lines_of_which_types_are_taken(lines, changes, gone, come) -> None:
     found = without_types(changes, backend(*lines), SCHEMA)
-    assert (found.gone, found.come) == (gone, come)
+    assert (found.removed_lines, found.added_lines) == (gone, come)
 
 
 def test_a_build_takes_the_lines_out_and_puts_them_back() -> None:
     place = backend("cn,sn eq", "mail eq")
-    assert again(["cn", "sn", "uid"], place, SCHEMA).gone == ("cn,sn eq",)
+    assert rewritten(["cn", "sn", "uid"], place, SCHEMA).removed_lines == ("cn,sn eq",)
     text = build_indexes("ldap1", place, ["cn"], configuration(place), SCHEMA).text
     assert text.index("delete: olcDbIndex\nolcDbIndex: cn,sn eq") < text.index("add: olcDbIndex\nolcDbIndex: cn,sn eq")
     assert text.count("ldapmodify") == 2
@@ -167,7 +167,7 @@ def test_a_name_that_is_none_is_left_out(name, kind) -> None:
     wanted = with_types([Change(name, kind), Change("cn", "sub")], place, SCHEMA)
     fits = is_attribute_description(name) and kind in TYPES
     assert wanted.left_out == (not fits)
-    assert len(wanted.come) == 1 + (fits and name.lower() != "cn")
+    assert len(wanted.added_lines) == 1 + (fits and name.lower() != "cn")
 
 
 LINES = ("cn,sn eq", "mail pres,eq,sub", "objectClass eq")
@@ -178,7 +178,7 @@ CHANGES = st.builds(Change, st.sampled_from(["cn", "sn", "mail", "title"]), st.s
 def test_what_is_added_is_there_and_nothing_is_lost(changes) -> None:
     place = backend(*LINES)
     wanted = with_types(changes, place, SCHEMA)
-    lines = [*(one for one in LINES if one not in wanted.gone), *wanted.come]
+    lines = [*(one for one in LINES if one not in wanted.removed_lines), *wanted.added_lines]
     before, after = (
         {(one.attribute, kind) for one in each.definitions for kind in one.types} for each in (place, backend(*lines))
     )
