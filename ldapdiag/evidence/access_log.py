@@ -1,4 +1,4 @@
-"""AccessLog: what the access logs of one server say, added up (log/segment.py)."""
+"""AccessLog: the access logs of one server, counted into a Segment (log/segment.py)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ ENDPOINT = re.compile(r"([^:]{1,255}|\[[^\]]{2,60}\]):(\d{1,5})", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogStream:
-    """One server's log in order: the files that were read."""
+    """One server's log: the files that were read, in order."""
 
     name: str
     dialect: str
     files: tuple[str, ...]
     scanner: Scanner = Scanner.PYTHON
-    """Who read them."""
+    """The scanner that read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLog:
-    """The access logs of one product in one folder, and what their records add up to."""
+    """The access logs of one product in one folder, and their counts."""
 
     kind: ClassVar[str] = "access-log"
     how: ClassVar[str] = (
@@ -39,21 +39,23 @@ class AccessLog:
     )
 
     origin: Origin
-    """Of the first stream; lines and notes of all of them."""
+    """The origin of the first stream, with the lines and notes of all streams."""
     family: Family
     segment: Segment = field(repr=False, compare=False)
-    """Finished; read it, never change it."""
+    """Finished, and not to be changed."""
     streams: tuple[LogStream, ...] = ()
 
     @property
     def identity(self) -> ServerIdentity:
-        """Return the product, with its version where a header says so."""
-        told = (identify(version.decode(errors="replace")) for _, version in sorted(self.segment.instances))
-        return next((one for one in told if one and one.family is self.family), ServerIdentity(family=self.family))
+        """Return the product, with its version where a header has it."""
+        identities = (identify(version.decode(errors="replace")) for _, version in sorted(self.segment.instances))
+        return next(
+            (one for one in identities if one and one.family is self.family), ServerIdentity(family=self.family)
+        )
 
     @property
     def listeners(self) -> tuple[tuple[str, int], ...]:
-        """Return local addresses and ports of the server, where records name both (slapd, OpenDJ)."""
-        told = (ENDPOINT.fullmatch(server.decode(errors="replace")) for server in self.segment.servers)
-        found = {(normalise_address(one[1]), port_number(one[2])) for one in told if one}
+        """Return local addresses and ports of the server, where records contain both (slapd, OpenDJ)."""
+        endpoints = (ENDPOINT.fullmatch(server.decode(errors="replace")) for server in self.segment.servers)
+        found = {(normalise_address(one[1]), port_number(one[2])) for one in endpoints if one}
         return tuple(sorted((address, port) for address, port in found if port > 0))

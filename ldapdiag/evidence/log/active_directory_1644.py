@@ -1,6 +1,6 @@
 r"""Event 1644 of Active Directory ("Field Engineering": expensive and inefficient searches), exported as CSV.
 
-Event1644Reader.ps1 and its kin write a row of nineteen or twenty columns, in one of two orders, all or none quoted:
+Event1644Reader.ps1 and similar scripts write nineteen or twenty columns in one of two orders, all or none quoted:
 
     LDAPServer,TimeGenerated,ClientIP,ClientPort,StartingNode,Filter,SearchScope,AttributeSelection,ServerControls,
         VisitedEntries,ReturnedEntries,UsedIndexes,...,SearchTimeMS,AttributesPreventingOptimization,User
@@ -8,9 +8,9 @@ Event1644Reader.ps1 and its kin write a row of nineteen or twenty columns, in on
     "DC1","11/20/2026 8:54:04 AM","DC=a"," (cn<==>x) ","209369","1","10.1.1.1","33654","subtree",...
 
 `Get-WinEvent | Export-Csv` writes the event's text in one quoted field of many lines (Internal event: A client issued a
-search operation with the following options. Client: ...), and TimeCreated in another. The header stands at the top of
-the file only, so every row is understood by what is in it. Times are in the exporter's zone and culture: month first
-with AM or PM, day first with dots, or as ISO has them. An event is a search and its result; the connection is not told.
+search operation with the following options. Client: ...), and TimeCreated in another. The header is only at the top of
+the file, so each row is read without it. Times are in the exporter's zone and culture: month first with AM or PM, day
+first with dots, or ISO 8601. An event is a search and its result, without the connection.
 Filters are printed with `<==>` for transitive closure matching. Source: Microsoft KB2800945, Event1644Reader.ps1.
 """
 
@@ -42,7 +42,7 @@ COLUMNS = (
     ("time", "client", "base", "filter", "scope", "returned", "etime", "preventing", "user"),
     ((1, 2, 4, 5, 6, 10, 17, 18, 19), (1, 6, 2, 3, 8, 5, 17, 18, 19)),
 )
-"""Where each of the two orders has what we need."""
+"""The columns used, in each of the two orders."""
 SCOPES = {"base": 0, "onelevel": 1, "subtree": 2}
 CLOCK = r"[ T](?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?: (?P<half>[AP])M)?"
 TIMES = tuple(
@@ -53,8 +53,8 @@ TIMES = tuple(
         r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})",
     )
 )
-"""American, German, ISO: the exporter writes them as his Windows does."""
-# Each part is found once and kept (atomic): a hostile filter cannot make the search for the next label start over.
+"""American, German, ISO: the format is that of the exporter's Windows."""
+# Atomic groups: a hostile filter cannot cause backtracking.
 EVENT = pattern(
     r"""(?>.*?Internal\ event:\ A\ client\ issued\ a\ search\ operation\ with\ the\ following\ options)
     (?>.*?\bClient:\s*)(?P<client>\S*) (?>.*?Starting\ node:\s*)(?P<base>(?>.*?(?=Filter:\s)))
@@ -66,16 +66,16 @@ EVENT = pattern(
 
 
 def recognises(head: bytes) -> bool:
-    """Tell by the header, or by the first words of the event."""
+    """Return whether there is the header of a script, or the first words of an event."""
     return SIGNATURE.search(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 CUT_ANYWHERE = False
-"""Whether quotes are open at a newline depends on all before it."""
+"""Whether a newline is inside quotes depends on everything before it."""
 
 
 def cut(data: bytes, at: int) -> int:
-    """Return where the last whole row ends at or before `at`: after a newline that no quotes are open at."""
+    """Return the end of the last whole row that ends at or before `at`: after a newline outside quotes."""
     end = data.rfind(b"\n", 0, at) + 1
     quotes = data.count(b'"', 0, end)
     while end and quotes % 2:
@@ -104,13 +104,13 @@ def scan(data: bytes, log: Scan) -> None:
             log.passed_over()
             continue
         try:
-            _take(log, _fields(row), time_of)
+            _count(log, _fields(row), time_of)
         except (ValueError, KeyError):
             log.misread(_text(",".join(row)))
 
 
 def _fields(row: list[str]) -> dict[str, str]:
-    """Return the fields of a row by their names; ValueError if it has none of the known forms."""
+    """Return the fields of a row by name; ValueError for a row of no known form."""
     for field in row:
         if event := EVENT.match(field):
             time = next(one for one in row if _parsed(one.strip()))
@@ -124,7 +124,7 @@ def _fields(row: list[str]) -> dict[str, str]:
     raise ValueError(row)
 
 
-def _take(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> None:
+def _count(log: Scan, fields: dict[str, str], time_of: Callable[[str], int]) -> None:
     preventing = fields["preventing"].strip()
     client = fields["client"]
     if client.startswith("["):
@@ -163,7 +163,7 @@ def _parsed(text: str) -> datetime | None:
             if found["half"]:
                 hour = hour % 12 + 12 * (found["half"] == "P")
             try:
-                return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001  the zone is the exporter's: a hint tells it
+                return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001  the zone is the exporter's, given by a hint
             except ValueError:
                 return None
     return None

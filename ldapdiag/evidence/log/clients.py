@@ -1,4 +1,4 @@
-"""The address of a client as one text, whatever the server makes of it."""
+"""The canonical text of a client's address."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ipaddress import IPv6Address, ip_address
 
 @lru_cache(maxsize=10_000)
 def address(logged: bytes) -> bytes:
-    """Return a client's address in its usual form: an IPv4 one out of ::ffff:, an IPv6 one short; other text as it is.
+    """Return a client's address in canonical form: IPv4-mapped as IPv4, IPv6 compressed; any other text unchanged.
 
-    Java servers write 0:0:0:0:0:0:0:1, servers that listen on [::] may write ::ffff:10.1.1.1.
+    Java servers write 0:0:0:0:0:0:0:1; servers that listen on [::] may write ::ffff:10.1.1.1.
     """
     if b":" not in logged or len(logged) > 60:
         return logged

@@ -1,10 +1,11 @@
-"""The dialects of access logs: which there are, and which of them a log is, told by its content.
+"""The dialects of access logs, and the recognition of a log by its content.
 
-A dialect is imported when its turn comes: most logs are of one, and the first ones are the most frequent.
+Dialects are imported in order as they are tried. The most frequent come first, so most logs need only a few of them.
 """
 
 from __future__ import annotations
 
+import copyreg
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -14,18 +15,21 @@ from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import CAPS, Caps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
 
 
 GRAMMAR_VERSION = 2
-"""Of what scanners make of a log: rises with whatever changes a Segment. A native scanner of another is not used."""
+"""The version of the Segments that scanners produce: raised with every change to them.
+
+A native scanner of another version is not used.
+"""
 
 
 def _of(grammar: Any) -> Dialect:  # noqa: ANN401  a module, or one of slapd's grammars
-    """Return the dialect whose grammar a module holds."""
+    """Return the dialect that a grammar defines."""
     parts = {"cut": grammar.cut, "anywhere": grammar.CUT_ANYWHERE} if hasattr(grammar, "cut") else {}
     return Dialect(name=grammar.NAME, family=grammar.FAMILY, recognises=grammar.recognises, scan=grammar.scan, **parts)
 
@@ -42,7 +46,7 @@ GRAMMARS = (
     "ping_json",
     "active_directory_1644",
 )
-"""The modules of every dialect we read. A new one costs its module and one line above."""
+"""The modules of all dialects. A new dialect is a module and a line here."""
 
 
 def dialects() -> Iterator[Dialect]:
@@ -53,7 +57,7 @@ def dialects() -> Iterator[Dialect]:
 
 @cache
 def _dialects_in(name: str) -> tuple[Dialect, ...]:
-    """Return the dialects of a module: itself, or those that it lists."""
+    """Return the dialects of a module: its `DIALECTS`, or the module itself."""
     module = import_module(f"{__package__}.{name}")
     return tuple(map(_of, getattr(module, "DIALECTS", (module,))))
 
@@ -64,12 +68,19 @@ def recognise(head: bytes) -> Dialect | None:
 
 
 def named(name: str) -> Dialect:
-    """Return the dialect of this name."""
+    """Return the dialect with this name."""
     return next(dialect for dialect in dialects() if dialect.name == name)
 
 
+def _by_name(dialect: Dialect) -> tuple[Callable[[str], Dialect], tuple[str]]:
+    return named, (dialect.name,)
+
+
+copyreg.pickle(Dialect, _by_name)  # worker processes look a dialect up; its patterns take long to pickle
+
+
 def scan_chunk(dialect: Dialect, data: bytes, hints: Hints | None = None, caps: Caps = CAPS) -> Segment:
-    """Return what whole records of one stream add up to."""
+    """Return the Segment of whole records of one stream."""
     scan = Scan(hints, caps)
     if data:
         dialect.scan(data, scan)

@@ -6,13 +6,12 @@ r"""The access log of 389-ds as JSON (3.0 and later, nsslapd-accesslog-log-forma
      "op_id":1, "msg":"", "tag":101, "err":0, "nentries":1, "wtime":"0.000068", "optime":"0.011231", "etime":"0.011299",
      "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
 
-An object stands on one line, or on many (json-pretty); each begins with a brace in the first column, so after a broken
-one reading goes on at the next. The first part of `key` is when the connection was opened, not when the server was.
+An object is on one line, or on many (json-pretty). Each begins with a brace in the first column, so reading continues
+with the next object after a broken one. The first part of `key` is the time at which the connection was opened.
 Source: ldap/servers/slapd/accesslog.c.
 
-What an object is, to the byte (RFC 8259): at most 32 deep; no NaN; no control characters in a text; bytes that are no
-UTF-8 stay as they are; of a name that comes twice the last counts; a number is one of at most 18 digits, others have no
-value here.
+An object is JSON (RFC 8259) with these limits: nested at most 32 deep; no NaN; no control characters in a string; bytes
+that are not UTF-8 are kept; of a repeated name the last counts; only integers of at most 18 digits have a value.
 """
 
 from __future__ import annotations
@@ -36,20 +35,20 @@ FAMILY = Family.DS389
 Fields = dict[str, object]
 
 OBJECT = pattern(rb"[^\n]*+\n(?:(?!\{)[^\n]*+\n)*+")
-"""A line, and the lines up to the next that begins with a brace."""
+"""A line, and the lines before the next one that begins with a brace."""
 FIELDS = (pattern(rb'"local_time"\s{0,9}:'), pattern(rb'"operation"\s{0,9}:'), pattern(rb'"conn_id"\s{0,9}:'))
 STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
-"""The pattern of the time is nsslapd-accesslog-time-format, ISO 8601 unless set; fraction and zone are added to it."""
+"""The time in nsslapd-accesslog-time-format (default: ISO 8601), with fraction and zone appended."""
 DURATION = pattern(rb"-?\d{1,9}(?:\.\d{1,12})?")
 TARGET = pattern(rb"\d{1,18}")
 BRACKET = pattern(rb'"(?:[^"\\]++|\\.)*+"?|[{\[]|[}\]]', re.DOTALL)
-"""A text, for brackets may stand in it; what begins an object or a list; what ends one."""
+"""A string, since it may contain brackets; the begin of an object or list; the end of one."""
 LONE = pattern("[\ud800-\udc7f\udd00-\udfff]")
-"""Half of a surrogate pair, but for those that stand for a byte of the log."""
+"""Half of a surrogate pair, except those that represent a byte of the log (surrogateescape)."""
 
 BLANKS = b" \t\r\n"
 DEEPEST = 32
-"""Objects and lists in one another; the server writes three."""
+"""Nesting depth of objects and lists; the server writes three."""
 NANOSECONDS = 9
 DIGITS = 18
 MOST_NOTES = 20
@@ -57,23 +56,23 @@ MOST_NOTES = 20
 REQUESTS = {
     "ADD": ADD, "DELETE": DELETE, "MODIFY": MODIFY, "MODRDN": MODRDN, "COMPARE": COMPARE, "EXTENDED_OP": EXTENDED,
 }  # fmt: skip
-ASKED_BY_THE_SERVER = {*REQUESTS, "BIND", "SEARCH"}
+INTERNAL_REQUESTS = {*REQUESTS, "BIND", "SEARCH"}
 PASSED_OVER = {
     "STAT", "SORT", "VLV", "ENTRY", "REFERRAL", "ERROR", "TLS_INFO", "TLS_CLIENT_INFO", "EXTENDED_OP_INFO", "SESSION",
 }  # fmt: skip
 
 
 def recognises(head: bytes) -> bool:
-    """Tell the log by the fields that each of its records has."""
+    """Return whether the records have the fields of this log."""
     return head.lstrip().startswith(b"{") and all(field.search(head) for field in FIELDS)
 
 
 CUT_ANYWHERE = True
-"""What begins an object shows by itself."""
+"""The begin of an object is recognisable without what comes before."""
 
 
 def cut(data: bytes, at: int) -> int:
-    """Return where the last object that begins at or before a place begins: all before it is whole."""
+    """Return the begin of the last object that begins at or before `at`: everything before it is whole."""
     return data.rfind(b"\n{", 0, at) + 1
 
 
@@ -91,7 +90,7 @@ def scan(data: bytes, log: Scan) -> None:
 
 
 def _read(log: Scan, text: bytes) -> bool:
-    """Read one object; tell whether it is understood."""
+    """Read one object; return whether it is understood."""
     if not text.startswith(b"{") or _is_deep(text):
         return False
     decoded = text.decode(errors="surrogateescape")
@@ -136,7 +135,7 @@ def _operation(log: Scan, fields: Fields, operation: str, conn: int, time: int) 
 
 
 def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> bool:
-    """Read what a connection says of itself; tell whether it is understood."""
+    """Read a record of a connection; return whether it is understood."""
     match operation:
         case "CONNECTION":
             client = _text(fields, "client_ip")
@@ -161,7 +160,7 @@ def _event(log: Scan, fields: Fields, operation: str, conn: int, time: int) -> b
 
 
 def _result(log: Scan, fields: Fields, conn: int, op: int, time: int) -> None:
-    """Read a result; the timings are texts, the cookie of the last page is -1."""
+    """Read a result; the durations are strings, and the cookie of the last page is -1."""
     kind, err = OF_TAG.get(_number(fields, "tag", 0), UNKNOWN), _number(fields, "err", 0)
     account = _text(fields, "bind_dn") if kind == BIND and err == 0 else None
     paged = "pr_cookie" in fields or "pr_idx" in fields
@@ -174,7 +173,7 @@ def _result(log: Scan, fields: Fields, conn: int, op: int, time: int) -> None:
 
 
 def _notes(fields: Fields) -> bytes:
-    """Return the letters as the text log writes them: `P,A`."""
+    """Return the notes as in the text log: `P,A`."""
     notes = fields.get("notes")
     if not isinstance(notes, list):
         return b""
@@ -182,14 +181,14 @@ def _notes(fields: Fields) -> bytes:
 
 
 def _internal(log: Scan, operation: str) -> None:
-    if operation in ASKED_BY_THE_SERVER:
+    if operation in INTERNAL_REQUESTS:
         log.internal()
     else:
         log.passed_over()
 
 
 def _time(log: Scan, fields: Fields) -> int | None:
-    """Return when, and tell of the clock; None if it is no time."""
+    """Return the time of a record, and keep the clock's zone and resolution; None for an invalid time."""
     found = STAMP.fullmatch(_text(fields, "local_time"))
     if found is None:
         return None
@@ -216,7 +215,7 @@ def _text(fields: Fields, name: str) -> bytes:
 
 
 def _bytes(text: str) -> bytes:
-    """Return what was logged; half of a surrogate pair, which JSON can spell, has no bytes of its own."""
+    """Return the bytes as logged; half of a surrogate pair, which JSON allows, becomes a question mark."""
     try:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
@@ -229,7 +228,7 @@ def _number(fields: Fields, name: str, missing: int) -> int:
 
 
 def _is_deep(text: bytes) -> bool:
-    """Tell whether an object holds others, in one another, far beyond what a server writes: json would give up."""
+    """Return whether an object is nested deeper than the limit, at which the json module would fail."""
     if text.count(b"{") + text.count(b"[") <= DEEPEST:
         return False
     depth = 0
@@ -241,12 +240,12 @@ def _is_deep(text: bytes) -> bool:
 
 
 def _whole(digits: str) -> int | None:
-    """Return a whole number, unless it is larger than any that a server writes."""
+    """Return an integer; None if it has more digits than the limit."""
     return int(digits) if len(digits.lstrip("-")) <= DIGITS else None
 
 
 def _refused(name: str) -> None:
-    """Refuse NaN and Infinity, which Python's json would take."""
+    """Reject NaN and Infinity, which Python's json accepts."""
     raise ValueError(name)
 
 

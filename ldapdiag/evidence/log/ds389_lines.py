@@ -1,4 +1,4 @@
-r"""What the lines of 389-ds and DSEE say of one operation, and of one connection; the dialects know what stands before.
+r"""The parts of the lines of 389-ds and DSEE after the connection and operation numbers, which the dialects read.
 
     BIND dn="uid=quickr,dc=x" method=128 version=3
     SRCH base="dc=x" scope=2 filter="(cn=a", Bad search filter
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_REMEMBERED = 20_000
 LONGEST_CODE = 64
 RESET = b"reset"
-"""Our word for a close that names no code because the client reset the connection."""
+"""The close code, chosen here, of a close without one because the client reset the connection."""
 
 KINDS = {b"ADD": ADD, b"MOD": MODIFY, b"DEL": DELETE, b"MODRDN": MODRDN, b"CMP": COMPARE, b"EXT": EXTENDED}
 
@@ -42,7 +42,7 @@ TAIL = pattern(
     % {b"seconds": SECONDS, b"notes": NOTES},
     re.VERBOSE,
 )
-"""What may stand behind nentries=: the timings of any era, the notes; then what a client can have written begins."""
+"""What may follow nentries=: the durations of any version, and the notes. Text of the client comes after it."""
 
 PAGES = pattern(
     rb"""(?:\ sid=".*"\ notes=(?P<notes>%(notes)b)(?:\ details="[^"]*+")?+ | \ sid=".*")?
@@ -50,7 +50,7 @@ PAGES = pattern(
     % {b"notes": NOTES},
     re.VERBOSE | re.DOTALL,
 )
-"""A page of a paged search (RFC 2696); cookie -1 is the last. The session id is the client's."""
+"""A page of a paged search (RFC 2696); cookie -1 is the last. The session id comes from the client."""
 
 REQUEST = pattern(
     rb"""BIND\ dn="(?P<bind>.*)"\ method=.*
@@ -65,10 +65,10 @@ REQUEST = pattern(
     | (?P<passed>STAT|SORT|VLV|ENTRY|REFERRAL|SESSION|UNPROCESSED\ OPERATION|RESULT\ err=-?\d{1,10}\ tag=48)\b.*""",
     re.VERBOSE | re.DOTALL,
 )
-"""What an operation can say of itself, but for its result.
+"""The lines of an operation except its result.
 
 A base ends before the first `" scope=`, a filter before the last `" attrs=`; a search without attrs= is one that the
-server refused. A key that was looked up is the client's, and ends before the last ` --> count `.
+server refused. A lookup key comes from the client, and ends before the last ` --> count `.
 """
 
 EVENT = pattern(
@@ -80,7 +80,7 @@ EVENT = pattern(
     | (?P<passed>(?:TLS|SSL)[\w.]{0,20}\ .*|\(Internal\)\ op=\S{1,60}\ .*)""",
     re.VERBOSE | re.DOTALL,
 )
-"""What a connection can say of itself. `(Internal)` is what the server does for an operation of this connection."""
+"""The lines of a connection. `(Internal)`: an internal operation of the server for an operation of this connection."""
 
 CODE = pattern(rb"[A-Z]\d{1,2}")
 ADDRESS_AND_PORT = pattern(
@@ -89,7 +89,7 @@ ADDRESS_AND_PORT = pattern(
 
 
 class _Numbers(dict[bytes, int]):
-    """Numbers by their digits: those of connections and operations come again and again, and int() is slow."""
+    """A cache of numbers by their digits: those of connections and operations repeat, and int() is slow."""
 
     def __missing__(self, digits: bytes) -> int:
         if len(self) >= MOST_REMEMBERED:
@@ -105,31 +105,31 @@ class _ResultHeads(dict[bytes, tuple[int, int, int]]):
         err, tag, entries = (int(field.partition(b"=")[2]) for field in text.split(b" "))
         if len(self) >= MOST_REMEMBERED:
             self.clear()
-        self[text] = answer = (err, OF_TAG.get(tag, UNKNOWN), max(entries, 0))
-        return answer
+        self[text] = head = (err, OF_TAG.get(tag, UNKNOWN), max(entries, 0))
+        return head
 
 
 NUMBERS = _Numbers()
 RESULT_HEADS = _ResultHeads()
 
 
-def read_result(log: Scan, conn: int, op: int, time: int, answer: bytes, tail: bytes) -> None:
-    """Read a result: `err=0 tag=101 nentries=1`, and whatever stands behind."""
-    err, kind, entries = RESULT_HEADS[answer]
-    told = TAIL.match(tail)
-    assert told is not None  # noqa: S101  each of its parts may be missing, so it matches any text
-    rest = tail[told.end() :].rstrip()
-    notes, account, page, pages_end = told["notes"], None, None, False
+def read_result(log: Scan, conn: int, op: int, time: int, head: bytes, tail: bytes) -> None:
+    """Read a result: its head, `err=0 tag=101 nentries=1`, and its tail."""
+    err, kind, entries = RESULT_HEADS[head]
+    timings = TAIL.match(tail)
+    assert timings is not None  # noqa: S101  all its parts are optional, so it matches any text
+    rest = tail[timings.end() :].rstrip()
+    notes, account, page, pages_end = timings["notes"], None, None, False
     if kind == BIND and err == 0:
         account = _account(rest)
     elif b" pr_idx=" in rest and (pages := PAGES.fullmatch(rest)):
         notes, page, pages_end = notes or pages["notes"], int(pages["index"]), pages["cookie"] == b"-1"
-    etime, wait = duration_of(told["etime"]), duration_of(told["wait"] or told["queued"])
+    etime, wait = duration_of(timings["etime"]), duration_of(timings["wait"] or timings["queued"])
     log.result(conn, op, time, kind, err, etime, wait, entries, notes or b"", account, page, pages_end)
 
 
 def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
-    """Read what an operation says of itself, but for its result; tell whether it is understood."""
+    """Read a line of an operation except its result; return whether it is understood."""
     found = REQUEST.fullmatch(text)
     if found is None:
         return False
@@ -154,7 +154,7 @@ def read_request(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
 
 
 def read_event(log: Scan, conn: int, time: int, text: bytes) -> bool:
-    """Read what a connection says of itself; tell whether it is understood."""
+    """Read a line of a connection; return whether it is understood."""
     found = EVENT.fullmatch(text)
     if found is None:
         return False
@@ -174,7 +174,7 @@ def read_event(log: Scan, conn: int, time: int, text: bytes) -> bool:
 
 
 def close_code(text: bytes) -> bytes:
-    """Return U1 of `Disconnect - Cleanly Closed Connection - U1`; of a close without a code what it says instead."""
+    """Return U1 of `Disconnect - Cleanly Closed Connection - U1`; for a close without a code its text."""
     code = text.rpartition(b" - ")[2]
     if CODE.fullmatch(code):
         return code
@@ -184,20 +184,20 @@ def close_code(text: bytes) -> bytes:
 
 
 def address(peer: bytes) -> bytes:
-    """Return a peer without port and brackets; what is no address stays as it is (`local`, `unknown`)."""
+    """Return a peer address without port and brackets; any other text unchanged (`local`, `unknown`)."""
     found = ADDRESS_AND_PORT.fullmatch(peer)
     return (found[1] or found[2]) if found else peer
 
 
 def duration_of(seconds: bytes | None) -> int | None:
-    """Return nanoseconds; a clock that was set back makes some servers log less than nothing."""
+    """Return nanoseconds; 0 for a negative duration, which some servers log when the clock is set back."""
     if seconds is None:
         return None
     return 0 if seconds.startswith(b"-") else duration(seconds)
 
 
 def _account(rest: bytes) -> bytes | None:
-    """Return the DN that a bind's result ends with; before it the client's session id may stand."""
+    """Return the DN at the end of a bind's result; the client's session id may come before it."""
     before, found, dn = rest.rpartition(b' dn="')
     if not found or not dn.endswith(b'"') or (before and not before.startswith(b' sid="')):
         return None

@@ -1,13 +1,13 @@
-r"""Unindexed searches in the errors log of 389-ds: a second witness, which outlives the access log's rotation.
+r"""Unindexed searches in the errors log of 389-ds, which is often kept longer than the access log.
 
     [20/Nov/2026:08:45:20.754113294 +0000] - NOTICE - ldbm_back_search - Unindexed search: search base="dc=x" \
 scope=2 filter="(displayName=*jos*)" conn=1 op=1
     [20/Nov/2026:08:45:21.754113294 +0000] - ERR - log_result - Internal unindexed search: source (cn=MemberOf,cn=x) \
 search base="dc=x" filter="(member=a)" etime=0.105 nentries=1  notes=A
 
-The first is written at the default level for each search whose candidates are all entries (notes=A), the second for the
-server's own. A filter is not escaped: it ends before the last `" conn=` of its line. The server drops the end of a line
-that is too long, with its newline: such a notice is passed over, and the next one begins in the middle of its line.
+The first is written at the default level for each search whose candidates are all entries (notes=A), the second for
+internal searches. A filter is not escaped: it ends before the last `" conn=` of its line. The server drops the end of a
+line that is too long, with its newline: such a notice is ignored, and the next one begins in the middle of its line.
 Source: ldap/servers/slapd/back-ldbm/ldbm_search.c, result.c.
 """
 
@@ -49,27 +49,27 @@ SEARCH = pattern(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One unindexed search, as the errors log tells it."""
+    """One unindexed search from the errors log."""
 
     time: int
     """Nanoseconds since 1970-01-01 UTC."""
     base: bytes
     scope: int | None
-    """None where the line has none: the server's own, told by log_result."""
+    """None in the lines of log_result, for internal searches."""
     filter: bytes
     connection: int | None
     operation: int | None
     internal: bool
-    """The server asked itself."""
+    """An internal search of the server."""
 
 
 def recognises(head: bytes) -> bool:
-    """Tell an errors log of 389-ds (1.3.6 and later) by a line of it."""
+    """Return whether there is a line of an errors log of 389-ds (1.3.6 and later)."""
     return SIGNATURE.search(head) is not None
 
 
 def scan(data: bytes, log: Scan) -> None:
-    """Read whole lines; what is no notice is passed over, for what else an errors log tells is no search."""
+    """Read whole lines; lines other than notices are passed over."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n"))
     found = 0
     for found, notice in enumerate(notices(data), 1):  # noqa: B007  the count survives the loop
@@ -79,7 +79,7 @@ def scan(data: bytes, log: Scan) -> None:
 
 
 def notices(data: bytes) -> Iterator[Notice]:
-    """Yield the unindexed searches that whole lines of an errors log tell of; all else is passed over."""
+    """Yield the unindexed searches in whole lines of an errors log."""
     for line in data.split(b"\n"):
         begun = list(BEGINNING.finditer(line))
         if not begun:

@@ -1,4 +1,4 @@
-r"""The access log of 389-ds as text, of RHDS, FreeIPA and Netscape's: every era.
+r"""The text access log of 389-ds, RHDS, FreeIPA and Netscape Directory Server, of all versions.
 
     \t389-Directory/2.3.1 B2025.016.1616
     \tlocalhost:13389 (/etc/dirsrv/slapd-corp1)
@@ -12,8 +12,8 @@ optime=0.000464531 etime=0.000554371 dn="uid=quickr,dc=x"
     [20/Nov/2026:08:45:20.812307811 +0000] conn=1 op=2 fd=64 Disconnect - Cleanly Closed Connection - U1
     [20/Nov/2026:08:48:22.151829727 +0000] conn=2 (Internal) op=0(1)(1) SRCH base="dc=x" scope=0 filter="(cn=*)" ...
 
-A quote in a base, a filter or a DN is not escaped, and a client can write ` notes=A` into any of them: each field is
-read where the server puts it, never looked for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
+A quote in a base, a filter or a DN is not escaped, and a client can put ` notes=A` into any of them. So each field is
+read at its position, never searched for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NAME = "389-text"
 FAMILY = Family.DS389
 
 CHUNK = 100_000
-"""Bytes read at once: the records of more would not stay in the processor's cache."""
+"""Bytes matched at once: the records of more would not stay in the processor's cache."""
 NANOSECONDS = 9
 """Digits of a fraction."""
 
 STAMP = rb"""(?:[^\s="\[]{1,255}\ {1,80}\|\ )?+
     \[(\d\d/[^/\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:\.(\d{1,9}+))?+\ ?([+-]\d{4}|Z)\]\ """
-"""The time up to the second, its fraction, the zone; perhaps after the name of a container."""
+"""The time up to the second, its fraction, the zone; a container's name may come before it."""
 
 RECORD = pattern(
     STAMP
@@ -60,8 +60,8 @@ RECORD = pattern(
 )
 """Results, searches, other lines of an operation, lines of a connection, and any other line.
 
-Of results the plain ones below a second are read here: they are most of any log. Tag 48 is the server's own. A base
-ends before the first `" scope=`, a filter before the last `" attrs=`.
+Plain results below a second, the most frequent ones, are read completely. Tag 48 is internal to the server. A base ends
+before the first `" scope=`, a filter before the last `" attrs=`.
 """
 
 HEADER = pattern(
@@ -69,24 +69,24 @@ HEADER = pattern(
     | (?P<instance>\S{1,255}:\d{1,5}\ \(.*\)))\s*+""",
     re.VERBOSE,
 )
-"""The first lines of each file, rotated ones too: no sign of a restart."""
+"""The first lines of each file, rotated ones too, so they are no sign of a restart."""
 INTERNAL = pattern(
     STAMP
     + rb"""conn=Internal(?:\(\d{1,18}\))?+\ ++(?:op=\S{1,60}\ ++)?+
     (?P<request>(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b)?+.*""",
     re.VERBOSE,
 )
-"""What the server does for nobody's operation."""
+"""Internal operations that belong to no client's operation."""
 RECOGNISED = pattern(
     rb"^" + STAMP + rb"conn=(?:\d{1,18}|Internal\S{0,25})\ (?!op=\S{1,40}\ msgId=)", re.VERBOSE | re.MULTILINE
 )
 
 Record = tuple[bytes, ...]
-"""stamp, fraction, zone, conn, op; answer, wtime, etime, tail; base, scope, filter; request; event; any other line."""
+"""stamp, fraction, zone, conn, op; head, wtime, etime, tail; base, scope, filter; request; event; any other line."""
 
 
 def recognises(head: bytes) -> bool:
-    """Tell an access log of 389-ds by a line of it; DSEE's has message ids."""
+    """Return whether there is a line of this log; lines of DSEE have a message id."""
     return RECOGNISED.search(head) is not None
 
 
@@ -95,31 +95,31 @@ def scan(data: bytes, log: Scan) -> None:
     if data and not data.endswith(b"\n"):
         data += b"\n"
     log.lines += data.count(b"\n")
-    result, search, numbers, answers = log.result, log.search, NUMBERS, RESULT_HEADS
+    result, search, numbers, heads = log.result, log.search, NUMBERS, RESULT_HEADS
     second, seen, seen_zone = 0, b"", b""
     chunks = (RECORD.findall(data, at, end) for at, end in _chunks(data))
     for record in chain.from_iterable(chunks):
-        stamp, fraction, zone, conn, op, answer, wait, etime, tail, base, scope, sought, _, _, _ = record
+        stamp, fraction, zone, conn, op, head, wait, etime, tail, base, scope, filter_, _, _, _ = record
         if stamp != seen or zone != seen_zone or not stamp:
             if (began := second_of(log, stamp, fraction, zone)) is None:
-                _outside(log, record)
+                _read_internal(log, record)
                 continue
             second, seen, seen_zone = began, stamp, zone
         time = second + (int(fraction) if len(fraction) == NANOSECONDS else _coarse(log, fraction))
         if etime:
-            err, kind, entries = answers[answer]
+            err, kind, entries = heads[head]
             waited = int(wait) if wait else None
             result(numbers[conn], numbers[op], time, kind, err, int(etime), waited, entries)
         elif scope:
-            search(numbers[conn], numbers[op], time, base, numbers[scope], sought)
-        elif answer:
-            read_result(log, numbers[conn], numbers[op], time, answer, tail)
-        elif not _told(log, record, time):
+            search(numbers[conn], numbers[op], time, base, numbers[scope], filter_)
+        elif head:
+            read_result(log, numbers[conn], numbers[op], time, head, tail)
+        elif not _read_line(log, record, time):
             log.misread(_line(record))
 
 
-def _told(log: Scan, record: Record, time: int) -> bool:
-    """Read a line that is neither a result nor a search; tell whether it is understood."""
+def _read_line(log: Scan, record: Record, time: int) -> bool:
+    """Read a line that is neither a result nor a search; return whether it is understood."""
     _, _, _, conn, op, *_, request, event, _ = record
     if op:
         return read_request(log, int(conn), int(op), time, request.rstrip())
@@ -127,13 +127,13 @@ def _told(log: Scan, record: Record, time: int) -> bool:
 
 
 def _coarse(log: Scan, fraction: bytes) -> int:
-    """Return a fraction of a second of an old server, or of one that was told so while it ran."""
+    """Return a fraction of less than nine digits, from an old server or by its configuration."""
     log.resolution(10 ** (NANOSECONDS - len(fraction)))
     return nanoseconds(fraction)
 
 
 def _chunks(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where pieces of whole lines begin and end."""
+    """Yield the bounds of chunks of whole lines."""
     at = 0
     while at < len(data):
         end = data.rfind(b"\n", at, at + CHUNK) + 1 or data.index(b"\n", at) + 1
@@ -142,7 +142,7 @@ def _chunks(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def second_of(log: Scan, stamp: bytes, fraction: bytes, zone: bytes) -> int | None:
-    """Return when a second begins and tell of its zone; None if it is no time."""
+    """Return the time of a second, and keep the clock's zone and resolution; None for an invalid time."""
     try:
         began = NETSCAPE[b"%b %b" % (stamp, zone)]
     except ValueError:
@@ -153,8 +153,8 @@ def second_of(log: Scan, stamp: bytes, fraction: bytes, zone: bytes) -> int | No
     return began
 
 
-def _outside(log: Scan, record: Record) -> None:
-    """Read a line that is no client's."""
+def _read_internal(log: Scan, record: Record) -> None:
+    """Read a line that is not of a client's connection."""
     line = record[-1]
     if record[0]:
         log.misread(_line(record))
@@ -168,7 +168,7 @@ def _outside(log: Scan, record: Record) -> None:
 
 
 def read_header(log: Scan, line: bytes) -> None:
-    """Read a line of the header that each file begins with, or none."""
+    """Read a line of the header at the begin of each file, or an unknown line."""
     header = HEADER.fullmatch(line)
     if header:
         log.header(header["instance"] or b"", header["version"] or b"")
@@ -179,6 +179,6 @@ def read_header(log: Scan, line: bytes) -> None:
 
 
 def _line(record: Record) -> bytes:
-    """Return about the line that a record was."""
+    """Return the line of a record, approximately."""
     stamp, fraction, zone, conn, op, *_, request, event, _ = record
     return b"[%b.%b %b] conn=%b %b" % (stamp, fraction, zone, conn, b"op=%b %b" % (op, request) if op else event)

@@ -1,4 +1,4 @@
-r"""The access log of Sun's Directory Server 5.2 and of DSEE 6 to 11g: 389-ds's ancestor, with message ids.
+r"""The access log of Sun Directory Server 5.2 and DSEE 6 to 11g: that of 389-ds, with message ids.
 
     [18/Aug/2006:15:41:17 +0200] conn=13 op=-1 msgId=-1 - fd=23 slot=23 LDAP connection from 10.1.1.1:42001 to 10.1.1.2
     [18/Aug/2006:15:41:17 +0200] conn=13 op=0 msgId=1 - BIND dn="uid=joe,dc=x" method=128 version=3
@@ -9,8 +9,9 @@ r"""The access log of Sun's Directory Server 5.2 and of DSEE 6 to 11g: 389-ds's 
     [18/Aug/2006:15:41:18 +0200] conn=13 op=2 msgId=-1 - closing - U1
     [18/Aug/2006:15:41:19 +0200] conn=13 op=-1 msgId=-1 - closed.
 
-A close is two lines, of which the first tells why. Netscape's servers, RHDS and iPlanet 5.1 write no message ids: their
-logs are those of 389-ds. Source: Sun Java System Directory Server Administration Reference, "Access Logs".
+A close is two lines, of which the first has the close code. The logs of Netscape Directory Server, RHDS and iPlanet 5.1
+have no message ids: they are those of 389-ds.
+Source: Sun Java System Directory Server Administration Reference, "Access Logs".
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RECORD = pattern(
     """,
     re.VERBOSE,
 )
-"""A result, another line of a connection (or of no client's, `Internal`), any other line."""
+"""A result, another line of a connection (or an internal operation, `Internal`), any other line."""
 
 CLOSING = pattern(rb"closing(?: from \S{1,255})?+(?: - (?P<code>[A-Z]\d{1,2})\b.*)?|(?P<closed>closed\.?)", re.DOTALL)
 INTERNAL = pattern(rb"(?:SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)\b")
@@ -47,7 +48,7 @@ RECOGNISED = pattern(rb"^" + STAMP + rb"conn=\S{1,40}\ op=\S{1,40}\ msgId=", re.
 
 
 def recognises(head: bytes) -> bool:
-    """Tell DSEE's log by the message id of a line."""
+    """Return whether there is a line with a message id."""
     return RECOGNISED.search(head) is not None
 
 
@@ -57,21 +58,21 @@ def scan(data: bytes, log: Scan) -> None:
         data += b"\n"
     log.lines += data.count(b"\n")
     for record in RECORD.finditer(data):
-        stamp, fraction, zone, conn, op, answer, tail, text, line = record.groups(b"")
+        stamp, fraction, zone, conn, op, head, tail, text, line = record.groups(b"")
         if not stamp:
             read_header(log, line)
         elif (second := second_of(log, stamp, fraction, zone)) is None:
             log.misread(record[0].rstrip())
         elif not conn:
             _internal(log, text)
-        elif answer:
-            read_result(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), answer, tail)
-        elif not _told(log, int(conn), int(op), second + nanoseconds(fraction), text.rstrip()):
+        elif head:
+            read_result(log, NUMBERS[conn], NUMBERS[op], second + nanoseconds(fraction), head, tail)
+        elif not _read_line(log, int(conn), int(op), second + nanoseconds(fraction), text.rstrip()):
             log.misread(record[0].rstrip())
 
 
-def _told(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
-    """Read a line that is no result; tell whether it is understood."""
+def _read_line(log: Scan, conn: int, op: int, time: int, text: bytes) -> bool:
+    """Read a line that is no result; return whether it is understood."""
     closing = CLOSING.fullmatch(text)
     if closing is None:
         return read_request(log, conn, op, time, text) or read_event(log, conn, time, text)

@@ -8,11 +8,11 @@ r"""The JSON access log of OpenDJ, ForgeRock DS and PingDS (Common Audit, topic 
                  "additionalItems":" unindexed","nentries":100},
      "timestamp":"2026-11-20T08:58:04.076Z","_id":"418bd85e-cba7-4286-9d42-ec7f2674a13c-5"}
 
-An event is written when the operation ends; its request came elapsedTime earlier. OpenDJ writes additionalItems as a
-text, DS as an object in which `unindexed` may be null: that it is there is the signal. PingDS 8.1 tells the time spent
-in the queue, logs TLS as an operation, and UNBIND without a response. There are no operation numbers: the message id
-stands for them, which most clients count up from 1; those that share one counter among connections leave holes.
-A search that was abandoned is not written at all. Source: org.opends.server.loggers.CommonAuditAccessLogPublisher.
+An event is written at the end of the operation; its request came elapsedTime earlier. OpenDJ writes additionalItems as
+a string, DS as an object in which the presence of `unindexed` counts, even if it is null. PingDS 8.1 adds the time in
+the queue, logs TLS as an operation, and UNBIND without a response. There are no operation numbers; the message id is
+used instead, which most clients count up from 1. Clients that share one counter among connections leave holes.
+A search that was abandoned is not logged. Source: org.opends.server.loggers.CommonAuditAccessLogPublisher.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ QUOTED = pattern(r"'[^']*+'|\"[^\"]*+\"")
 UNITS = {"MILLISECONDS": 1_000_000, "MICROSECONDS": 1_000, "NANOSECONDS": 1, "SECONDS": 1_000_000_000}
 """Nanoseconds in each of java.util.concurrent.TimeUnit."""
 CANCELLED = 118
-"""What an ABANDON that found its operation is answered with, in the log alone (RFC 3909)."""
+"""The result code of a successful ABANDON (RFC 3909); it is only in the log."""
 
 
 def recognises(head: bytes) -> bool:
-    """Tell by the name of the event."""
+    """Return whether there is an event of this log."""
     return SIGNATURE.search(head) is not None
 
 
@@ -62,7 +62,7 @@ def scan(data: bytes, log: Scan) -> None:
                 log.clock(zone.encode())
                 zone_before = zone
             time = ISO[(second + zone).encode()] + nanoseconds((fraction or "").encode())
-            passed_over += not _take(log, time, event)
+            passed_over += not _count(log, time, event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             if line.strip():
                 log.misread(line)
@@ -71,8 +71,8 @@ def scan(data: bytes, log: Scan) -> None:
     log.passed_over(passed_over)
 
 
-def _take(log: Scan, time: int, event: dict[str, Any]) -> bool:
-    """Take one event; tell whether it was of use."""
+def _count(log: Scan, time: int, event: dict[str, Any]) -> bool:
+    """Count one event; return False for an event that is not needed."""
     if event["eventName"] != "DJ-LDAP":
         return False
     request = event["request"]
@@ -104,31 +104,31 @@ def _operation(log: Scan, conn: int, time: int, event: dict[str, Any]) -> None:
     elapsed = int(response["elapsedTime"]) * unit
     wait = response.get("elapsedQueueingTime")
     wait = None if wait is None else int(wait) * unit
-    asked = time - elapsed
+    requested = time - elapsed
     if operation == "SEARCH":
         filter_text = _text(request["filter"])
-        log.search(conn, op, asked, _text(request["dn"]), SCOPES[_text(request["scope"])], filter_text)
+        log.search(conn, op, requested, _text(request["dn"]), SCOPES[_text(request["scope"])], filter_text)
         entries = int(response.get("nentries", 0))
         log.result(
             conn, op, time, operation_kinds.SEARCH, err, elapsed, wait, entries, _notes(response.get("additionalItems"))
         )
     elif operation == "BIND":
-        log.bind(conn, op, asked, _text(request["dn"]))
+        log.bind(conn, op, requested, _text(request["dn"]))
         account = _text(event["userId"]) if err == 0 and "userId" in event else None
         log.result(conn, op, time, operation_kinds.BIND, err, elapsed, wait, account=account)
     else:
         kind = REQUESTS[_text(operation)]
-        log.request(conn, op, asked, kind)
+        log.request(conn, op, requested, kind)
         log.result(conn, op, time, kind, err, elapsed, wait)
 
 
 def _notes(items: object) -> bytes:
-    """Return b"unindexed" if the items say so, as a text or as an object."""
+    """Return b"unindexed" if the items, a string or an object, contain it."""
     if isinstance(items, dict):
-        found = "unindexed" in items and items["unindexed"] is not False
+        unindexed = "unindexed" in items and items["unindexed"] is not False
     else:
-        found = isinstance(items, str) and "unindexed" in QUOTED.sub("", items).split()
-    return b"unindexed" if found else b""
+        unindexed = isinstance(items, str) and "unindexed" in QUOTED.sub("", items).split()
+    return b"unindexed" if unindexed else b""
 
 
 def _text(value: str) -> bytes:

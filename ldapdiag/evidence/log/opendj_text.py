@@ -1,4 +1,4 @@
-r"""The text access log of OpenDJ and its kin (OpenDS, ForgeRock DS, Oracle OUD), in pairs of lines or combined.
+r"""The text access log of OpenDJ, OpenDS, ForgeRock DS and Oracle OUD, in pairs of lines or combined.
 
     [20/Nov/2026:08:58:03 +0000] CONNECT conn=0 from=127.0.0.11:60305 to=127.0.0.1:13489 protocol=LDAP
     [20/Nov/2026:08:58:03 +0000] BIND REQ conn=0 op=0 msgID=1 version=3 type=SIMPLE dn="uid=quickr,dc=example,dc=com"
@@ -7,16 +7,16 @@ r"""The text access log of OpenDJ and its kin (OpenDS, ForgeRock DS, Oracle OUD)
     [20/Nov/2026:08:58:03 +0000] SEARCH RES conn=0 op=1 msgID=2 result=4 message="..." nentries=100 unindexed etime=445
     [20/Nov/2026:08:58:05 +0000] DISCONNECT conn=0 reason="Client Disconnect"
 
-Combined (log-format), one line when the operation ends:
+Combined (log-format), one line at the end of the operation:
 
     [20/Nov/2026:08:58:03 +0000] SEARCH conn=0 op=1 msgID=2 base="dc=a" scope=sub filter="(cn=x)" attrs="cn" result=0
     nentries=1 etime=2
 
-etime is milliseconds; `etime-resolution: nanoseconds` makes it nanoseconds, and no line says so. Since Java 9 months
-are spelled as the locale does: 20/June/2023. No text is escaped: a base, a filter, a DN stand as the client sent them.
-So a request ends where its line ends, or where a result follows; entries, `unindexed` and etime are read from the end
-of the line. In the combined form a client can still forge the result code of its own search, and a BIND whose name
-holds a quote is not read. conn=-1, -2, ... are the server's own.
+etime is in milliseconds; `etime-resolution: nanoseconds` changes it to nanoseconds without a sign in the log. Since
+Java 9 months are spelled in the locale: 20/June/2023. No text is escaped: a base, a filter and a DN are as the client
+sent them. So a request ends at the end of its line or before a result; entries, `unindexed` and etime are read from the
+end of the line. In the combined form a client can still forge the result code of its own search, and a BIND whose name
+contains a quote is not read. conn=-1, -2, ... are internal.
 Source: org.opends.server.loggers.TextAccessLogPublisher, org.opends.server.types.AdditionalLogItem.
 """
 
@@ -51,7 +51,7 @@ CONTROLS = rb"(?:\ requestControls=[\d.,]*+)?+(?:\ type=synchronization)?+"
 ITEM = rb"""\ (?!(?:etime|nentries|authDN|authFailureReason|message)=)[\w-]++(?:=(?:'[^'\n]*+'|"%s"|[^\s'"]++))?+""" % (
     ESCAPED
 )
-"""What the server adds to a result: a word, or a name and its value."""
+"""An additional item of a result: a word, or a name and its value."""
 
 RECORD = pattern(
     STAMP
@@ -87,7 +87,7 @@ SIGNATURE = pattern(
         conn=-?\d++\ op=\d++\ msgID=)""",
     re.VERBOSE | re.MULTILINE,
 )
-"""What PingDirectory, which writes REQUEST and RESULT, does not write."""
+"""Lines that PingDirectory, which writes REQUEST and RESULT, does not have."""
 
 SCOPES = {
     b"base": 0,
@@ -99,7 +99,7 @@ SCOPES = {
     b"subordinates": 3,
     b"subordinateSubtree": 3,
 }
-"""As the newer and the older versions write them; base-object and the like are what a client's tools say."""
+"""The spellings of newer and older versions. Client tools have others, such as base-object."""
 
 REQUESTS = {
     b"ADD": operation_kinds.ADD,
@@ -112,7 +112,7 @@ REQUESTS = {
 
 
 def recognises(head: bytes) -> bool:
-    """Tell by a line that none of the relatives writes."""
+    """Return whether there is a line that only these servers write."""
     return SIGNATURE.search(head) is not None
 
 
@@ -130,7 +130,7 @@ def scan(data: bytes, log: Scan) -> None:
                     log.resolution(10 ** (9 - len(fraction or b"")))
                     zone_before = zone
                 time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
-                passed_over += not _take(log, time, line)
+                passed_over += not _count(log, time, line)
             except (ValueError, KeyError):  # no such month in English, no such scope, a request without its fields
                 log.misread(line[0].rstrip(b"\r\n"))
         elif line.lastgroup == "comment":
@@ -140,8 +140,8 @@ def scan(data: bytes, log: Scan) -> None:
     log.passed_over(passed_over)
 
 
-def _take(log: Scan, time: int, line: Match) -> bool:
-    """Take one record; tell whether it was of use."""
+def _count(log: Scan, time: int, line: Match) -> bool:
+    """Count one record; return False for a record that is not needed."""
     word, half, conn = line.group("word", "half", "conn")
     number = int(conn)
     if number < 0:
@@ -189,7 +189,7 @@ def _bind(log: Scan, conn: int, time: int, line: Match) -> None:
     op = int(line["op"] or b"")
     if (half != b"RES" and dn is None) or (half != b"REQ" and err is None):
         raise ValueError(line[0])
-    if half is None and err == b"0" and account is None:  # forged: a real success says who
+    if half is None and err == b"0" and account is None:  # forged: a real success has its account
         raise ValueError(line[0])
     elapsed = int(etime or b"0") * MILLISECOND
     if half != b"RES":
@@ -213,7 +213,7 @@ def _other(log: Scan, conn: int, time: int, line: Match) -> None:
 
 
 def _abandon(log: Scan, conn: int, time: int, line: Match) -> None:
-    # The target is told by its message id; nobody says that these run along with the operations.
+    # The target is given by its message id, which need not run parallel to the operation numbers.
     log.abandon(conn, int(line["op"] or b""), time, None)
 
 

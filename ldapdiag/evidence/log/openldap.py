@@ -8,16 +8,16 @@ r"""slapd's log at level stats (256), alone or with others (filter, sync), of Op
     conn=1001 op=1 SRCH attr=cn mail
     <= mdb_substring_candidates: (displayName) not indexed                     2.4: always; 2.5+: level filter (32)
     conn=1001 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=
-    conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line that says what it means: WHOAMI
+    conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line with its name: WHOAMI
     conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
     conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
     conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
     conn=1001 op=4 UNBIND
     conn=1001 fd=16 closed                                 or: closed (idletimeout)
 
-qtime and etime came with 2.5; etime counts qtime in. A DN is written in its normal form, with \ before a quote; a
-filter's own quotes stand as they are, so it ends at the last quote of the line. conn=-1 is the server's own.
-What stands before the message is told in syslog.py. Sources: servers/slapd/{connection,bind,search,result,extended}.c
+qtime and etime are new in 2.5; etime includes qtime. A DN is written in normal form, with \ before a quote; quotes in
+a filter are not escaped, so a filter ends at the last quote of the line. conn=-1 is internal.
+The prefixes of a message are in syslog.py. Sources: servers/slapd/{connection,bind,search,result,extended}.c
 (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Match = re.Match[bytes]
 
 ESCAPED = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
-"""The inside of a quoted DN."""
+"""A DN between quotes."""
 END = rb"[\ \r]*+(?:\n|\Z)"
 
 MESSAGE = rb"""
@@ -77,12 +77,12 @@ MESSAGE = rb"""
   | (?!conn=)[^\n]*+(?:\n|\Z)(?P<trace>)
 )
 """ % {b"escaped": ESCAPED, b"end": END, b"lost": LOST}
-"""The groups without text name the kind of a line: the last one that matched is the kind."""
+"""The empty groups name the kind of a line; `lastgroup` is the one that matched."""
 
 SIGNATURE = (
     rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,30}+:\ \()"
 )
-"""What no other program writes: enough to know the log by."""
+"""The begin of messages that no other program writes."""
 
 REQUESTS = {
     b"ADD dn": operation_kinds.ADD,
@@ -127,7 +127,7 @@ def _result(log: Scan, time: int, line: Match) -> None:
 
 
 def _elapsed(seconds: bytes | None) -> int | None:
-    """Return nanoseconds of b"0.005531"; None where none are told, or the clock was set back meanwhile."""
+    """Return nanoseconds of b"0.005531"; None where there is no time, or a negative one (the clock was set back)."""
     return None if seconds is None or seconds.startswith(b"-") else int(seconds.replace(b".", b"")) * 1000
 
 
@@ -175,37 +175,37 @@ HANDLERS: dict[str | None, Callable[[Scan, int, Match], None]] = {
     "banner": _banner,
     "lost": _lost,
 }
-"""By kind of line. Lines of other kinds are passed over: details of a request, other programs, the server's trace."""
+"""By kind of line. Others are passed over: details of a request, other programs, the server's trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slapd:
-    """slapd's messages behind one kind of prefix."""
+    """The dialect of slapd's messages with one kind of prefix."""
 
     prefix: Prefix
-    telling: re.Pattern[bytes]
+    signature: re.Pattern[bytes]
     record: re.Pattern[bytes]
     FAMILY: Family = Family.OPENLDAP
 
     @classmethod
-    def behind(cls, prefix: Prefix) -> Slapd:
+    def with_prefix(cls, prefix: Prefix) -> Slapd:
         """Compile the grammar of a record."""
-        # The version's second line, and what a container prints of its own, begin with a blank.
+        # The second line of the version, and a container's own messages, begin with a blank.
         unstamped = rb"(?!\Z)(?:[\t\ ][^\n]*+)?+\r?+(?:\n|\Z)(?P<unstamped>)|(?P<misread>[^\n]++\n?+)"
         return cls(
             prefix=prefix,
-            telling=pattern(rb"^" + prefix.pattern + SIGNATURE, re.VERBOSE | re.MULTILINE),
+            signature=pattern(rb"^" + prefix.pattern + SIGNATURE, re.VERBOSE | re.MULTILINE),
             record=pattern(prefix.pattern + MESSAGE + rb"|" + unstamped, re.VERBOSE),
         )
 
     @property
-    def NAME(self) -> str:  # noqa: N802  as the modules of other dialects say it
-        """Return what the dialect is called: `openldap-stderr`, `openldap-syslog`."""
+    def NAME(self) -> str:  # noqa: N802  as in the modules of other dialects
+        """Return the name of the dialect: `openldap-stderr`, `openldap-syslog`."""
         return self.prefix.name
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by a line with this prefix that only slapd writes."""
-        return self.telling.search(head) is not None
+        """Return whether there is a line with this prefix that only slapd writes."""
+        return self.signature.search(head) is not None
 
     def scan(self, data: bytes, log: Scan) -> None:
         """Read whole records."""
@@ -213,10 +213,10 @@ class Slapd:
         clock = self.prefix.clock(log)
         passed_over = 0
         for line in self.record.finditer(data):
-            take = HANDLERS.get(line.lastgroup)
-            if take is not None:
+            handle = HANDLERS.get(line.lastgroup)
+            if handle is not None:
                 try:
-                    take(log, clock(*line.group("second", "fraction", "zone")), line)
+                    handle(log, clock(*line.group("second", "fraction", "zone")), line)
                 except ValueError:  # a stamp like Feb 31
                     log.misread(line[0].rstrip(b"\r\n"))
             elif line.lastgroup == "misread":
@@ -226,4 +226,4 @@ class Slapd:
         log.passed_over(passed_over)
 
 
-DIALECTS = tuple(Slapd.behind(prefix) for prefix in PREFIXES)
+DIALECTS = tuple(Slapd.with_prefix(prefix) for prefix in PREFIXES)

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: a log is of one dialect, and there are many."""
+"""Patterns that are compiled on first use: a log has one dialect, and there are many."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 def pattern(text: AnyStr, flags: re.RegexFlag = re.NOFLAG) -> Pattern[AnyStr]:
-    """Return what is a pattern to everybody who uses it."""
-    return cast("Pattern[AnyStr]", _Late(text, flags))
+    """Return a stand-in for a compiled pattern."""
+    return cast("Pattern[AnyStr]", _LazyPattern(text, flags))
 
 
-class _Late:
+class _LazyPattern:
     def __init__(self, text: str | bytes, flags: re.RegexFlag) -> None:
         self._text = text
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  any method of a pattern
-        method = getattr(re.compile(self._text, self._flags), name)  # re remembers what it has compiled
-        setattr(self, name, method)  # the next time nobody asks here
+        method = getattr(re.compile(self._text, self._flags), name)  # re caches compiled patterns
+        setattr(self, name, method)  # so that this is called once
         return method

@@ -1,6 +1,6 @@
 r"""The JSON access log of PingDirectory, and that of the UnboundID SDK's in-memory server: one object a line.
 
-PingDirectory, by default a message for the result alone, which then tells the request too:
+PingDirectory, by default only a message for the result, which then contains the request too:
 
     {"timestamp":"2024-01-01T00:00:00.000Z","messageType":"CONNECT","instanceName":"ds1","startupID":"ABC",
      "connectionID":1,"fromAddress":"1.2.3.4","fromPort":50000,"toAddress":"5.6.7.8","toPort":636}
@@ -8,14 +8,14 @@ PingDirectory, by default a message for the result alone, which then tells the r
      "connectionID":1,"operationID":2,"messageID":3,"baseDN":"dc=b","scope":2,"filter":"(cn=x)","resultCode":0,
      "processingTimeMillis":0.456,"workQueueWaitTimeMillis":0,"entriesReturned":5,"isIndexed":false}
 
-The in-memory server spells the keys with hyphens, calls a result a response, and always writes requests:
+The in-memory server writes keys with hyphens, `response` for a result, and always requests:
 
     { "timestamp":"2026-11-20T17:08:00.341Z", "message-type":"request", "operation-type":"search", "connection-id":0,
       "operation-id":2, "message-id":3, "base":"dc=b", "scope":2, "filter":"(cn=1)" }
     { "timestamp":"2026-11-20T17:08:00.345Z", "message-type":"response", "operation-type":"search", "connection-id":0,
       "operation-id":2, "message-id":3, "result-code-value":32, "processing-time-millis":3.9, "entries-returned":0 }
 
-A field may be redacted: then the message counts, without it.
+A field may be redacted; the message is counted without it.
 Source: com.unboundid.ldap.sdk.unboundidds.logs.v2.json, com.unboundid.ldap.listener.JSONAccessLogRequestHandler.
 """
 
@@ -59,7 +59,7 @@ SPELLINGS = {
     "processing-time-millis": "processingTimeMillis",
     "entries-returned": "entriesReturned",
 }
-"""The in-memory server's keys, and PingDirectory's."""
+"""PingDirectory's keys, by those of the in-memory server."""
 
 KINDS = {
     "ADD": operation_kinds.ADD,
@@ -74,13 +74,13 @@ KINDS = {
     "SEARCH": operation_kinds.SEARCH,
 }
 REQUEST_FIELDS = ("dn", "filter", "requestOID")
-"""A result that has one of these tells its request too."""
+"""A result with one of these fields contains its request."""
 LONGEST = 10**12
-"""Milliseconds: thirty years. A Decimal may be written so that it does not fit into memory."""
+"""Milliseconds: thirty years. A larger Decimal, such as 1e999999, would not fit into memory."""
 
 
 def recognises(head: bytes) -> bool:
-    """Tell by the type of a message."""
+    """Return whether there is a message of this log."""
     return SIGNATURE.search(head) is not None
 
 
@@ -89,10 +89,10 @@ def scan(data: bytes, log: Scan) -> None:
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     log.resolution(1_000_000)
     passed_over = 0
-    server = JsonMessageReader(log)
+    reader = JsonMessageReader(log)
     for line in data.removesuffix(b"\n").split(b"\n") if data else ():
         try:
-            passed_over += not server.take(json.loads(line.decode("utf-8", "replace"), parse_float=Decimal))
+            passed_over += not reader.count(json.loads(line.decode("utf-8", "replace"), parse_float=Decimal))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError):
             if line.strip():
                 log.misread(line)
@@ -102,7 +102,7 @@ def scan(data: bytes, log: Scan) -> None:
 
 
 class JsonMessageReader:
-    """Takes messages, and remembers what every message repeats."""
+    """Count messages, and keep the fields that every message repeats."""
 
     def __init__(self, log: Scan) -> None:
         self.log = log
@@ -110,12 +110,12 @@ class JsonMessageReader:
         self.instance: str | None = None
         self.startup: str | None = None
 
-    def take(self, message: dict[str, Any]) -> bool:
-        """Take one message; tell whether it was of use."""
+    def count(self, message: dict[str, Any]) -> bool:
+        """Count one message; return False for a message that is not needed."""
         if "message-type" in message:
             message = {SPELLINGS.get(key, key): value for key, value in message.items()}
         time = self._time(message["timestamp"])
-        self._introduce(message)
+        self._keep_server(message)
         what, log = message["messageType"].upper(), self.log
         if what not in {"CONNECT", "DISCONNECT", "REQUEST", "RESULT", "RESPONSE"}:
             return False
@@ -138,7 +138,7 @@ class JsonMessageReader:
             self.zone = zone
         return ISO[(second + zone).encode()] + nanoseconds((fraction or "").encode())
 
-    def _introduce(self, message: dict[str, Any]) -> None:
+    def _keep_server(self, message: dict[str, Any]) -> None:
         instance, startup = message.get("instanceName"), message.get("startupID")
         if instance is not None and instance != self.instance:
             self.instance = instance
@@ -191,7 +191,7 @@ def _result(log: Scan, conn: int, op: int, time: int, message: dict[str, Any], k
 
 
 def _milliseconds(value: Decimal | int | None) -> int | None:
-    """Return nanoseconds, exactly; ValueError for what no clock shows."""
+    """Return nanoseconds, exactly; ValueError for a negative or absurd duration."""
     if value is not None and not 0 <= value < LONGEST:
         raise ValueError(value)
     return None if value is None else int(value * 1_000_000)

@@ -1,4 +1,4 @@
-r"""The text access log of PingDirectory (once UnboundID, Alcatel-Lucent 8661) and of the SDK's in-memory server.
+r"""The text access log of PingDirectory (UnboundID, Alcatel-Lucent 8661) and of the SDK's in-memory server.
 
     [01/Jan/2024:00:00:00 -0600] CONNECT instanceName="ds1:389" startupID="ABC" conn=1 from="1.2.3.4" to="5.6.7.8"
     [01/Jan/2024:00:00:00 -0600] BIND RESULT instanceName="ds1:389" startupID="ABC" conn=1 op=0 msgID=1 version=3
@@ -7,11 +7,11 @@ r"""The text access log of PingDirectory (once UnboundID, Alcatel-Lucent 8661) a
         scope=2 filter="(cn=x)" attrs="ALL" resultCode=0 qtime=0 etime=0.456 entriesReturned=5 unindexed=true
     [01/Jan/2024:00:00:00 -0600] DISCONNECT instanceName="ds1:389" startupID="ABC" conn=1 reason="Client Unbind"
 
-(each on one line). By default there is a line for the result alone, which then tells the request too; with log-requests
-there is a REQUEST line as well, and the RESULT need not repeat it. etime and qtime are milliseconds. A value stands in
-quotes, in which bytes may stand as #22; a quote ends it where a blank or the end of the line follows, and a filter
-where `)` stands before it too, for the in-memory server escapes nothing.
-Only a new startupID tells of a restart. conn=-1, ... are the server's own.
+(each on one line). By default there is only a line for the result, which then contains the request too; with
+log-requests there is also a REQUEST line, and the RESULT need not repeat it. etime and qtime are in milliseconds.
+A value is in quotes, and may contain bytes as #22. A quote ends it if a blank or the end of the line follows; in a
+filter also only after `)`, because the in-memory server escapes nothing.
+Only a new startupID shows a restart. conn=-1, ... are internal.
 Source: com.unboundid.ldap.sdk.unboundidds.logs (LogMessage), com.unboundid.ldap.listener.AccessLogRequestHandler.
 """
 
@@ -36,14 +36,14 @@ NAME = "ping-text"
 FAMILY = Family.PING
 
 NO_RESULT_CODE = -1
-"""A result whose line has no code: the server leaves out what it does not know."""
+"""The result code of a result without one; the server omits unknown fields."""
 
 STAMP = rb"""
 \[(?P<second>\d\d/[^/\]\s]{3,12}+/\d{4}:\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}+))?+
 (?P<zone>\ [+-]\d{4}|\ ?Z)?+\][ ]
 """
 VALUE = rb'(?:[^"\n]++|"(?![\ \r\n]|\Z))*+'
-"""The inside of quotes."""
+"""A value between quotes."""
 FILTER = rb'(?:[^"\n]++|(?<!\))"|"(?![\ \r\n]|\Z))*+'
 NUMBER = rb"\d{1,18}+(?:\.\d{1,18}+)?+"
 
@@ -93,7 +93,7 @@ HEXADECIMAL = pattern(rb"#([0-9a-fA-F]{2})")
 
 
 def recognises(head: bytes) -> bool:
-    """Tell by a line that none of the relatives writes."""
+    """Return whether there is a line that only these servers write."""
     return SIGNATURE.search(head) is not None
 
 
@@ -101,11 +101,11 @@ def scan(data: bytes, log: Scan) -> None:
     """Read whole records."""
     log.lines += data.count(b"\n") + (not data.endswith(b"\n") and data != b"")
     passed_over = 0
-    server = TextRecordReader(log)
+    reader = TextRecordReader(log)
     for line in RECORD.finditer(data):
         if line.lastgroup == "record":
             try:
-                passed_over += not server.take(line)
+                passed_over += not reader.count(line)
             except (ValueError, KeyError):  # a month in another language, a record without its fields
                 log.misread(line[0].rstrip(b"\r\n"))
         elif line.lastgroup == "misread":
@@ -116,7 +116,7 @@ def scan(data: bytes, log: Scan) -> None:
 
 
 class TextRecordReader:
-    """Takes records, and remembers what every record repeats."""
+    """Count records, and keep the fields that every record repeats."""
 
     def __init__(self, log: Scan) -> None:
         self.log = log
@@ -124,17 +124,17 @@ class TextRecordReader:
         self.instance: bytes | None = None
         self.startup: bytes | None = None
 
-    def take(self, line: Match) -> bool:
-        """Take one record; tell whether it was of use."""
+    def count(self, line: Match) -> bool:
+        """Count one record; return False for a record that is not needed."""
         second, fraction, zone, word, half = line.group("second", "fraction", "zone", "word", "half")
         if zone != self.zone:
             self.log.clock(zone and zone.strip())
             self.log.resolution(10 ** (9 - len(fraction or b"")))
             self.zone = zone
         time = NETSCAPE[second + (zone or b"")] + nanoseconds(fraction or b"")
-        self._introduce(line)
-        taker = HANDLERS.get(word)
-        if taker is None or half not in HALVES:
+        self._keep_server(line)
+        handler = HANDLERS.get(word)
+        if handler is None or half not in HALVES:
             if word not in PASSED_OVER and half not in PASSED_OVER:
                 raise ValueError(line[0])
             return False
@@ -143,10 +143,10 @@ class TextRecordReader:
             if half:
                 self.log.internal()
             return half is not None
-        taker(self.log, conn, time, line)
+        handler(self.log, conn, time, line)
         return True
 
-    def _introduce(self, line: Match) -> None:
+    def _keep_server(self, line: Match) -> None:
         instance, startup = line.group("instance", "startup")
         if instance is not None and instance != self.instance:
             self.instance = instance
@@ -161,7 +161,7 @@ PASSED_OVER = frozenset(
     {b"FORWARD", b"FORWARD-FAILED", b"ENTRY", b"REFERENCE", b"ASSURANCE-COMPLETE", b"ASSURANCE-COMPLETED"}
     | {b"INTERMEDIATE-RESPONSE", b"RESPONSE", b"SECURITY-NEGOTIATION", b"CLIENT-CERTIFICATE", b"ENTRY-REBALANCING"}
 )
-"""What a proxy does for a request, what a search returns, what is agreed before requests."""
+"""Records of a proxy's forwarding, of entries returned, and of TLS negotiation."""
 
 
 def decoded(text: bytes) -> bytes:
@@ -170,7 +170,7 @@ def decoded(text: bytes) -> bytes:
 
 
 def host_of(address: bytes) -> bytes:
-    """Return the address without a port: b"1.2.3.4", b"1.2.3.4:5", b"[::1]:5" and b"::1" have one or not."""
+    """Return the address without a port, of b"1.2.3.4", b"1.2.3.4:5", b"[::1]:5" or b"::1"."""
     if address.startswith(b"["):
         return address[1:].partition(b"]")[0]
     return address.partition(b":")[0] if address.count(b":") == 1 else address

@@ -59,10 +59,10 @@ def _shape(key: Any, *fields: Any) -> ShapeRow:  # noqa: ANN401  plain data
         histogram,
         row.worst,
         (row.most_entries, row.most_limited),
-        (pieces, row.substring_lengths.full),
+        (by_lengths, row.substring_lengths.full),
     ) = fields
     row.histogram.update(histogram)
-    row.substring_lengths.update(pieces)
+    row.substring_lengths.update(by_lengths)
     return row
 
 

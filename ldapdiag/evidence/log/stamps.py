@@ -1,11 +1,12 @@
-"""Time stamps of access logs as integers: nanoseconds since 1970-01-01 UTC; sums of floats would change with the cut.
+"""Time stamps of access logs as integers: nanoseconds since 1970-01-01 UTC.
 
-A log repeats each second thousands of times, so the part up to the second is parsed once and remembered:
+Integers, because sums of floats would depend on where a log is cut. A log repeats each second thousands of times, so
+the part up to the second is parsed once and cached:
 
     NETSCAPE[b"20/Nov/2026:08:45:20 +0000"]        389-ds, DSEE, OpenDJ, PingDirectory
     ISO[b"2026-11-20T08:54:04+00:00"]              JSON logs, syslog
 
-The fraction is added with `nanoseconds`.
+`nanoseconds` returns the fraction to add.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ SECOND = 1_000_000_000
 MILLISECOND = SECOND // 1000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_REMEMBERED = 100_000
-"""Seconds; a day has fewer."""
+"""Seconds in the cache; a day has fewer."""
 
 FIRST_YEAR, PAST_YEAR = 1970, 2200
-"""Between them nanoseconds, and the time from any to any other, stay below 1 << 63."""
+"""Between them, times and their differences in nanoseconds stay below 1 << 63."""
 
 MONTHS = {name: number for number, name in enumerate(b"jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 NETSCAPE_STAMP = re.compile(rb"(\d\d)/([^/]{3,12})/(\d{4}):(\d\d):(\d\d):(\d\d)(?: ?(?:([+-])(\d\d)(\d\d)|Z))?")
@@ -33,7 +34,7 @@ ISO_STAMP = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?: ?(?:(
 
 
 class Seconds(dict[bytes, int]):
-    """Stamps up to the second, by their text; KeyError never: ValueError for a text that is no time."""
+    """A cache of stamps up to the second, by text; ValueError for a text that is no time."""
 
     def __init__(self, parse: Callable[[bytes], int]) -> None:
         super().__init__()
@@ -60,7 +61,7 @@ def duration(seconds: bytes) -> int:
 
 
 def when(nanoseconds: int) -> datetime:
-    """Return a time of a log to the second; the first or last there is, for a log may say anything."""
+    """Return a time of a log to the second, limited to the range of datetime."""
     try:
         return EPOCH + timedelta(seconds=nanoseconds // SECOND)
     except OverflowError:
@@ -68,16 +69,16 @@ def when(nanoseconds: int) -> datetime:
 
 
 def moment(nanoseconds: int, resolution: int = 1) -> str:
-    """Return a time in ISO 8601, UTC, as fine as the log's clock (nanoseconds between two stamps)."""
+    """Return a time in ISO 8601, UTC, with the resolution of the log's stamps (nanoseconds)."""
     digits = len(str(SECOND // resolution)) - 1 if 0 < resolution < SECOND else 0
     part = f".{nanoseconds % SECOND:09d}"[: digits + 1] if digits else ""
     return f"{when(nanoseconds):%Y-%m-%dT%H:%M:%S}{part}Z"
 
 
 def instant(date: tuple[int, int, int], clock: tuple[int, int, int], offset_seconds: int = 0) -> int:
-    """Return nanoseconds since 1970 of a date and a time of day that lies `offset_seconds` east of UTC.
+    """Return nanoseconds since 1970 of a date and a time of day in a zone `offset_seconds` east of UTC.
 
-    ValueError for what is no time, or none that a server's clock shows (1970 is that of a machine without a battery).
+    ValueError for an invalid time, and for years outside 1970 to 2199 (1970: a clock without a battery).
     """
     year, month, day = date
     is_date = FIRST_YEAR <= year < PAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31

@@ -1,16 +1,16 @@
-r"""What stands before slapd's own message, and the time it tells.
+r"""The prefixes of slapd's messages, and their times.
 
-slapd writes to stderr (-d, or a logfile), to syslog, or to a logfile in the manner of syslog:
+slapd writes to stderr (-d, or a logfile), to syslog, or to a logfile in the format of syslog:
 
     6b000aac.1b749727 0x7f6ced7fe6c0 conn=1000 ...            2.5+: seconds, nanoseconds and thread, in hex
     6807a029 conn=1981 ...                                    2.4: seconds in hex
-    openldap-0  | 6b000aac.1b749727 0x7f6ced7fe6c0 conn=...   the same through a container's log
+    openldap-0  | 6b000aac.1b749727 0x7f6ced7fe6c0 conn=...   the same in a container's log
     Nov 20 08:54:04 vm slapd[3989]: conn=1000 ...             syslog (RFC 3164), logfile-format syslog-*: no year
-    <167>Sep 7 07:40:20 vm slapd[1722022]: conn=1000 ...      with its priority; the day of some is not padded
-    2026-11-20T08:54:04.460651+00:00 vm slapd[3989]: conn=    rsyslog's own format; logfile-format rfc3339-utc
+    <167>Sep 7 07:40:20 vm slapd[1722022]: conn=1000 ...      with its priority; some do not pad the day
+    2026-11-20T08:54:04.460651+00:00 vm slapd[3989]: conn=    rsyslog's default format; logfile-format rfc3339-utc
     <167>1 2026-11-20T08:54:04.460651+00:00 vm slapd 3989 - -  conn=1000 ...      RFC 5424
 
-A syslog holds the lines of other programs too, and tells of lines it did not keep. Sources: servers/slapd/logging.c
+A syslog contains the lines of other programs too, and reports of dropped lines. Sources: servers/slapd/logging.c
 (slap_debug_print), RFC 3164 and 5424, rsyslog's runtime/ratelimit.c and plugins/imuxsock, systemd's journald.
 """
 
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
     Clock = Callable[[bytes, bytes | None, bytes | None], int]
 
 YEAR_UNKNOWN = 1972
-"""Of stamps without a year when nobody knows when the file ended: long ago, and with a 29th of February."""
+"""The year of stamps without one where the end of the file is unknown: long ago, and a leap year."""
 SLACK = timedelta(days=1)
-"""The clock of whoever copied the file may be behind the server's, or in another zone."""
+"""The clock of the machine that copied the file may be behind the server's, or in another zone."""
 
 TRADITIONAL_STAMP = pattern(rb"(\w{3})\ {1,2}(\d{1,2})\ (\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What stands before a message: a verbose pattern with the groups second, fraction and zone, and what they mean."""
+    """The prefix of a message: a verbose pattern with the groups second, fraction and zone, and its clock."""
 
     name: str
     pattern: bytes
     clock: Callable[[Scan], Clock]
-    """Gives nanoseconds since 1970 of (second, fraction, zone); ValueError for what is no time."""
+    """Returns the function from (second, fraction, zone) to nanoseconds since 1970; ValueError for an invalid time."""
 
 
 def _hexadecimal_clock(log: Scan) -> Clock:
@@ -109,7 +109,7 @@ def _traditional_clock(log: Scan) -> Clock:
 def yearless(text: bytes, hints: Hints) -> int:
     """Return the nanoseconds since 1970 of b"Nov 20 08:54:04": the last such time before the log's end.
 
-    Each stamp for itself, whatever stands before it, so that a log gives the same times however it was cut.
+    Each stamp is read independently of those before it, so that a log gives the same times wherever it is cut.
     """
     found = TRADITIONAL_STAMP.fullmatch(text)
     month = MONTHS.get(found[1].lower()) if found else None
@@ -117,7 +117,7 @@ def yearless(text: bytes, hints: Hints) -> int:
         raise ValueError(text)
     day, hour, minute, second = (int(number) for number in found.groups()[1:])
     past = latest(hints)
-    # In the hints' zone it may be next year already; of nine years at least one has a 29th of February.
+    # In the zone of the hints it may be next year already; nine years contain at least one leap year.
     next_year = when(past).year + 1
     for year in range(next_year, next_year - 10, -1):
         if not FIRST_YEAR <= year < PAST_YEAR or ((month, day) == (2, 29) and not isleap(year)):
@@ -130,9 +130,9 @@ def yearless(text: bytes, hints: Hints) -> int:
 
 
 def latest(hints: Hints) -> int:
-    """Return the nanoseconds since 1970 before which every stamp lies.
+    """Return the upper bound of all stamps, in nanoseconds since 1970.
 
-    A file that says it is older than any slapd (archives and images often say 1970) does not say when it ended.
+    A file time before any slapd is ignored: archives and images often have 1970.
     """
     unknown = datetime(YEAR_UNKNOWN, 12, 31, tzinfo=hints.zone)
     end = max(hints.year_end or unknown, unknown)
@@ -140,9 +140,9 @@ def latest(hints: Hints) -> int:
 
 
 def east(zone: tzinfo, year: int, month: int, day: int, hour: int, minute: int) -> int:
-    """Return the seconds that a zone's clock is ahead of UTC in one of its minutes; ValueError if that is none.
+    """Return the seconds east of UTC of a zone in one of its minutes; ValueError for an invalid minute.
 
-    The minute is the smallest step: no clock that writes logs is moved within one.
+    No zone changes its offset within a minute.
     """
     return int((datetime(year, month, day, hour, minute, tzinfo=zone).utcoffset() or timedelta()).total_seconds())
 
@@ -157,7 +157,7 @@ HEX_STAMP = rb"""
 WRAPPER = rb"""
 (?:\x1b\[[\d;]{0,9}m)?+
 (?: \d{1,9}+[:-]                                    # grep -n
-  | [^\s|]{1,200}+ [\ ]{1,60}+                      # a pod, a container, or when it was written
+  | [^\s|]{1,200}+ [\ ]{1,60}+                      # a pod, a container, or a time
     (?: \|(?:\x1b\[[\d;]{0,9}m)?+\ [\ ]*+           # docker compose
       | std(?:out|err)\ [FP]\ )?+                   # the log of a kubelet
 )
@@ -168,7 +168,7 @@ TAG = rb"""
   [^\s:\[]{1,128}+ (?:\[[^\]\s]{0,32}+\])?+ :[\ ]*+       # the program
   (?:\[ID\ \d{1,9}+\ [\w.]{1,40}+\]\ )?+)?+               # Solaris adds a message id
 """
-"""Host and program. The program is whatever an administrator called it: what follows decides."""
+"""Host and program. The program may have any name; the message identifies slapd."""
 
 STDERR = Prefix("openldap-stderr", HEX_STAMP, _hexadecimal_clock)
 CONTAINER = Prefix("openldap-container", WRAPPER + HEX_STAMP, _hexadecimal_clock)
@@ -199,7 +199,7 @@ LOST = rb"""
   | Suppressed\ (?P<suppressed>\d{1,12}+)\ messages\ from\ [^\n]{0,200}?(?:slapd|ldap)[^\n]*+
 ) (?:\n|\Z)(?P<lost>)
 """
-"""A syslog daemon says that it did not keep everything: rsyslog's imuxsock and imjournal, and journald of a unit.
+"""A syslog daemon reports dropped messages: rsyslog's imuxsock and imjournal, and journald for a unit.
 
-rsyslog may speak of another program: it tells a pid at best. journald names the unit.
+rsyslog may mean another program, as it reports at most a pid. journald names the unit.
 """
