@@ -21,7 +21,7 @@ from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh import access_logs
 from ldapdiag.sources.live.ssh.access_logs import LogFound, parts_of
 from ldapdiag.sources.live.ssh.remote import Dialog, script
-from sources.live.ssh.test_collect_sh import SHELLS
+from sources.live.ssh.collect.test_main import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

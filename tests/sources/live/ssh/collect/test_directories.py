@@ -12,8 +12,8 @@ from ldapdiag.evidence.indexes import IndexConfiguration, ds389_internal_searche
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.live.ldap.questions import CONFIG, INDEXES, QUESTIONS
 from ldapdiag.sources.live.ssh.remote import script
+from properties.test_collected_secrets import AWKS, KNOWN, printed
 from reading import facts_of
-from sources.live.ssh.test_collect_secrets import AWKS, KNOWN, printed
 
 ORIGIN = Origin(path="x")
 

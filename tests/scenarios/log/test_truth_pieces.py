@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conftest import CORPUS
-from evidence.log.test_truth_workload import LOGS, SHARED, Case
 from ldapdiag.evidence.filter_tree import assertions, parse
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.substrings import has_substrings
+from scenarios.log.test_truth_workload import LOGS, SHARED, Case
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,28 @@
+"""A process's limits, of /proc/PID/limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reading import facts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class TestProcessLimits:
+    def test_reads_the_capture(self, captures: Path) -> None:
+        (limits,) = facts_of((captures / "389ds" / "held-43" / "proc-limits.txt").read_bytes())
+        assert (limits.open_files_soft, limits.open_files_hard, limits.origin.not_understood) == (20000, 20000, 0)
+        (limits,) = facts_of((captures / "openldap" / "fd-exhaustion" / "proc-limits.txt").read_bytes())
+        assert limits.open_files_soft == 128
+
+    def test_says_when_it_holds_more_than_one_process(self) -> None:
+        row = "Max open files            {0}                 {0}                files     \n"
+        (limits,) = facts_of(row.format(1024) + row.format(4096) + "?\n")
+        assert (limits.open_files_soft, limits.origin.not_understood) == (4096, 1)
+        assert "more than one process" in limits.origin.notes[0]
+
+    def test_unlimited_is_none(self) -> None:
+        (limits,) = facts_of("Max open files            unlimited            unlimited            files     \n")
+        assert (limits.open_files_soft, limits.open_files_hard) == (None, None)
