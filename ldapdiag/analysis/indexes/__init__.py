@@ -1,1 +1,1 @@
-"""How searches find their candidates, and the cheapest set of indexes that helps."""
+"""How searches find their candidates, and the cheapest set of new indexes (docs/how-it-decides.md, "Indexes")."""

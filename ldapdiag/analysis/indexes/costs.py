@@ -1,19 +1,21 @@
-"""Index prices: what an index costs to keep, in millionths of one for equality on an attribute that nobody writes.
+"""Index costs: what an index costs to maintain, in millionths of an equality index on an attribute never written.
 
-    price = keys x (1 + 10 x share of the operations that change the attribute)
+    cost = keys x (1 + 10 x share of the operations that change the attribute)
 
-Keys. Equality and presence: one per value. Approximate: one per word. Substring: about as many as the value has
-characters (389-ds takes every three, its ends included; slapd up to four lengths at each end and every second place;
-OpenDJ every suffix): a dozen for a name. They count as four, not as twelve, for neighbours share pages, and a commit
-its flush; slapd's single kinds as two. The weights are an order, not a measurement: they decide between indexes that do
-equally well, and four keys mean that up to three indexes for equality are had before one for substrings.
+Keys. Equality and presence: one per value. Approximate: one per word. Substring: about one per character of the value
+(389-ds: every three characters, the ends included; slapd: up to four lengths at each end, and every second position;
+OpenDJ: every suffix), so a dozen for a name. They count as four, not twelve, because neighbouring keys share pages and
+a commit its flush; slapd's single substring types count as two. The weights are an order, not a measurement: they
+decide between indexes that do equally well, and four keys mean that up to three equality indexes are preferred to one
+substring index.
 
-What is written. Adding and deleting an entry writes every index of it; a MODIFY those of the attributes it names, where
-the log tells them (slapd), else any. A tenth of all operations doubles the price.
+Writes. Adding or deleting an entry writes all its indexes; a MODIFY writes those of the attributes it names, if the log
+shows them (slapd), else any. At a tenth of all operations the cost doubles.
 
-What is never worth it. Substrings of a member: a DN has five times the characters of a name, a group thousands of
-values, and 389-ds compares the keys of all of them to take one away; more than ten minutes for one of 4000 members
-(389ds#6436, 389ds#5767). Substrings of pictures, certificates and octets: keys by the thousand, asked for by nobody.
+Never worth it. Substring indexes of group members: a DN has five times the characters of a name, a group thousands of
+values, and 389-ds compares the keys of all of them to remove one: more than ten minutes for one of 4,000 members
+(389ds#6436, 389ds#5767). Substring indexes of pictures, certificates and octet strings: thousands of keys that no
+search uses.
 """
 
 from __future__ import annotations
@@ -33,32 +35,32 @@ if TYPE_CHECKING:
 
 UNIT = 1_000_000
 WRITE_FACTOR = 10
-"""How much dearer an index of what every operation writes is than of what none does."""
+"""The added cost factor of an attribute that every operation writes."""
 
 WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfinal": 2, "sub": 4, "substring": 4}
-"""Every other type: 1."""
+"""Keys per value of an index type; of every other type 1."""
 
 MEMBERSHIP = frozenset({"member", "uniquemember", "memberof", "ismemberof", "memberuid"})
 """With their subtypes: one value per member of a group, or per group of a member."""
 SCANNING, OTHERS = 250, 20
-"""Times: substrings of members where the server compares all values of the group, and where it does not."""
+"""Cost factors: substrings of members where the server compares all values of the group, and where it does not."""
 
 LONG_NAMES = frozenset({"1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"})
-"""Syntaxes of names: DN, and name with optional UID."""
+"""Syntaxes of names (RFC 4517): DN, and Name and Optional UID."""
 OPAQUE = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (4, 5, 8, 9, 10, 23, 28, 40, 49))
-"""Syntaxes of what is no text: octets, audio, binary, certificates, their lists and pairs, fax, JPEG, algorithms."""
+"""Syntaxes that are not text: octets, audio, binary, certificates, their lists and pairs, fax, JPEG, algorithms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCounts:
-    """What a log says of changes."""
+    """The write operations in a log."""
 
     operations: int = 0
     whole_entries: int = 0
-    """Entries added, deleted and renamed: these touch every index."""
+    """Entries added, deleted and renamed: these write every index."""
     modifications: int = 0
     by_attribute: Mapping[str, int] | None = None
-    """MODIFYs by attribute, in lower case, without options; empty: of any; None: the log does not name them."""
+    """MODIFYs by attribute, in lower case, without options; key '': of any; None: the log does not name them."""
 
     @classmethod
     def of(cls, segment: Segment) -> WriteCounts:
@@ -76,7 +78,7 @@ class WriteCounts:
         )
 
     def share(self, attribute: str, schema: Schema) -> int:
-        """Return how many of a million operations change an attribute, at most."""
+        """Return how many of a million operations change an attribute; an upper bound."""
         if not self.operations:
             return 0
         touching = self.modifications
@@ -87,32 +89,32 @@ class WriteCounts:
 
 
 def index_cost(family: Family | None, attribute: str, type_: str, writes: WriteCounts, schema: Schema) -> int:
-    """Return what an index of one type costs; `type_` is in the family's words."""
-    keys = WEIGHTS.get(type_, 1) * _burden(family, attribute, type_, schema)
+    """Return the cost of one index; `type_` is the family's own name of the type."""
+    keys = WEIGHTS.get(type_, 1) * _factor(family, attribute, type_, schema)
     return keys * (UNIT + WRITE_FACTOR * writes.share(attribute, schema))
 
 
 def why_expensive(family: Family | None, attribute: str, type_: str, schema: Schema) -> str:
-    """Return why an index costs far more than others of its type; a clause, empty where it does not."""
+    """Return why an index costs far more than others of its type, as a clause; empty if it does not."""
     if type_ not in SUBSTRING_KINDS:
-        return "its values are long, and a key holds all of one" if _is_opaque(attribute, schema) else ""
+        return "its values are long, and each key contains a whole value" if _is_opaque(attribute, schema) else ""
     if _is_opaque(attribute, schema):
-        return "its values are no text: substrings of them are many, and nobody asks for them"
+        return "its values are not text: they have many substrings, and no search uses them"
     if is_membership(attribute, schema):
-        slow = ": it can take minutes to remove one member of a large group" if _compares_all(family) else ""
-        return f"a group has many members, and each of them as many keys as its name has characters{slow}"
+        slow = ": removing one member of a large group can take minutes" if _compares_all(family) else ""
+        return f"a group has many members, and each member has as many keys as its name has characters{slow}"
     if schema.syntax(attribute) in LONG_NAMES:
-        return "its values are DNs, and each has as many keys as it has characters"
+        return "its values are DNs, and each has as many keys as characters"
     return ""
 
 
 def is_membership(attribute: str, schema: Schema) -> bool:
-    """Tell whether an attribute, or one it is a subtype of, holds the members of groups or the groups of members."""
+    """Return whether an attribute or a supertype contains the members of groups, or the groups of members."""
     return not MEMBERSHIP.isdisjoint(_lineage(attribute, schema))
 
 
-def _burden(family: Family | None, attribute: str, type_: str, schema: Schema) -> int:
-    """Return how many times dearer an index is than others of its type."""
+def _factor(family: Family | None, attribute: str, type_: str, schema: Schema) -> int:
+    """Return how many times more expensive an index is than others of its type."""
     if type_ not in SUBSTRING_KINDS:
         return OTHERS if _is_opaque(attribute, schema) else 1
     if is_membership(attribute, schema) or _is_opaque(attribute, schema):
@@ -121,7 +123,7 @@ def _burden(family: Family | None, attribute: str, type_: str, schema: Schema) -
 
 
 def _compares_all(family: Family | None) -> bool:
-    """Tell whether a value is taken away by comparing the keys of all; where the family is not known, perhaps."""
+    """Return whether removing a value compares the keys of all values; assumed if the family is unknown."""
     return family in {None, Family.DS389, Family.DSEE}
 
 
@@ -130,7 +132,7 @@ def _is_opaque(attribute: str, schema: Schema) -> bool:
 
 
 def _lineage(attribute: str, schema: Schema) -> set[str]:
-    return {attribute.lower()} | {name.lower() for one in schema.lineage(attribute) for name in one.names}
+    return {attribute.lower()} | {name.lower() for type_ in schema.lineage(attribute) for name in type_.names}
 
 
 def _names(attribute: str, schema: Schema) -> set[str]:

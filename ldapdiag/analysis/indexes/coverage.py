@@ -1,22 +1,22 @@
-"""Coverage: how the searches of a log find their candidates, why not by an index, and which indexes would help.
+"""IndexCoverage: how the searches of a log find their candidates, which lack an index, and which indexes would help.
 
-The server's own word comes first where it gives one: its note says whether a search was unindexed, never why. The
-simulation of its candidate logic says why; where the server says nothing (slapd), it says whether, too.
+The server's note comes first: it shows whether a search was unindexed, but not why. The simulation of its candidate
+logic shows why; for servers without notes (slapd) it also shows whether (docs/how-it-decides.md, "Indexes").
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.indexes.index_use import index_use_of
 from ldapdiag.analysis.indexes.proposed_indexes import has_short_list, propose
 from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
-from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
+from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
-from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer, is_server_suffix
+from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES, SimulatedServer
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.family import Family
@@ -25,18 +25,20 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
 from ldapdiag.servers.candidates import Outlook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
 LEAST_SHARE = 0.005
-MUCH = 60 * SECOND
-SLOW, ONCE = 5 * MILLISECOND, SECOND
-"""A search that takes so long on average, or took so long once, is worth an index."""
-FEW = 100
-"""Entries: a search that returns so few, and takes long, has looked at many more."""
-REFUSED = {11: "administrative limit exceeded", 50: "refused, being unindexed", 53: "refused, being unindexed"}
-"""Result codes of searches that failed for want of an index (RFC 4511, appendix A)."""
+LEAST_TIME = 60 * SECOND
+"""Searches are worth an index if they take this share of all search time, or this time in all; and one of these:"""
+SLOW_AVERAGE, SLOW_ONCE = 5 * MILLISECOND, SECOND
+"""The average time of the searches, and the time of the slowest one."""
+FEW_RETURNED = 100
+"""Entries: a slow search with so small a result has examined many more."""
+REFUSED = (11, 50, 53)
+"""Result codes of searches that fail because there is no index: adminLimitExceeded, insufficientAccessRights,
+unwillingToPerform (RFC 4511, appendix A)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +51,11 @@ class IndexCoverage:
     host: str
     family: Family | None
     searches: tuple[SearchCoverage, ...]
-    """The costliest first."""
+    """The most expensive first."""
     outside_suffixes: int
-    """Searches below no suffix that the index configuration has."""
+    """The number of searches below no configured suffix."""
     indexes: ServerIndexes | None
-    """None: no index configuration is at hand."""
+    """None: the index configuration was not collected."""
     etime: int
     """Nanoseconds of all searches."""
     seconds: float
@@ -62,135 +64,155 @@ class IndexCoverage:
 
     @property
     def scans(self) -> tuple[SearchCoverage, ...]:
-        """Searches that look at every entry."""
-        return tuple(row for row in self.searches if row.is_scan)
+        """Return the searches that examine every entry."""
+        return tuple(search for search in self.searches if search.is_scan)
 
     @property
     def harmless(self) -> tuple[SearchCoverage, ...]:
-        """Searches that are partly without an index, and do no harm; many of them the server notes."""
-        return tuple(row for row in self.searches if row.outlook is Outlook.PARTIALLY and row.mean < SLOW)
+        """Return the searches that are partly unindexed but fast; the server notes many of them."""
+        return tuple(
+            search for search in self.searches if search.outlook is Outlook.PARTIALLY and search.mean < SLOW_AVERAGE
+        )
 
 
-def audit_searches(server: Instance, traffic: Traffic, indexing: ServerIndexes | None) -> IndexCoverage:
-    """Judge every search of a server's log."""
-    work = traffic.workload
-    family = server.family or work.family
-    simulations = SimulatedServer(family, work, indexing)
-    rows = [
-        row
-        for search in work.searches
-        if not search.unidentified and search.scope != "base"
-        for row in _covered(search, family, simulations, work.search_etime)
+def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | None) -> IndexCoverage:
+    """Find out for every search of a server's log how its candidates are found, and which indexes would help."""
+    workload = traffic.workload
+    family = server.family or workload.family
+    simulated = SimulatedServer(family, workload, indexes)
+    covered = [
+        coverage
+        for group in workload.searches
+        if not group.unidentified and group.scope != "base"
+        for coverage in _covered(group, simulated, workload.search_etime)
     ]
-    rows = _worth_together(rows, work.search_etime)
+    covered = _worth_together(covered, workload.search_etime)
     return IndexCoverage(
         host=server.host,
         family=family,
-        outside_suffixes=sum(one.count for one in work.searches if _is_elsewhere(one, simulations)),
-        searches=tuple(sorted(rows, key=lambda row: (-row.etime, row.group.shape, row.group.base, row.group.scope))),
-        indexes=indexing,
-        etime=work.search_etime,
+        outside_suffixes=sum(group.count for group in workload.searches if _is_outside(group, simulated)),
+        searches=tuple(sorted(covered, key=lambda one: (-one.etime, one.group.shape, one.group.base, one.group.scope))),
+        indexes=indexes,
+        etime=workload.search_etime,
         seconds=traffic.seconds,
-        origins=tuple(sorted({*traffic.origins, *(indexing.origins if indexing else ())})),
+        origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
 
 
-def _is_elsewhere(search: SearchGroup, simulations: SimulatedServer) -> bool:
-    judged = not search.unidentified and search.scope != "base" and not is_server_suffix(search.base)
-    return judged and not simulations.databases(search.base, search.scope)
+def _is_outside(group: SearchGroup, simulated: SimulatedServer) -> bool:
+    """Return whether no configured database answers the searches."""
+    audited = not group.unidentified and group.scope != "base" and not is_server_suffix(group.base)
+    return audited and not simulated.databases(group.base, group.scope)
 
 
-def _worth_together(rows: list[SearchCoverage], total: int) -> list[SearchCoverage]:
-    """Return the searches, and those worth an index that are so only together: of many bases, or of many filters."""
-    together: dict[frozenset[ProposedIndex], int] = defaultdict(int)
-    for row in rows:
-        for one in row.sufficient_sets:
-            together[one] += row.etime
+def _worth_together(searches: list[SearchCoverage], total: int) -> list[SearchCoverage]:
+    """Mark searches that are worth an index only together: of many bases, or of many filter shapes."""
+    etime_of: dict[frozenset[ProposedIndex], int] = defaultdict(int)
+    for search in searches:
+        for indexes in search.sufficient_sets:
+            etime_of[indexes] += search.etime
     return [
-        replace(row, worth_an_index=True)
-        if not row.worth_an_index
-        and row.mean >= SLOW
-        and any(_is_much(together[one], total) for one in row.sufficient_sets)
-        else row
-        for row in rows
+        replace(search, worth_an_index=True)
+        if not search.worth_an_index
+        and search.mean >= SLOW_AVERAGE
+        and any(_takes_much_time(etime_of[indexes], total) for indexes in search.sufficient_sets)
+        else search
+        for search in searches
     ]
 
 
-def _is_much(etime: int, total: int) -> bool:
-    return etime >= LEAST_SHARE * total or etime >= MUCH
+def _takes_much_time(etime: int, total: int) -> bool:
+    return etime >= LEAST_SHARE * total or etime >= LEAST_TIME
 
 
-def _covered(
-    search: SearchGroup, family: Family | None, simulations: SimulatedServer, total: int
-) -> Iterator[SearchCoverage]:
-    """Yield the searches of one shape, apart by the lengths of their substrings where these make a difference."""
-    answering = simulations.databases(search.base, search.scope)
-    if not answering:
+class GroupPart(NamedTuple):
+    """The searches of a group whose substrings have similar lengths."""
+
+    piece_lengths: str
+    results: int
+    etime: int
+    """Nanoseconds."""
+    noted: int
+    """Results noted as unindexed."""
+
+
+def _covered(group: SearchGroup, simulated: SimulatedServer, total: int) -> Iterator[SearchCoverage]:
+    """Yield the coverage of a group, in parts if the lengths of its substrings make a difference."""
+    databases = simulated.databases(group.base, group.scope)
+    if not databases:
         return
-    simulation = answering[0]
-    slow = _is_slow(search, search.answered, search.etime)
-    judged = (
-        family not in NOTING_FAMILIES or search.notes or slow
-    )  # of quick ones a server that notes nothing has said it all
-    for group in _groups(search, simulation) if judged else _whole(search):
-        lengths, count, etime, noted = group
-        tree = parse_shape(search.shape, lengths)
-        forecast = simulation.forecast(tree, search.base, search.scope) if tree and judged else None
-        unhelped_and_slow = _is_slow(search, count, etime) and not has_short_list(forecast, simulation)
-        outlook = index_use_of(search, family, forecast, noted=noted, slow=unhelped_and_slow)
-        row = SearchCoverage(
-            group=search,
-            piece_lengths=lengths,
-            filter=tree,
-            backends=tuple(one.database.backend for one in answering if isinstance(one, ConfiguredDatabase)),
-            count=count,
-            etime=etime,
-            noted=noted,
-            refused=_refused(search, group, family) if outlook is Outlook.UNINDEXED else 0,
-            outlook=outlook,
-            forecast=forecast,
+    slow = _is_slow(group, group.answered, group.etime)
+    # Fast searches without a note, at a server that notes unindexed searches, are indexed: nothing to simulate.
+    simulate = simulated.family not in NOTING_FAMILIES or bool(group.notes) or slow
+    for part in _parts(group, databases[0]) if simulate else [_whole(group)]:
+        coverage = _coverage(group, part, simulated.family, databases, simulate=simulate)
+        coverage = replace(coverage, worth_an_index=coverage.refused > 0 or _is_worth_an_index(coverage, total))
+        yield propose(coverage, databases, simulated.family) if coverage.is_scan else coverage
+
+
+def _coverage(
+    group: SearchGroup,
+    part: GroupPart,
+    family: Family | None,
+    databases: Sequence[SimulatedDatabase],
+    *,
+    simulate: bool,
+) -> SearchCoverage:
+    tree = parse_shape(group.shape, part.piece_lengths)
+    forecast = databases[0].forecast(tree, group.base, group.scope) if tree and simulate else None
+    slow = _is_slow(group, part.results, part.etime) and not has_short_list(forecast, databases[0])
+    outlook = index_use_of(group, family, forecast, noted=part.noted, slow=slow)
+    return SearchCoverage(
+        group=group,
+        piece_lengths=part.piece_lengths,
+        filter=tree,
+        backends=tuple(each.database.backend for each in databases if isinstance(each, ConfiguredDatabase)),
+        count=part.results,
+        etime=part.etime,
+        noted=part.noted,
+        refused=_refused(group, part, family) if outlook is Outlook.UNINDEXED else 0,
+        outlook=outlook,
+        forecast=forecast,
+    )
+
+
+def _refused(group: SearchGroup, part: GroupPart, family: Family | None) -> int:
+    """Return how many searches failed because there is no index; servers that note unindexed searches note these."""
+    failed = sum(group.errors.get(error, 0) for error in REFUSED)
+    return min(failed, part.noted if family in NOTING_FAMILIES else part.results)
+
+
+def _whole(group: SearchGroup) -> GroupPart:
+    return GroupPart("", group.answered, group.etime, group.unindexed)
+
+
+def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPart]:
+    """Return a group by the lengths of its substrings; lengths with the same simulated result are one part."""
+    if not group.by_piece_lengths:
+        return [_whole(group)]
+    parts: dict[object, GroupPart] = {}
+    for lengths, (count, etime, noted, _) in sorted(group.by_piece_lengths.items(), reverse=True):
+        tree = parse_shape(group.shape, lengths)
+        forecast = database.forecast(tree, group.base, group.scope) if tree else None
+        result = (forecast.outlook, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+        part = parts.get(result, GroupPart(lengths, 0, 0, 0))
+        parts[result] = part._replace(
+            results=part.results + count,
+            etime=part.etime + etime,
+            noted=part.noted + min(noted, group.unindexed),
         )
-        row = replace(row, worth_an_index=row.refused > 0 or _is_worth_it(row, total))
-        yield propose(row, answering, family) if row.is_scan else row
+    return parts.values()
 
 
-def _refused(search: SearchGroup, group: Group, family: Family | None) -> int:
-    """Return how many searches of a group failed for want of an index; at a server that notes, these are noted."""
-    _, count, _, noted = group
-    failed = sum(search.errors.get(err, 0) for err in REFUSED)
-    return min(failed, noted if family in NOTING_FAMILIES else count)
+def _is_slow(group: SearchGroup, count: int, etime: int) -> bool:
+    """Return whether searches took longer than the entries returned and the wait for a worker thread explain."""
+    waited = group.wait * count // group.answered if group.answered else 0
+    return count > 0 and etime - waited >= SLOW_AVERAGE * count and group.entries <= FEW_RETURNED * group.answered
 
 
-Group = tuple[str, int, int, int]
-"""Lengths of the pieces, answered, nanoseconds, noted."""
-
-
-def _whole(search: SearchGroup) -> list[Group]:
-    return [("", search.answered, search.etime, search.unindexed)]
-
-
-def _groups(search: SearchGroup, simulation: SimulatedDatabase) -> Iterable[Group]:
-    """Return the searches of a shape by the lengths of their pieces; those that fare alike are one group."""
-    if not search.by_piece_lengths:
-        return _whole(search)
-    groups: dict[object, Group] = {}
-    for lengths, (count, etime, noted, _) in sorted(search.by_piece_lengths.items(), reverse=True):
-        tree = parse_shape(search.shape, lengths)
-        forecast = simulation.forecast(tree, search.base, search.scope) if tree else None
-        alike = (forecast.outlook, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
-        known = groups.get(alike, (lengths, 0, 0, 0))
-        groups[alike] = (known[0], known[1] + count, known[2] + etime, known[3] + min(noted, search.unindexed))
-    return groups.values()
-
-
-def _is_slow(search: SearchGroup, count: int, etime: int) -> bool:
-    """Tell whether searches took longer than what they returned explains, and than waiting for a worker."""
-    waited = search.wait * count // search.answered if search.answered else 0
-    return count > 0 and etime - waited >= SLOW * count and search.entries <= FEW * search.answered
-
-
-def _is_worth_it(row: SearchCoverage, total: int) -> bool:
-    """Tell whether searches take time enough to be worth an index."""
-    worst = row.group.slowest
-    once = worst is not None and worst.etime >= ONCE and row.count == row.group.answered
-    return (once or (row.count > 0 and row.mean >= SLOW)) and _is_much(row.etime, total)
+def _is_worth_an_index(search: SearchCoverage, total: int) -> bool:
+    """Return whether searches take enough time to be worth an index."""
+    slowest = search.group.slowest
+    once = slowest is not None and slowest.etime >= SLOW_ONCE and search.count == search.group.answered
+    slow = once or (search.count > 0 and search.mean >= SLOW_AVERAGE)
+    return slow and _takes_much_time(search.etime, total)

@@ -1,13 +1,13 @@
-"""Frequencies: how many entries have a value, as far as the log and the server tell.
+"""Frequencies: how many entries have a value, by the log and by the server's own counts.
 
-    (objectClass=person) returned 20 003 entries      at least that many have it
-    (uid=?) returned at most 1 entry, never cut       no value that was asked for is had by more
-    STAT read index: attribute=uid key(eq) --> 1      the same, from the server's own count
-    20 005 entries in dc=example,dc=com               nothing has more
+    (objectClass=person) returned 20,003 entries      at least so many entries have it
+    (uid=?) never returned more than 1 entry          no requested value is in more entries
+    STAT read index: attribute=uid key(eq) --> 1      the same, by the server's own count
+    20,005 entries in dc=example,dc=com               the upper limit of every value
 
-A number of entries returned is always at least what there are. It is the most there are only of searches below a
-suffix that no limit cut off; of object classes never: those are paged through, shown by windows (VLV) and hidden from
-many accounts.
+The number of entries returned is a lower bound. It is also an upper bound for searches of a whole suffix that no limit
+cut off, but never for object classes: those searches are paged, use virtual list views, and many accounts may not read
+all entries.
 """
 
 from __future__ import annotations
@@ -27,143 +27,148 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
 
 EXACT_KINDS = frozenset({AssertionKind.EQUALITY, AssertionKind.PRESENCE})
-"""Where the entries returned are those of the key: not of a substring, whose keys are shorter."""
+"""Assertions whose results are exactly the entries of the key; the keys of substrings are shorter than these."""
 STAT_TYPES = {AssertionKind.EQUALITY: "eq", AssertionKind.SUBSTRING: "sub", AssertionKind.APPROXIMATE: "approx"}
+LIMIT_ERRORS = (3, 4, 11)
+"""timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A)."""
 
 Key = tuple[str, AssertionKind, str | None]
-"""Attribute by its primary name in lower case, kind of assertion, value; None: any that was asked for."""
+"""Attribute by its primary name in lower case, kind of assertion, value; None: any requested value."""
 
 
 @dataclass(slots=True)
 class ResultCounts:
-    """What the searches of a log returned of one assertion that stood alone."""
+    """The results of searches for one assertion alone."""
 
     entries: int = 0
-    """The most any answer had."""
+    """The most in one result."""
     limited: bool = False
-    """There may be more: one of them was cut off by a limit, or looked only at a part of the tree."""
+    """More may match: a limit cut a result off, or the search covered a part of the suffix only."""
+
+    def add(self, search: SearchGroup) -> None:
+        """Count the results of a group of searches."""
+        self.entries = max(self.entries, search.most_entries, search.most_limited)
+        self.limited |= search.most_limited >= 0 or any(error in search.errors for error in LIMIT_ERRORS)
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedFrequencies:
-    """The frequencies of one server's database."""
+    """The frequencies of one database."""
 
     indexes: ServerIndexes | None
     total: int | None
-    """Entries of the database; None: nobody told."""
+    """Entries of the database; None: unknown."""
     results: Mapping[Key, ResultCounts] = field(default_factory=dict)
     list_lengths: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """By attribute and type, in lower case: the fewest and the most ids of one lookup (389-ds STAT)."""
+    """By attribute and type, in lower case: the shortest and the longest ID list of one lookup (389-ds STAT)."""
     all_ids: int | None = None
-    """The number of ids that stands for all entries in those."""
+    """The length in `list_lengths` that stands for all entries."""
     over_limit: frozenset[tuple[str, str]] = frozenset()
-    """Attributes and values, in lower case, whose lists the server says are over its limit."""
+    """Attributes and values, in lower case, whose ID lists the server reports as over its limit."""
     below_bases: Mapping[tuple[str, str], ResultCounts] = field(default_factory=dict)
-    """What (objectClass=*) returned, by base, comparable, and scope."""
+    """Results of (objectClass=*), by comparable base, and scope."""
 
     def of(self, assertion: Assertion) -> Amount:
         """Return how many entries the key of an assertion has."""
-        name = self._primary(assertion.attribute)
-        value = (
-            assertion.value.lower()
-            if assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
-            else None
-        )
+        name, kind, value = key = _key(assertion, self.indexes)
         if value is not None and (name, value) in self.over_limit:
             return Amount(least=self.total or 1 << 62)
-        seen = self.results.get((name, assertion.kind, value))
+        results = self.results.get(key)
         least, most = 0, self.total
-        if seen is not None:
-            least = seen.entries if value is not None or assertion.kind is AssertionKind.PRESENCE else 0
-            if not seen.limited and seen.entries and assertion.kind in EXACT_KINDS and name != "objectclass":
-                most = seen.entries
-        looked_up = self.list_lengths.get((name, STAT_TYPES.get(assertion.kind, "")))
-        if looked_up is not None and value is None and looked_up[1] != self.all_ids:
-            most = looked_up[1] if most is None else min(most, looked_up[1])
+        if results is not None:
+            least = results.entries if value is not None or kind is AssertionKind.PRESENCE else 0
+            if not results.limited and results.entries and kind in EXACT_KINDS and name != "objectclass":
+                most = results.entries
+        lengths = self.list_lengths.get((name, STAT_TYPES.get(kind, "")))
+        if lengths is not None and value is None and lengths[1] != self.all_ids:
+            most = lengths[1] if most is None else min(most, lengths[1])
         return Amount(least=min(least, most) if most is not None else least, most=most)
 
     def below(self, base: str, scope: str) -> Amount:
-        """Return how many entries lie in the scope of a base."""
-        seen = self.below_bases.get((comparable(base), scope))
-        if seen is None:
+        """Return how many entries are in the scope of a base."""
+        results = self.below_bases.get((comparable(base), scope))
+        if results is None:
             return Amount(most=self.total)
-        return Amount(least=seen.entries, most=self.total if seen.limited or not seen.entries else seen.entries)
-
-    def _primary(self, attribute: str) -> str:
-        return self.indexes.schema.primary(attribute).lower() if self.indexes else attribute
+        unbounded = results.limited or not results.entries
+        return Amount(least=results.entries, most=self.total if unbounded else results.entries)
 
 
 def count_frequencies(
     searches: Iterable[SearchGroup],
     lookups: Mapping[tuple[bytes, bytes], Iterable[int]],
-    indexing: ServerIndexes | None,
+    indexes: ServerIndexes | None,
     backend: Backend | None,
 ) -> LoggedFrequencies:
-    """Return what a log and its server tell of the entries of one database."""
-    suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
-    seen: dict[Key, ResultCounts] = {}
-    places: dict[tuple[str, str], ResultCounts] = {}
-    for search in searches:
-        tree = parse_shape(search.shape)
-        if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
-            continue
-        if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
-            _take(places.setdefault((comparable(search.base), search.scope), ResultCounts()), search)
-            continue
-        name = indexing.schema.primary(tree.attribute).lower() if indexing else tree.attribute
-        value = tree.value.lower() if tree.value is not None and tree.kind is AssertionKind.EQUALITY else None
-        told = seen.setdefault((name, tree.kind, value), ResultCounts())
-        _take(told, search)
-        told.limited |= comparable(search.base) not in suffixes or search.scope != "sub"
+    """Count the entries of one database by a log's results and lookups, and by the server's own counts."""
+    results, below_bases = _results(searches, indexes, backend)
     counts = {
         (attribute.decode(errors="replace"), kind.decode(errors="replace")): tuple(numbers)
         for (attribute, kind), numbers in lookups.items()
     }
-    looked_up = {key: (least, most) for key, (_, most, least) in counts.items()}
+    list_lengths = {key: (least, most) for key, (_, most, least) in counts.items()}
     return LoggedFrequencies(
-        indexes=indexing,
-        total=_total(indexing, backend),
-        results=seen,
-        list_lengths=looked_up,
-        all_ids=max((most for _, most in looked_up.values()), default=None),
-        over_limit=_over(indexing),
-        below_bases=places,
+        indexes=indexes,
+        total=_total(indexes, backend),
+        results=results,
+        list_lengths=list_lengths,
+        all_ids=max((most for _, most in list_lengths.values()), default=None),
+        over_limit=_over_limit(indexes),
+        below_bases=below_bases,
     )
 
 
-def _take(seen: ResultCounts, search: SearchGroup) -> None:
-    seen.entries = max(seen.entries, search.most_entries, search.most_limited)
-    seen.limited |= search.most_limited >= 0 or any(err in search.errors for err in (3, 4, 11))
+def _results(
+    searches: Iterable[SearchGroup], indexes: ServerIndexes | None, backend: Backend | None
+) -> tuple[dict[Key, ResultCounts], dict[tuple[str, str], ResultCounts]]:
+    """Return the results of single assertions by key, and those of (objectClass=*) by base and scope."""
+    suffixes = {comparable(suffix) for suffix in backend.suffixes} if backend else set()
+    results: dict[Key, ResultCounts] = {}
+    below_bases: dict[tuple[str, str], ResultCounts] = {}
+    for search in searches:
+        tree = parse_shape(search.shape)
+        if not isinstance(tree, Assertion) or search.scope == "base" or not search.answered:
+            continue
+        base = comparable(search.base)
+        if tree.kind is AssertionKind.PRESENCE and tree.attribute == "objectclass":
+            below_bases.setdefault((base, search.scope), ResultCounts()).add(search)
+        else:
+            counts = results.setdefault(_key(tree, indexes), ResultCounts())
+            counts.add(search)
+            counts.limited |= base not in suffixes or search.scope != "sub"
+    return results, below_bases
 
 
-def _total(indexing: ServerIndexes | None, backend: Backend | None) -> int | None:
-    """Return how many entries a database has."""
-    if indexing is None or backend is None:
+def _key(assertion: Assertion, indexes: ServerIndexes | None) -> Key:
+    name = indexes.schema.primary(assertion.attribute).lower() if indexes else assertion.attribute
+    has_value = assertion.value is not None and assertion.kind is AssertionKind.EQUALITY
+    return name, assertion.kind, assertion.value.lower() if has_value and assertion.value is not None else None
+
+
+def _total(indexes: ServerIndexes | None, backend: Backend | None) -> int | None:
+    """Return how many entries a database has; None: unknown."""
+    if indexes is None or backend is None:
         return None
-    told = [indexing.entries[comparable(one)] for one in backend.suffixes if comparable(one) in indexing.entries]
-    if told:
-        return sum(told)
-    return (
-        next(iter(indexing.entries.values()))
-        if len(indexing.entries) == len(indexing.configuration.backends) == 1
-        else None
-    )
+    counts = [indexes.entries[suffix] for suffix in map(comparable, backend.suffixes) if suffix in indexes.entries]
+    if counts:
+        return sum(counts)
+    only_one = len(indexes.entries) == len(indexes.configuration.backends) == 1
+    return next(iter(indexes.entries.values())) if only_one else None
 
 
-def _over(indexing: ServerIndexes | None) -> frozenset[tuple[str, str]]:
-    """Return the values whose lists are over the limit, as the server says: its tool, or debugsearchindex."""
-    if indexing is None:
+def _over_limit(indexes: ServerIndexes | None) -> frozenset[tuple[str, str]]:
+    """Return the values that the server's index tool or debugsearchindex reports as over the limit."""
+    if indexes is None:
         return frozenset()
-    told = [
+    over = [
         (attribute, value)
-        for status in indexing.statuses
+        for status in indexes.statuses
         for attribute, values in status.over_limit.items()
         for value in values
     ]
-    for one in indexing.explanations:
-        parts = [(part.text, part.answer) for each in one.explanations for part in each.parts]
-        for text, answer in (*parts, *((use.filter, use.answer) for use in one.uses)):
-            asked = parse(text) if answer.outcome is Outcome.LIMIT_EXCEEDED else None
-            if isinstance(asked, Assertion) and asked.kind is AssertionKind.EQUALITY:
-                told.append((asked.attribute, asked.value or ""))
-    return frozenset((indexing.schema.primary(attribute).lower(), value.lower()) for attribute, value in told)
+    for record in indexes.explanations:
+        parts = [(part.text, part.answer) for explanation in record.explanations for part in explanation.parts]
+        for text, answer in (*parts, *((use.filter, use.answer) for use in record.uses)):
+            assertion = parse(text) if answer.outcome is Outcome.LIMIT_EXCEEDED else None
+            if isinstance(assertion, Assertion) and assertion.kind is AssertionKind.EQUALITY:
+                over.append((assertion.attribute, assertion.value or ""))
+    return frozenset((indexes.schema.primary(attribute).lower(), value.lower()) for attribute, value in over)

@@ -1,4 +1,4 @@
-"""Outlooks: how searches found their candidates: what the server's note means, and what the simulation adds to it."""
+"""Index use: how the server found the candidates of searches, by its notes in the log and by simulation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import SearchGroup
     from ldapdiag.servers.candidates import Forecast
 
-FULLY = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
+FULLY_UNINDEXED = {Family.DS389: "A", Family.DSEE: "U", Family.OPENDJ: "unindexed", Family.PING: "unindexed"}
+"""The note of a fully unindexed search."""
 
-MISTAKEN = frozenset({Family.OPENDJ})
-"""Products that note some searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
+OVERNOTING_FAMILIES = frozenset({Family.OPENDJ})
+"""Products that also note searches as unindexed which they answer otherwise (isMemberOf, from the group's entry)."""
 
 
 def index_use_of(
@@ -24,29 +25,26 @@ def index_use_of(
 ) -> Outlook:
     """Return how searches found their candidates: by the server's note, else by the simulation.
 
-    What is only partly answered by indexes, returns little and takes long has looked at nearly everything: a list of
-    all persons is as good as none.
+    A slow search that returns little has examined nearly every entry, even if an index answers a part of its filter: a
+    list of all persons is no better than a scan.
     """
-    told = forecast.outlook if forecast else Outlook.DEPENDS
+    index_use = forecast.outlook if forecast else Outlook.DEPENDS
     if family is not None and family in NOTING_FAMILIES:
-        told = _by_the_note(search, family, forecast, noted=noted, slow=slow)
-    return Outlook.UNINDEXED if slow and told in {Outlook.PARTIALLY, Outlook.DEPENDS} else told
+        index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
+    return Outlook.UNINDEXED if slow and index_use in {Outlook.PARTIALLY, Outlook.DEPENDS} else index_use
 
 
-def _by_the_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
-    """Return what a note means, or that there is none."""
-    foreseen = forecast.outlook if forecast else None
+def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
+    """Return the meaning of the note, or of its absence."""
+    simulated = forecast.outlook if forecast else None
     if not noted:
-        silent = foreseen is Outlook.UNINDEXED and forecast is not None and "" in forecast.notes
-        return Outlook.UNINDEXED if silent and slow else Outlook.INDEXED if search.answered else Outlook.DEPENDS
-    told = _noted(search, family)
-    if told is Outlook.PARTIALLY and foreseen is Outlook.UNINDEXED:
-        return Outlook.UNINDEXED  # without a scan limit, 389-ds says U of a full scan
-    mistaken = family in MISTAKEN and foreseen is Outlook.INDEXED and told is Outlook.UNINDEXED and not slow
-    return Outlook.PARTIALLY if mistaken else told
-
-
-def _noted(search: SearchGroup, family: Family) -> Outlook:
-    """Return what the server's notes say."""
-    fully = any(FULLY[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
-    return Outlook.UNINDEXED if fully else Outlook.PARTIALLY
+        may_lack_note = simulated is Outlook.UNINDEXED and forecast is not None and "" in forecast.notes
+        if may_lack_note and slow:
+            return Outlook.UNINDEXED
+        return Outlook.INDEXED if search.answered else Outlook.DEPENDS
+    fully = any(FULLY_UNINDEXED[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
+    if not fully:
+        # Without a scan limit, 389-ds notes a full scan as U.
+        return Outlook.UNINDEXED if simulated is Outlook.UNINDEXED else Outlook.PARTIALLY
+    overnoted = family in OVERNOTING_FAMILIES and simulated is Outlook.INDEXED and not slow
+    return Outlook.PARTIALLY if overnoted else Outlook.UNINDEXED

@@ -1,4 +1,4 @@
-"""Hindrance: what stands in the way of a search that no new index would help, one cause per search."""
+"""Obstacle: why no new index helps a search; one cause per search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.servers.candidates import Leaf
 
-GRAVEST = (
+PRECEDENCE = (
     Cause.UNKNOWN_ATTRIBUTE,
     Cause.NOT_BUILT,
     Cause.UNINDEXABLE,
@@ -22,50 +22,49 @@ GRAVEST = (
     Cause.LIMIT_PERHAPS,
     Cause.NONE,
 )
-"""Of several causes the first of these is told: what can be mended before what cannot."""
+"""Of several causes the first of these is reported: those that can be corrected come first."""
 
-OVER_LIMIT = "more entries match than the server keeps a list of"
+OVER_LIMIT = "more entries match than the server keeps in an ID list"
+NEGATION = "negation: an index lists the entries that have a value, not those that lack it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Obstacle:
-    """Why no index helps."""
+    """Why no new index helps."""
 
     cause: Cause
     attribute: str
-    """As written; empty where the assertion names none."""
+    """As written in the filter; empty if the assertion names none."""
     text: str
     """The part of the filter, as logged."""
     reason: str
+    """A lower-case clause."""
     negated: bool = False
     inferred: bool = False
-    """It follows from what the server did, and nothing says so."""
+    """Concluded from the server's behaviour; no evidence states it."""
 
 
 def find_obstacle(filter_: Node, leaf: Callable[[Assertion], Leaf]) -> Obstacle | None:
-    """Return what stands in the way; None where nothing is known to."""
-    found = list(_hindrances(filter_, leaf))
-    return min(found, key=lambda one: GRAVEST.index(one.cause), default=None)
+    """Return the obstacle of highest precedence in a filter; None if none is known. `leaf` simulates an assertion."""
+    found = list(_obstacles(filter_, leaf))
+    return min(found, key=lambda obstacle: PRECEDENCE.index(obstacle.cause), default=None)
 
 
-def _hindrances(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstacle]:
+def _obstacles(node: Node, leaf: Callable[[Assertion], Leaf]) -> Iterator[Obstacle]:
     match node:
         case And(members) | Or(members):
             for member in members:
-                yield from _hindrances(member, leaf)
+                yield from _obstacles(member, leaf)
         case Not(member):
             negated = next(assertions(member), None)
             if negated is not None:
+                text = f"(!{negated.text})" if member is negated else "(!…)"
                 yield Obstacle(
-                    cause=Cause.UNINDEXABLE,
-                    attribute=negated.name,
-                    text=f"(!{negated.text})" if member is negated else "(!…)",
-                    reason="negation: an index tells who has a value, never who has not",
-                    negated=True,
+                    cause=Cause.UNINDEXABLE, attribute=negated.name, text=text, reason=NEGATION, negated=True
                 )
         case Assertion():
-            told = leaf(node)
-            if told.cause not in GRAVEST:
+            simulated = leaf(node)
+            if simulated.cause not in PRECEDENCE:
                 return
-            why = OVER_LIMIT if told.cause is Cause.LIMIT_PERHAPS else told.why
-            yield Obstacle(cause=told.cause, attribute=node.name, text=node.text, reason=why)
+            reason = OVER_LIMIT if simulated.cause is Cause.LIMIT_PERHAPS else simulated.why
+            yield Obstacle(cause=simulated.cause, attribute=node.name, text=node.text, reason=reason)

@@ -1,4 +1,4 @@
-"""Covered: searches of one kind, and how they find their candidates."""
+"""SearchCoverage: searches of one kind, how the server finds their candidates, and which indexes would help."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change, Forecast, Outlook
 
 ProposedIndex = tuple[str, Change]
-"""A database's name (empty where no configuration tells it), and an index to add there."""
+"""The name of a database (empty without index configuration), and an index to add to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchCoverage:
-    """Searches of one filter without values, base and scope, whose substrings are alike long."""
+    """Searches of one filter shape, base and scope whose substrings have similar lengths. Times in nanoseconds."""
 
     group: SearchGroup
     piece_lengths: str
-    """Of the pieces of its substrings (evidence/filter_tree.py); empty where there are none, or nobody tells."""
+    """Of the pieces of the substrings (evidence/filter_tree.py); empty if there are none or they are unknown."""
     filter: Node | None
     """None: cut off by the server, or not understood."""
     backends: tuple[Backend, ...]
-    """The databases it is answered from; none: no configuration."""
+    """The databases that answer the searches; none without index configuration."""
     count: int
-    """Answered."""
+    """Results."""
     etime: int
-    """Nanoseconds."""
     noted: int
-    """Those that the server says had no index, wholly or in part."""
+    """Results that the server notes as fully or partly unindexed."""
     refused: int
+    """Results with an error because there is no index."""
     outlook: Outlook
     forecast: Forecast | None
     sufficient_sets: tuple[frozenset[ProposedIndex], ...] = ()
-    """Sets of indexes, each at its database, any of which would help."""
+    """Sets of new indexes, any of which would help."""
     certain: bool = False
-    """One of them helps whatever is not known; else only if few entries have what is asked for."""
+    """One of the sets helps in any case; if False, only if few entries match."""
     obstacle: Obstacle | None = None
-    """Why none helps."""
+    """Why no new index helps."""
     worth_an_index: bool = False
-    """It takes time enough to be worth an index, or fails for want of one."""
+    """The searches take enough time to be worth an index, or fail because there is none."""
 
     @property
     def is_scan(self) -> bool:
-        """Tell whether every entry below the base is looked at."""
+        """Return whether the server examines every entry below the base."""
         return self.outlook is Outlook.UNINDEXED
 
     @property
     def mean(self) -> int:
-        """Nanoseconds that one took on average."""
+        """Return the average time."""
         return self.etime // self.count if self.count else 0

@@ -1,4 +1,4 @@
-"""Indexing: what is known of one server's indexes: how they are set, its schema, and what it says itself of them."""
+"""ServerIndexes: one server's index configuration, schema and entry counts, and its own reports on its indexes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SERVER_SUFFIXES = ("cn=config", "cn=monitor", "cn=schema", "cn=subschema", "cn=accesslog", "cn=changelog")
-"""Where servers keep themselves: no database of anybody's, whatever is asked there."""
+"""Suffixes of the servers themselves: no index is advised for searches below them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIndexes:
-    """One server's indexes."""
+    """The indexes of one server."""
 
     kind: ClassVar[str] = "indexing"
     how: ClassVar[str] = IndexConfiguration.how
@@ -35,36 +35,41 @@ class ServerIndexes:
     configuration: IndexConfiguration
     schema: Schema
     entries: Mapping[str, int]
-    """Of each suffix, comparable."""
+    """Number of entries by comparable suffix."""
     explanations: tuple[IndexExplanations, ...] = ()
     statuses: tuple[IndexStatus, ...] = ()
     origins: tuple[str, ...] = ()
 
     def backends(self, base: str, *, below: bool = True) -> tuple[Backend, ...]:
-        """Return the databases that a search below a base is answered from; none for the server's own places.
+        """Return the databases that answer a search; none for the server's own suffixes.
 
-        The first holds the base; others hold suffixes `below` it.
+        The first contains the base; the others have suffixes `below` it.
         """
-        place = comparable(base)
-        if any(place == own_place or place.endswith(f",{own_place}") for own_place in SERVER_SUFFIXES):
+        if is_server_suffix(base):
             return ()
-        told = self.configuration.backends
-        suffixes = [(comparable(suffix), one) for one in told for suffix in one.suffixes]
-        held = [(len(suffix), one) for suffix, one in suffixes if is_within(place, suffix)]
-        nearest = max(held, key=lambda pair: pair[0])[1] if held else None
-        others = (
-            [one for suffix, one in suffixes if suffix != place and is_within(suffix, place)] if below and place else []
-        )
-        found = [*([nearest] if nearest else []), *others]
+        base_dn = comparable(base)
+        backends = self.configuration.backends
+        suffixes = [(comparable(suffix), backend) for backend in backends for suffix in backend.suffixes]
+        containing = [(len(suffix), backend) for suffix, backend in suffixes if is_within(base_dn, suffix)]
+        found = [max(containing, key=lambda pair: pair[0])[1]] if containing else []
+        if below and base_dn:
+            found += [backend for suffix, backend in suffixes if suffix != base_dn and is_within(suffix, base_dn)]
         if found:
-            return tuple({one.name: one for one in found}.values())
-        open_to_all = [one for one in told if not one.suffixes or not place]
-        return tuple(open_to_all) if len(open_to_all) == 1 else ()
+            return tuple({backend.name: backend for backend in found}.values())
+        # A single database of unknown suffix, or the only one below the root.
+        possible = [backend for backend in backends if not backend.suffixes or not base_dn]
+        return tuple(possible) if len(possible) == 1 else ()
 
 
-def is_within(place: str, suffix: str) -> bool:
-    """Tell whether a DN is a suffix or lies in it; both comparable."""
-    return bool(place) and (place == suffix or not suffix or place.endswith(f",{suffix}"))
+def is_within(dn: str, suffix: str) -> bool:
+    """Return whether a DN equals a suffix or is below it; both comparable."""
+    return bool(dn) and (dn == suffix or not suffix or dn.endswith(f",{suffix}"))
+
+
+def is_server_suffix(base: str) -> bool:
+    """Return whether a base is, or is below, a suffix of the server itself."""
+    base_dn = comparable(base)
+    return any(base_dn == own or base_dn.endswith(f",{own}") for own in SERVER_SUFFIXES)
 
 
 def find_server_indexes(
@@ -75,79 +80,87 @@ def find_server_indexes(
     explanations: tuple[IndexExplanations, ...],
     statuses: tuple[IndexStatus, ...],
 ) -> ServerIndexes | Missing:
-    """Put together what is told of a server's indexes."""
-    told = [one for one in facts_of(configurations, server.host) if server.family in {None, one.identity.family}]
-    if not told:
+    """Combine the evidence of one server's indexes."""
+    own = [
+        configuration
+        for configuration in facts_of(configurations, server.host)
+        if server.family in {None, configuration.identity.family}
+    ]
+    if not own:
         return Missing(
             host=server.host,
             reason=f"no index configuration of {server.host}",
             lacks=(IndexConfiguration.kind,),
             how=IndexConfiguration.how,
         )
-    configuration = merged_indexes(told)
-    if not configuration.identity.version:
-        configuration = replace(configuration, identity=server.identity or configuration.identity)
-    known = facts_of(schemas, server.host)
-    told_suffixes = [one.suffix for one in facts_of(statuses, server.host)]
-    told_suffixes += [one.suffix for one in facts_of(counts, server.host)]
-    suffixes = tuple(dict.fromkeys(told_suffixes))
-    if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
-        configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
+    own_statuses, own_counts = facts_of(statuses, server.host), facts_of(counts, server.host)
+    suffixes = [status.suffix for status in own_statuses] + [count.suffix for count in own_counts]
+    own_schemas = facts_of(schemas, server.host)
     return ServerIndexes(
         host=server.host,
-        configuration=configuration,
-        schema=merged([*known, standard()]) or standard(),
-        entries={comparable(one.suffix): one.entries for one in facts_of(counts, server.host)},
+        configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes))),
+        schema=merged([*own_schemas, standard()]) or standard(),
+        entries={comparable(count.suffix): count.entries for count in own_counts},
         explanations=tuple(facts_of(explanations, server.host)),
-        statuses=tuple(facts_of(statuses, server.host)),
-        origins=server.origins_of(*told, *known),
+        statuses=tuple(own_statuses),
+        origins=server.origins_of(*own, *own_schemas),
     )
 
 
-def merged_indexes(told: Sequence[IndexConfiguration]) -> IndexConfiguration:
-    """Return one configuration of several excerpts; what the whole one says goes first."""
-    ordered = sorted(told, key=lambda one: (not one.whole, -_size(one), one.origin.path))
+def _completed(configuration: IndexConfiguration, server: Instance, suffixes: tuple[str, ...]) -> IndexConfiguration:
+    """Fill in the version and the suffixes of a single database from other evidence."""
+    if not configuration.identity.version:
+        configuration = replace(configuration, identity=server.identity or configuration.identity)
+    if len(configuration.backends) == 1 and not configuration.backends[0].suffixes:
+        configuration = replace(configuration, backends=(replace(configuration.backends[0], suffixes=suffixes),))
+    return configuration
+
+
+def merged_indexes(excerpts: Sequence[IndexConfiguration]) -> IndexConfiguration:
+    """Merge several excerpts of one configuration; a whole configuration takes precedence."""
+    ordered = sorted(excerpts, key=lambda excerpt: (not excerpt.whole, -_size(excerpt), excerpt.origin.path))
     first, *others = ordered
     for other in others:
         first = replace(
             first,
-            backends=_joined(first.backends, other.backends),
+            backends=_merged_backends(first.backends, other.backends),
             templates=first.templates or other.templates,
             virtual_attributes={**other.virtual_attributes, **first.virtual_attributes},
             internal_searches={**other.internal_searches, **first.internal_searches},
             **{
-                name.name: getattr(other, name.name)
-                for name in fields(IndexConfiguration)
-                if getattr(first, name.name) is None
+                field.name: getattr(other, field.name)
+                for field in fields(IndexConfiguration)
+                if getattr(first, field.name) is None
             },
         )
     return first
 
 
 def _size(configuration: IndexConfiguration) -> int:
-    return sum(len(one.definitions) for one in configuration.backends)
+    return sum(len(backend.definitions) for backend in configuration.backends)
 
 
-def _joined(some: tuple[Backend, ...], others: tuple[Backend, ...]) -> tuple[Backend, ...]:
-    """Return the backends of both; of one that both tell of, the other fills in what the first leaves out."""
-    by_name = {one.name.lower(): one for one in some}
+def _merged_backends(first: tuple[Backend, ...], others: tuple[Backend, ...]) -> tuple[Backend, ...]:
+    """Return the backends of both; the second completes a backend that is in both."""
+    by_name = {backend.name.lower(): backend for backend in first}
     for other in others:
         name = other.name.lower()
         if name not in by_name and len(by_name) == len(others) == 1 and "" in {name, *by_name}:
-            ((name, only),) = by_name.items()  # the text that tells of one does not name it
-            by_name[name] = replace(_filled(only, other), name=only.name or other.name)
+            # Of one database in each text, one text does not name it.
+            ((name, only),) = by_name.items()
+            by_name[name] = replace(_merged_backend(only, other), name=only.name or other.name)
         else:
-            by_name[name] = _filled(by_name[name], other) if name in by_name else other
+            by_name[name] = _merged_backend(by_name[name], other) if name in by_name else other
     return tuple(by_name.values())
 
 
-def _filled(known: Backend, other: Backend) -> Backend:
+def _merged_backend(first: Backend, other: Backend) -> Backend:
     return replace(
-        known,
-        suffixes=known.suffixes or other.suffixes,
-        definitions=known.definitions or other.definitions,
-        entry=known.entry or other.entry,
-        kind=known.kind or other.kind,
-        refuses_unindexed=known.refuses_unindexed or other.refuses_unindexed,
-        entry_limit=other.entry_limit if known.entry_limit is None else known.entry_limit,
+        first,
+        suffixes=first.suffixes or other.suffixes,
+        definitions=first.definitions or other.definitions,
+        entry=first.entry or other.entry,
+        kind=first.kind or other.kind,
+        refuses_unindexed=first.refuses_unindexed or other.refuses_unindexed,
+        entry_limit=other.entry_limit if first.entry_limit is None else first.entry_limit,
     )

@@ -1,7 +1,7 @@
-"""Simulation: a server's own candidate logic over its indexes as they are, and as they would be with more of them.
+"""SimulatedDatabase: a server's candidate logic with the present indexes, and with new ones added.
 
-Where the configuration is not at hand, only what the log shows is known: an assertion that the server answered from an
-index elsewhere has one; for any other the cause is open.
+Without index configuration only the log is known: an assertion that the server answered from an index in one search has
+an index; for any other the cause is unknown.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
 
 WHOLE_TREE = "sub"
 NONE = frozenset[str]()
-ALWAYS = frozenset({("objectclass", AssertionKind.EQUALITY)})
-"""What every product has an index for unless somebody took it away."""
+BUILT_IN = frozenset({("objectclass", AssertionKind.EQUALITY)})
+"""Every product has these indexes unless an administrator removed them."""
 
 
 class SimulatedDatabase(Protocol):
-    """What a server does with a search."""
+    """The database that answers a search, and what it does with a search."""
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
-        """Return what becomes of a search."""
+        """Simulate a search."""
 
     def leaf(self, assertion: Assertion) -> Leaf:
-        """Return what becomes of an assertion that stands alone."""
+        """Simulate a search for one assertion."""
 
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
-        """Return what would become of a search with these indexes added."""
+        """Simulate a search after these indexes are added."""
 
     def in_schema(self, attribute: str) -> bool:
-        """Tell whether a schema at hand has an attribute."""
+        """Return whether a known schema defines an attribute."""
 
 
 @dataclass(slots=True)
 class ConfiguredDatabase:
-    """The simulation of one database."""
+    """A database whose index configuration is known; results are cached."""
 
     candidates: Candidates
     database: Database
@@ -55,7 +55,7 @@ class ConfiguredDatabase:
     forecasts: dict[tuple[Node, str, str], Forecast] = field(default_factory=dict)
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:
-        """Return what becomes of a search."""
+        """Simulate a search."""
         known = self.forecasts.get((filter_, base, scope))
         if known is None:
             known = self.candidates.forecast(filter_, base, scope, self.database)
@@ -63,50 +63,52 @@ class ConfiguredDatabase:
         return known
 
     def leaf(self, assertion: Assertion) -> Leaf:
-        """Return what becomes of an assertion that stands alone, below the suffix."""
+        """Simulate a search for one assertion below the suffix."""
         if assertion not in self.leaves:
             suffix = next(iter(self.database.backend.suffixes), "")
             self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
         return self.leaves[assertion]
 
     def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
-        """Return what would become of a search with these indexes added."""
+        """Simulate a search after these indexes are added."""
         inherits = self.database.configuration.identity.family is Family.OPENLDAP
         backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
         return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).outlook
 
     def in_schema(self, attribute: str) -> bool:
-        """Tell whether a schema at hand has an attribute."""
+        """Return whether a known schema defines an attribute."""
         return self.database.schema.find(attribute) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class UnconfiguredDatabase:
-    """What a log alone tells of a server whose index configuration is not at hand."""
+    """A database whose index configuration is not known; the log shows some of its indexes."""
 
     family: Family | None
     answered: frozenset[tuple[str, AssertionKind]] = frozenset()
-    """Attribute and kind of assertions that the server answered from an index when they stood alone."""
+    """Attribute and kind of the single assertions that the server answered from an index."""
     schema: Schema = field(default_factory=standard)
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:  # noqa: ARG002  a protocol
-        """Return that it depends, on each assertion that was not answered elsewhere."""
+        """Return that it depends on the assertions that were not answered from an index elsewhere."""
         return Forecast(outlook=Outlook.DEPENDS, leaves=tuple(map(self.leaf, assertions(filter_))))
 
     def leaf(self, assertion: Assertion) -> Leaf:
-        """Return that it has an index, or that nobody knows."""
-        word = index_type(self.family, assertion.kind)
-        if word is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
-            why = "every entry has it" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
+        """Return that an assertion has an index, or that this is unknown."""
+        type_ = index_type(self.family, assertion.kind)
+        if type_ is None or (assertion.kind is AssertionKind.PRESENCE and assertion.attribute == "objectclass"):
+            why = (
+                "every entry has this attribute" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
+            )
             return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
-        asked = (assertion.attribute, assertion.kind)
-        if asked in self.answered or asked in ALWAYS:
+        key = (assertion.attribute, assertion.kind)
+        if key in self.answered or key in BUILT_IN:
             return Leaf(assertion=assertion, outlook=Outlook.DEPENDS, cause=Cause.LIMIT_PERHAPS)
         return Leaf(
             assertion=assertion,
             outlook=Outlook.DEPENDS,
             cause=Cause.UNCONFIGURED,
-            change=Change(attribute=self.schema.primary(assertion.name), type=word),
+            change=Change(attribute=self.schema.primary(assertion.name), type=type_),
             why="the index configuration is not known",
         )
 
@@ -115,14 +117,14 @@ class UnconfiguredDatabase:
         return Outlook.DEPENDS
 
     def in_schema(self, attribute: str) -> bool:
-        """Tell whether a schema at hand has an attribute."""
+        """Return whether a known schema defines an attribute."""
         return self.schema.find(attribute) is not None
 
 
 def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *, inherits: bool = False) -> Backend:
-    """Return a backend with indexes added, and built.
+    """Return a backend with indexes added and built.
 
-    `inherits`: a line of an attribute's own hides that of its supertype, so it has its types, too (slapd).
+    `inherits`: an index line of an attribute replaces that of its supertype, so the new line has its types too (slapd).
     """
     wanted: dict[str, set[Change]] = defaultdict(set)
     for change in changes:
@@ -137,14 +139,15 @@ def with_indexes(backend: Backend, changes: Iterable[Change], schema: Schema, *,
             definitions.append(known)
         definitions[definitions.index(known)] = replace(
             known,
-            types=known.types | {one.type for one in several},
-            rules=(*known.rules, *sorted({one.rule for one in several} - {"", *known.rules})),
+            types=known.types | {change.type for change in several},
+            rules=(*known.rules, *sorted({change.rule for change in several} - {"", *known.rules})),
             built=True,
         )
     return replace(backend, definitions=tuple(definitions))
 
 
 def _inherited(backend: Backend, attribute: str, schema: Schema) -> frozenset[str]:
-    """Return the types of index that an attribute has from the line of its nearest supertype."""
-    above = (backend.definition(schema.names(one.oid)) for one in list(schema.lineage(attribute))[1:])
-    return next((one.types for one in above if one is not None and one.subtypes), NONE)
+    """Return the index types that an attribute has from the index line of its nearest supertype."""
+    supertypes = list(schema.lineage(attribute))[1:]
+    lines = (backend.definition(schema.names(supertype.oid)) for supertype in supertypes)
+    return next((line.types for line in lines if line is not None and line.subtypes), NONE)

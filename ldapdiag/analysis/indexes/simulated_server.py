@@ -1,15 +1,14 @@
-"""Simulations: which database each base of a log is answered from, and what its server does there."""
+"""SimulatedServer: the databases that answer searches below each base of a log, and their candidate logic."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.indexes.frequencies import count_frequencies
-from ldapdiag.analysis.indexes.server_indexes import SERVER_SUFFIXES
+from ldapdiag.analysis.indexes.server_indexes import is_server_suffix
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase, SimulatedDatabase, UnconfiguredDatabase
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, parse_shape
-from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Database
 from ldapdiag.servers.products import product_of
 
@@ -19,60 +18,53 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import Backend
 
 NOTING_FAMILIES = frozenset({Family.DS389, Family.DSEE, Family.OPENDJ, Family.PING})
-"""Products whose access log says of a search that an index was lacking."""
+"""Products whose access log notes unindexed searches."""
 
 
 class SimulatedServer:
-    """The databases of one server."""
+    """The databases of one server, each simulated once."""
 
-    def __init__(self, family: Family | None, work: Workload, indexing: ServerIndexes | None) -> None:
+    def __init__(self, family: Family | None, workload: Workload, indexes: ServerIndexes | None) -> None:
         self.family = family
-        self.work = work
-        self.indexing = indexing
-        self._known: dict[str, SimulatedDatabase] = {}
+        self.workload = workload
+        self.indexes = indexes
+        self._databases: dict[str, SimulatedDatabase] = {}
 
     def databases(self, base: str, scope: str) -> tuple[SimulatedDatabase, ...]:
-        """Return what the server does with searches there, by database; none where there is nothing to advise."""
-        if self.indexing is None:
-            return () if is_server_suffix(base) else (self._of(None),)
-        below = (
-            scope != "one" and self.family in NOTING_FAMILIES
-        )  # slapd looks into a database below only where it is glued
-        return tuple(self._of(one) for one in self.indexing.backends(base, below=below))
+        """Return the databases that answer a search; none for the server's own suffixes and for unknown ones."""
+        if self.indexes is None:
+            return () if is_server_suffix(base) else (self._database(None),)
+        # slapd searches a database below another only if it is glued to it (subordinate, slapd.conf(5)).
+        below = scope != "one" and self.family in NOTING_FAMILIES
+        return tuple(self._database(backend) for backend in self.indexes.backends(base, below=below))
 
-    def _of(self, backend: Backend | None) -> SimulatedDatabase:
+    def _database(self, backend: Backend | None) -> SimulatedDatabase:
         name = backend.name if backend else ""
-        if name not in self._known:
-            self._known[name] = self._simulation(backend)
-        return self._known[name]
+        if name not in self._databases:
+            self._databases[name] = self._simulate(backend)
+        return self._databases[name]
 
-    def _simulation(self, backend: Backend | None) -> SimulatedDatabase:
+    def _simulate(self, backend: Backend | None) -> SimulatedDatabase:
         product = product_of(self.family) if self.family else None
-        if self.indexing is None or backend is None or product is None or product.candidates is None:
-            return UnconfiguredDatabase(self.family, frozenset(self._answered()))
-        told = count_frequencies(self.work.searches, self.work.segment.lookups, self.indexing, backend)
+        if self.indexes is None or backend is None or product is None or product.candidates is None:
+            return UnconfiguredDatabase(self.family, frozenset(self._indexed_elsewhere()))
+        frequencies = count_frequencies(self.workload.searches, self.workload.segment.lookups, self.indexes, backend)
         database = Database(
-            configuration=self.indexing.configuration,
+            configuration=self.indexes.configuration,
             backend=backend,
-            schema=self.indexing.schema,
-            frequencies=told,
-            statuses=self.indexing.statuses,
+            schema=self.indexes.schema,
+            frequencies=frequencies,
+            statuses=self.indexes.statuses,
         )
         return ConfiguredDatabase(product.candidates, database)
 
-    def _answered(self) -> set[tuple[str, AssertionKind]]:
-        """Return the assertions that stood alone and were answered without any note, at a server that notes."""
+    def _indexed_elsewhere(self) -> set[tuple[str, AssertionKind]]:
+        """Return the single assertions that a server which notes unindexed searches answered without a note."""
         if self.family not in NOTING_FAMILIES:
             return set()
         return {
             (tree.attribute, tree.kind)
-            for search in self.work.searches
+            for search in self.workload.searches
             if search.scope != "base" and search.answered > sum(search.notes.values()) and not search.errors
             if isinstance(tree := parse_shape(search.shape), Assertion)
         }
-
-
-def is_server_suffix(base: str) -> bool:
-    """Tell whether a base is the server's own place."""
-    place = comparable(base)
-    return any(place == own or place.endswith(f",{own}") for own in SERVER_SUFFIXES)

@@ -1,12 +1,12 @@
-"""Remedying: which sets of new indexes would make a search indexed.
+"""Sufficient sets: the sets of new indexes, any of which would make a search indexed.
 
     (displayName=?)                                {displayName eq}
-    (&(objectClass=person)(displayName=?*))        {displayName sub}, when there are too many persons
+    (&(objectClass=person)(displayName=?*))        {displayName sub}, if there are too many persons
     (|(cn=?)(displayName=?)(mail=*?*))             {displayName eq, mail sub}: an OR needs every branch
     (&(uid=*?*)(employeeNumber=?))                 {employeeNumber eq} or {uid sub}: an AND needs one
     (!(uid=?))                                     none
 
-An empty set among them says that it needs nothing.
+An empty set among them means that the search needs no new index.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from ldapdiag.servers.candidates import Leaf
 
 MOST_SETS = 64
-"""Alternatives of one search; an AND of ORs has as many as its members multiplied."""
+"""The most sets kept for one search: an AND of ORs has as many as its members multiplied."""
 
 SELECTIVE = frozenset(
     {AssertionKind.EQUALITY, AssertionKind.SUBSTRING, AssertionKind.APPROXIMATE, AssertionKind.EXTENSIBLE}
 )
-"""What usually matches few entries. Ranges and presence match many, and object classes most of all."""
+"""Assertions that usually match few entries. Ranges and presence match many, object classes even more."""
 NOTHING = frozenset[Change]()
 
-ANSWERED = frozenset({Cause.NONE, Cause.NOT_LOOKED_UP, Cause.LIMIT_PERHAPS})
+HAS_INDEX = frozenset({Cause.NONE, Cause.NOT_LOOKED_UP, Cause.LIMIT_PERHAPS})
 
 IndexSets = tuple[frozenset[Change], ...]
 
 
 def sufficient_sets(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: bool = True) -> IndexSets:
-    """Return the smallest sets of changes, any of which would do; none: no index helps.
+    """Return the smallest sufficient sets of changes; none: no index helps.
 
-    `leaf` tells what becomes of an assertion that stands alone. `scanned`: it is known that all of this node looks at
-    every entry, so that an index which an assertion seems to have does not help it.
+    `leaf` simulates a single assertion. `scanned`: the server is known to scan for this whole node, so an index that an
+    assertion seems to have does not help.
     """
     match node:
         case And(members):
@@ -50,32 +50,36 @@ def sufficient_sets(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: b
         case Not():
             return ()
         case Assertion():
-            told = leaf(node)
-            matches_nothing = told.cause is Cause.UNKNOWN_ATTRIBUTE and told.outlook is not Outlook.UNINDEXED
-            if matches_nothing or told.cause is Cause.NOT_BUILT or (not scanned and told.cause in ANSWERED):
-                return (NOTHING,)  # what is not built is built, not added
-            return (frozenset({told.change}),) if told.change is not None else ()
+            return _of_assertion(leaf(node), scanned=scanned)
+
+
+def _of_assertion(leaf: Leaf, *, scanned: bool) -> IndexSets:
+    matches_nothing = leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.outlook is not Outlook.UNINDEXED
+    # An index that is not built must be built, not added.
+    if matches_nothing or leaf.cause is Cause.NOT_BUILT or (not scanned and leaf.cause in HAS_INDEX):
+        return (NOTHING,)
+    return (frozenset({leaf.change}),) if leaf.change is not None else ()
 
 
 def _of_and(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> IndexSets:
-    """Return what any member offers; ranges, presence and object classes only where nothing else does."""
-    offered = [(_is_selective(member), sufficient_sets(member, leaf, scanned=scanned)) for member in members]
-    if any(NOTHING in one for _, one in offered):
+    """Return the sets of any member; those of ranges, presence and object classes only if no other member has one."""
+    by_member = [(_is_selective(member), sufficient_sets(member, leaf, scanned=scanned)) for member in members]
+    if any(NOTHING in sets for _, sets in by_member):
         return (NOTHING,)
-    best = [one for selective, one in offered if selective and one]
-    return _least(each for one in best or [one for _, one in offered] for each in one)
+    selective = [sets for is_selective, sets in by_member if is_selective and sets]
+    return _minimal(each for sets in selective or [sets for _, sets in by_member] for each in sets)
 
 
 def _of_or(members: tuple[Node, ...], leaf: Callable[[Assertion], Leaf], *, scanned: bool) -> IndexSets:
-    """Return what all members need together; one of them that needs something explains why the whole is scanned."""
-    several = [sufficient_sets(member, leaf, scanned=False) for member in members]
-    if scanned and all(NOTHING in one for one in several):
-        several = [sufficient_sets(member, leaf, scanned=True) for member in members]
-    return _least(NOTHING.union(*chosen) for chosen in _products(several))
+    """Return unions of one set per member. A member that lacks an index explains why the whole OR is scanned."""
+    by_member = [sufficient_sets(member, leaf, scanned=False) for member in members]
+    if scanned and all(NOTHING in sets for sets in by_member):
+        by_member = [sufficient_sets(member, leaf, scanned=True) for member in members]
+    return _minimal(NOTHING.union(*chosen) for chosen in _combinations(by_member))
 
 
 def _is_selective(node: Node) -> bool:
-    """Tell whether few entries match, as a rule."""
+    """Return whether few entries usually match."""
     match node:
         case And(members):
             return any(map(_is_selective, members))
@@ -87,22 +91,22 @@ def _is_selective(node: Node) -> bool:
             return node.kind in SELECTIVE and node.attribute != "objectclass"
 
 
-def _products(several: list[IndexSets]) -> Iterable[tuple[frozenset[Change], ...]]:
-    """Yield one alternative of each; as many members are cut down as it takes to stay within reason."""
-    if not all(several):
+def _combinations(by_member: list[IndexSets]) -> Iterable[tuple[frozenset[Change], ...]]:
+    """Yield one set of each member; members beyond MOST_SETS combinations keep their first sets only."""
+    if not all(by_member):
         return ()
     total = 1
-    for place, one in enumerate(several):
-        room = max(1, MOST_SETS // total)
-        several[place] = one[:room]
-        total *= len(several[place])
-    return product(*several)
+    limited = []
+    for sets in by_member:
+        limited.append(sets[: max(1, MOST_SETS // total)])
+        total *= len(limited[-1])
+    return product(*limited)
 
 
-def _least(sets: Iterable[frozenset[Change]]) -> IndexSets:
-    """Return sets without those that contain another one, the smallest first."""
+def _minimal(sets: Iterable[frozenset[Change]]) -> IndexSets:
+    """Return the sets that contain no other one, the smallest first."""
     kept: list[frozenset[Change]] = []
-    for one in sorted(set(sets), key=lambda one: (len(one), sorted(one))):
-        if not any(other <= one for other in kept):
-            kept.append(one)
+    for changes in sorted(set(sets), key=lambda each: (len(each), sorted(each))):
+        if not any(smaller <= changes for smaller in kept):
+            kept.append(changes)
     return tuple(kept[:MOST_SETS])
