@@ -1,36 +1,36 @@
-//! Classes of base DNs: a search below one of a million entries has the same cause as below any other of them.
+//! Classes of base DNs, so that searches below any of a million entries count as one kind.
 //!
 //! ```text
 //! uid=joe,ou=people,dc=example,dc=com          uid=?,ou=people,dc=example,dc=com
 //! cn=staff,ou=groups,dc=x      scope 0         cn=?,ou=groups,dc=x
 //! cn=staff,ou=groups,dc=x      scope 2         cn=staff,ou=groups,dc=x
-//! cn="a=b,c=d",cn=mapping tree,cn=config       as it is: the comma stands in quotes (RFC 1779)
+//! cn="a=b,c=d",cn=mapping tree,cn=config       unchanged: the comma is in quotes (RFC 1779)
 //! ```
 //!
-//! RDNs whose type names places keep their value (RFC 4519), for they are the tree; others are entries. The DN is as the
-//! server logged it, hence anything a client can send.
+//! RDNs of the types that form the tree (RFC 4519: dc, ou, ...) keep their value; others name entries. The DN is as the
+//! server logged it, so it may be anything that a client can send.
 //!
 //! The class depends only on the result of [`reduce`] and on the scope.
 
 use crate::fields::{is_space, trimmed};
 
 const LONGEST_BASE: usize = 512;
-const PLACES: [&[u8]; 7] = [b"dc", b"ou", b"o", b"c", b"l", b"st", b"cn"];
-/// Where a server keeps itself: few entries, each of which is worth its name.
+const TREE_TYPES: [&[u8]; 7] = [b"dc", b"ou", b"o", b"c", b"l", b"st", b"cn"];
+/// Suffixes of the server's own entries: few, so each keeps its name.
 const SERVER_ENTRIES: [&[u8]; 3] = [b"cn=config", b"cn=monitor", b"cn=schema"];
 const BASE_SCOPE: i64 = 0;
 
-/// The DN without the values that name entries; at most 512 bytes.
+/// The DN without the values that name entries: at most 512 bytes.
 pub fn base_class(base: &[u8], scope: i64) -> Vec<u8> {
     let Some((kind, parent)) = first(base) else { return within_longest(class(base, scope == BASE_SCOPE)) };
-    let mut told = if is_entry_kind(kind, parent, scope) {
+    let mut class_of_base = if is_entry_kind(kind, parent, scope) {
         [kind, b"=?"].concat()
     } else {
         base[..base.len() - parent.len()].to_vec()
     };
-    told.push(b',');
-    told.extend(class(&parent[1..], false));
-    within_longest(told)
+    class_of_base.push(b',');
+    class_of_base.extend(class(&parent[1..], false));
+    within_longest(class_of_base)
 }
 
 /// Appends the DN, with `?` for the value of a plain first RDN that names an entry.
@@ -45,7 +45,7 @@ pub fn reduce(base: &[u8], scope: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// The type of a leading RDN of one plain value, and the DN of what it lies in, with the comma: most of all DNs.
+/// The type of a leading RDN with one plain value, and the parent DN with the comma: the most frequent form.
 fn first(base: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = base.iter().position(|&byte| is_special(byte) || byte == b'=' || is_space(byte))?;
     if equals == 0 || base[equals] != b'=' {
@@ -57,42 +57,42 @@ fn first(base: &[u8]) -> Option<(&[u8], &[u8])> {
     (is_plain && memchr::memchr2(b'"', b'\\', parent).is_none()).then_some((kind, parent))
 }
 
-/// Whether an RDN of this type in this place is one of many.
+/// Returns whether an RDN of this type in this place names an entry.
 fn is_entry_kind(kind: &[u8], parent: &[u8], scope: i64) -> bool {
-    !is_place(kind) || (scope == BASE_SCOPE && is_cn(kind) && !is_of_server(parent))
+    !is_tree_type(kind) || (scope == BASE_SCOPE && is_cn(kind) && !is_of_server(parent))
 }
 
-/// The class of any DN; in that of an `entry` the leading cn is one of many.
+/// The class of any DN; the leading cn of an `entry` is replaced, too.
 fn class(base: &[u8], entry: bool) -> Vec<u8> {
-    let mut told = Vec::new();
+    let mut out = Vec::new();
     let mut at = 0;
     let mut leading = true;
-    while at < base.len() && told.len() <= LONGEST_BASE {
+    while at < base.len() && out.len() <= LONGEST_BASE {
         let part = part(&base[at..]);
         if part.length == 0 {
-            return if told.is_empty() { b"?".to_vec() } else { told };
+            return if out.is_empty() { b"?".to_vec() } else { out };
         }
         at += part.length;
         let kind = trimmed(part.kind);
         match part.value {
-            None => told.push(b'?'),
+            None => out.push(b'?'),
             Some(value) => {
                 let is_one = leading && entry && is_cn(kind) && at < base.len() && !is_of_server(base);
-                told.extend_from_slice(kind);
-                told.push(b'=');
-                told.extend_from_slice(if is_one || !is_place(kind) { b"?" } else { trimmed(value) });
+                out.extend_from_slice(kind);
+                out.push(b'=');
+                out.extend_from_slice(if is_one || !is_tree_type(kind) { b"?" } else { trimmed(value) });
             }
         }
-        told.extend(part.separator);
+        out.extend(part.separator);
         leading = leading && part.separator == Some(b'+');
     }
-    told
+    out
 }
 
-/// One type and value, and what parts it from the next (RFC 4514, 2.3).
+/// One type and value, and the separator behind them (RFC 4514, 2.3).
 struct Part<'a> {
     kind: &'a [u8],
-    /// None where no equals sign stands.
+    /// `None` without an equals sign.
     value: Option<&'a [u8]>,
     separator: Option<u8>,
     length: usize,
@@ -111,7 +111,7 @@ fn part(text: &[u8]) -> Part<'_> {
     Part { kind: &text[begin..end_of_kind], value, separator, length: end + usize::from(separator.is_some()) }
 }
 
-/// Up to the comma or plus sign that no backslash and no pair of quotes hides.
+/// The length up to a comma or plus sign that is neither escaped nor quoted.
 fn length_of_value(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -125,7 +125,7 @@ fn length_of_value(text: &[u8]) -> usize {
     at.min(text.len())
 }
 
-/// With both quotes; None if the second is missing, and then no later one has a second.
+/// The length with both quotes; `None` if the second is missing, and then no later one has a second.
 fn length_of_quoted(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -145,8 +145,8 @@ fn up_to(text: &[u8], is_end: impl Fn(u8) -> bool) -> usize {
     text.iter().position(|&byte| is_end(byte)).unwrap_or(text.len())
 }
 
-fn is_place(kind: &[u8]) -> bool {
-    PLACES.iter().any(|place| kind.eq_ignore_ascii_case(place))
+fn is_tree_type(kind: &[u8]) -> bool {
+    TREE_TYPES.iter().any(|known| kind.eq_ignore_ascii_case(known))
 }
 
 fn is_cn(kind: &[u8]) -> bool {
@@ -161,13 +161,13 @@ fn is_of_server(base: &[u8]) -> bool {
     })
 }
 
-/// At most 512 bytes, the last of them an ellipsis where there were more.
-fn within_longest(mut told: Vec<u8>) -> Vec<u8> {
-    if told.len() > LONGEST_BASE {
-        told.truncate(LONGEST_BASE - 3);
-        told.extend_from_slice(b"...");
+/// Cuts a class to at most 512 bytes, ellipsis included.
+fn within_longest(mut out: Vec<u8>) -> Vec<u8> {
+    if out.len() > LONGEST_BASE {
+        out.truncate(LONGEST_BASE - 3);
+        out.extend_from_slice(b"...");
     }
-    told
+    out
 }
 
 #[cfg(test)]

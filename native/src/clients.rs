@@ -1,21 +1,21 @@
-//! The address of a client as one text, whatever the server makes of it.
+//! The canonical text of a client's address.
 
 use std::net::Ipv6Addr;
 
 const LONGEST: usize = 60;
 
-/// A client's address in its usual form: an IPv4 one out of ::ffff:, an IPv6 one short; other text as it is.
+/// A client's address in canonical form: IPv4-mapped as IPv4, IPv6 compressed; any other text unchanged.
 ///
-/// Java servers write 0:0:0:0:0:0:0:1, servers that listen on \[::\] may write ::ffff:10.1.1.1.
+/// Java servers write 0:0:0:0:0:0:0:1; servers that listen on \[::\] may write ::ffff:10.1.1.1.
 pub fn address(logged: &[u8]) -> Vec<u8> {
-    usual(logged).map_or_else(|| logged.to_vec(), String::into_bytes)
+    canonical(logged).map_or_else(|| logged.to_vec(), String::into_bytes)
 }
 
-fn usual(logged: &[u8]) -> Option<String> {
+fn canonical(logged: &[u8]) -> Option<String> {
     if !logged.contains(&b':') || logged.len() > LONGEST || !logged.is_ascii() || logged.contains(&b'/') {
         return None;
     }
-    let (address, scope) = in_scope(std::str::from_utf8(logged).ok()?)?;
+    let (address, scope) = split_zone(std::str::from_utf8(logged).ok()?)?;
     let parsed: Ipv6Addr = address.parse().ok()?;
     Some(match parsed.to_ipv4_mapped() {
         Some(mapped) => mapped.to_string(),
@@ -23,8 +23,8 @@ fn usual(logged: &[u8]) -> Option<String> {
     })
 }
 
-/// An address and `%eth0`, if that stands behind it (RFC 4007, 11); None if it is not one name.
-fn in_scope(text: &str) -> Option<(&str, &str)> {
+/// Splits off a zone like `%eth0` (RFC 4007, 11); `None` for an invalid one.
+fn split_zone(text: &str) -> Option<(&str, &str)> {
     let (address, scope) = text.split_at(text.find('%').unwrap_or(text.len()));
     (scope.len() != 1 && !scope.get(1..).is_some_and(|name| name.contains('%'))).then_some((address, scope))
 }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn one_address_is_one_text() {
-        for (logged, told) in [
+        for (logged, canonical) in [
             ("10.1.1.1", "10.1.1.1"),
             ("::ffff:10.1.1.1", "10.1.1.1"),
             ("::FFFF:a01:101%eth0", "10.1.1.1"),
@@ -49,7 +49,7 @@ mod tests {
             ("::ffff:0:0/96", "::ffff:0:0/96"),
             ("local:", "local:"),
         ] {
-            assert_eq!(address(logged.as_bytes()), told.as_bytes());
+            assert_eq!(address(logged.as_bytes()), canonical.as_bytes());
         }
     }
 }

@@ -8,8 +8,9 @@
 //!  "notes":[{"note":"U", "description":"Partially Unindexed Filter"}]}
 //! ```
 //!
-//! An object stands on one line, or on many (json-pretty); each begins with a brace in the first column, so after a
-//! broken one reading goes on at the next. Source: ldap/servers/slapd/accesslog.c. What an object is says `json`.
+//! An object is on one line, or on many (json-pretty). Each begins with a brace in the first column, so reading
+//! continues with the next object after a broken one. `json` has the grammar of an object.
+//! Source: ldap/servers/slapd/accesslog.c.
 
 mod clock;
 mod cursor;
@@ -31,7 +32,7 @@ use crate::scan::Scan;
 
 const MOST_NOTES: usize = 20;
 
-/// An object begins with a brace in the first column: all before it is whole.
+/// An object begins with a brace in the first column; everything before it is whole.
 pub const BORDER: &[u8] = b"\n{";
 
 /// Reads whole objects.
@@ -54,7 +55,7 @@ pub fn scan(data: &[u8], log: &mut Scan) {
     }
 }
 
-/// How long the first object is, and of how many lines: up to the next that begins with a brace.
+/// The length of the first object in bytes and in lines: up to the next line that begins with a brace.
 fn first(data: &[u8]) -> (usize, u64) {
     let mut lines = 0;
     for end in memchr_iter(b'\n', data) {
@@ -66,12 +67,12 @@ fn first(data: &[u8]) -> (usize, u64) {
     (data.len(), lines + 1)
 }
 
-/// Reads one object; None if it is not understood.
+/// Reads one object; `None` if it is not understood.
 fn read(log: &mut Scan, clock: &mut JsonClock, text: &[u8]) -> Option<()> {
     let mut fields = Fields::default();
     let end = json::members(text, |name, value| {
         if let Some(field) = fields.named(name) {
-            *field = value; // of a name that comes twice the last counts
+            *field = value; // of a repeated name the last counts
         }
     })?;
     let behind = without_blanks(text.get(end..).unwrap_or_default());
@@ -115,7 +116,7 @@ fn read_operation(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, 
     Some(())
 }
 
-/// Reads what a connection says of itself; None if it is not understood.
+/// Reads a record of a connection; `None` if it is not understood.
 fn read_event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time: i64) -> Option<()> {
     match operation {
         b"CONNECTION" => {
@@ -142,7 +143,7 @@ fn read_event(log: &mut Scan, fields: &Fields, operation: &[u8], conn: i64, time
     Some(())
 }
 
-/// Reads a result; the timings are texts, the cookie of the last page is -1.
+/// Reads a result; the durations are strings, and the cookie of the last page is -1.
 fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
     let (kind, err) = (of_tag(whole(fields.tag, 0)), whole(fields.err, 0));
     let account = (kind == BIND && err == 0).then(|| fields.bind_dn.bytes());
@@ -161,7 +162,7 @@ fn result(log: &mut Scan, fields: &Fields, conn: i64, op: i64, time: i64) {
     log.result(conn, op, time, &outcome);
 }
 
-/// The letters as the text log writes them: `P,A`.
+/// The notes as in the text log: `P,A`.
 fn notes(list: Value) -> Vec<u8> {
     let (mut letters, mut seen) = (Vec::new(), 0);
     let Value::List(list) = list else { return letters };
@@ -209,12 +210,12 @@ fn duration(value: Value) -> Option<i64> {
     rest.is_empty().then(|| duration_of(text))
 }
 
-/// The operation that an ABANDON names; None if there was none.
+/// The operation that an ABANDON names; `None` if it names none.
 fn target(text: &[u8]) -> Option<i64> {
     number(text, 18).filter(|(_, rest)| rest.is_empty()).map(|(op, _)| op)
 }
 
-/// One text of an object.
+/// One member of an object.
 fn member<'a>(object: &'a [u8], wanted: &[u8]) -> Value<'a> {
     let mut found = Value::Missing;
     json::members(object, |name, value| {
@@ -225,7 +226,7 @@ fn member<'a>(object: &'a [u8], wanted: &[u8]) -> Value<'a> {
     found
 }
 
-/// A whole number; something else where there is none.
+/// An integer, or `missing` where there is none.
 fn whole(value: Value, missing: i64) -> i64 {
     match value {
         Value::Whole(number) => number,

@@ -1,7 +1,6 @@
-//! The parts that fields are made of. Each returns what it read and what stands behind, or None and nothing is read.
+//! Primitive parsers for the parts of fields. Each returns the part and the rest of the text, or `None`.
 //!
-//! Where a part may be long as much is read as there is, and nothing is given back: so do the possessive quantifiers of
-//! the reference.
+//! Repetitions are greedy and never backtrack, like the possessive quantifiers of the reference.
 
 /// `\w` of the reference.
 pub fn is_word(byte: u8) -> bool {
@@ -13,7 +12,7 @@ pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// What follows the blanks.
+/// The text after leading blanks.
 pub fn blanks(text: &[u8]) -> &[u8] {
     let count = text.iter().position(|&byte| byte != b' ').unwrap_or(text.len());
     &text[count..]
@@ -30,7 +29,7 @@ pub fn stripped(text: &[u8]) -> &[u8] {
     &text[text.iter().position(|byte| !is_space(*byte)).unwrap_or(text.len())..]
 }
 
-/// What of a text stands before its rest.
+/// The part of a text before its rest.
 #[inline]
 pub fn before<'a>(text: &'a [u8], rest: &[u8]) -> &'a [u8] {
     &text[..text.len().saturating_sub(rest.len())]
@@ -97,30 +96,30 @@ pub fn nine(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((value_of(eight, 8)? * 10 + i64::from(ninth & 15), rest))
 }
 
-/// What follows a text like the example: a 0 is any digit, everything else itself.
+/// The rest after a text like the example, in which 0 matches any digit and every other byte itself.
 pub fn like<'a, const LENGTH: usize>(example: &[u8; LENGTH], text: &'a [u8]) -> Option<&'a [u8]> {
     let (found, rest) = text.split_first_chunk::<LENGTH>()?;
-    // Without a branch for each byte.
+    // Without a branch per byte.
     let fits = |(&like, byte): (&u8, &u8)| (like == b'0' && byte.is_ascii_digit()) | (*byte == like);
     example.iter().zip(found).fold(true, |all, pair| all & fits(pair)).then_some(rest)
 }
 
-/// Whether a text begins with a word that ends there: `word\b`.
+/// Returns whether a text begins with this word: `word\b`.
 pub fn starts_with_word(text: &[u8], word: &[u8]) -> bool {
     text.strip_prefix(word).is_some_and(|rest| !rest.first().is_some_and(|byte| is_word(*byte)))
 }
 
 const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
 
-/// How many of eight bytes are digits before one is not; of each the bits of a zero are taken away.
+/// The number of leading digits in eight bytes, which were XORed with `0`.
 #[inline]
 fn digits_of(eight: u64) -> usize {
-    // From ten on a byte reaches its highest bit; what it carries into the next is of no matter behind the first such.
+    // A byte above 9 sets its highest bit. A carry into the next byte is harmless, since only the first such byte counts.
     let others = (eight.wrapping_add(0x7676_7676_7676_7676) | eight) & 0x8080_8080_8080_8080;
     others.trailing_zeros() as usize / 8
 }
 
-/// The first of eight digits as a number: neighbours are put together to pairs, pairs to fours, fours to eight.
+/// The value of the first `count` of eight digits, combined into pairs, then fours, then eight.
 #[inline]
 fn value_of(eight: u64, count: usize) -> Option<i64> {
     let ones = eight.checked_shl(64 - 8 * count as u32)?;

@@ -8,10 +8,10 @@
 //! (|(uid=a)(uid=b)(ui...                       (|(uid=?)...               cut by 389-ds after 512 bytes
 //! ```
 //!
-//! Searches of one application have one shape, whatever they look for: what they cost is told by shape. The text is as
-//! the server logged it, hence anything a client can send.
+//! Searches of one application have the same shape for different values, so costs are counted by shape. The text is as
+//! the server logged it, so it may be anything that a client can send.
 //!
-//! A whole filter's shape is a function of what [`reduce`] leaves of it: one quick pass over a search, and a look-up.
+//! The shape of a whole filter depends only on its reduced form: [`reduce`] is one fast pass, and its result a cache key.
 
 mod assertions;
 mod reduce;
@@ -25,10 +25,10 @@ use crate::fields::stripped;
 use assertions::{LONGEST_SHAPE, assertion, reduce_value, up_to};
 use sets::{read, unfinished};
 
-/// The shape of what is no filter.
+/// The shape of an invalid filter.
 const UNPARSEABLE: &[u8] = b"(unparseable)";
 const CUT: &[u8] = b"...";
-/// Of a filter that the server cut: what is left of a long one differs by where it was cut.
+/// Bytes of the shape of a filter that the server cut. Longer ones would differ by the position of the cut.
 const LONGEST_CUT_SHAPE: usize = 200;
 
 /// The filter without its values; at most 1024 bytes and an ellipsis.
@@ -39,12 +39,12 @@ pub fn shape(text: &[u8]) -> Vec<u8> {
     if is_cut(&text) { cut_shape(rest.strip_suffix(CUT).unwrap_or(&rest)) } else { whole_shape(&rest) }
 }
 
-/// Whether the server cut the text. This, and what [`reduce`] leaves of it, decide the shape of all that begins with `(`.
+/// Returns whether the server cut the text. This and the reduced text determine the shape of a text that begins with `(`.
 pub fn is_cut(text: &[u8]) -> bool {
     text.ends_with(CUT)
 }
 
-/// The filter as RFC 4515 writes it: old servers log a single assertion bare, AD begins with a blank.
+/// The filter in parentheses (RFC 4515): old servers log a single assertion without, AD begins with a blank.
 fn in_parentheses(text: &[u8]) -> Cow<'_, [u8]> {
     let text = if text.starts_with(b"(") { text } else { stripped(text) };
     if text.starts_with(b"(") { Cow::Borrowed(text) } else { Cow::Owned([b"(", text, b")"].concat()) }
@@ -59,7 +59,7 @@ fn whole_shape(reduced: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The shape of what a cut has left, as far as it is certain.
+/// The shape of a filter that was cut, as far as it is certain.
 fn cut_shape(reduced: &[u8]) -> Vec<u8> {
     let Some((mut open_sets, at)) = read(reduced) else { return UNPARSEABLE.to_vec() };
     if at < reduced.len() {
@@ -74,7 +74,7 @@ fn cut_shape(reduced: &[u8]) -> Vec<u8> {
         }
     }
     let mut shape = Vec::new();
-    // More could not show: all but the outermost begin with two bytes.
+    // More would exceed the limit: all but the outermost begin with two bytes.
     for each in open_sets.iter().take(LONGEST_CUT_SHAPE) {
         each.begun(&mut shape);
     }

@@ -1,9 +1,9 @@
 //! The kinds of LDAP operation (RFC 4511, 4.2 to 4.12) as small numbers.
 
-/// A kind of operation, an index of `operations`; [`UNKNOWN`] for a result whose tag names none.
+/// A kind of operation, an index of `operations`; [`UNKNOWN`] for a result with an unknown tag.
 pub type OperationKind = i8;
 
-/// A result whose tag names no kind.
+/// The kind of a result with an unknown tag.
 pub const UNKNOWN: OperationKind = -1;
 /// BindRequest.
 pub const BIND: OperationKind = 0;
@@ -25,10 +25,10 @@ pub const COMPARE: OperationKind = 7;
 pub const ABANDON: OperationKind = 8;
 /// ExtendedRequest.
 pub const EXTENDED: OperationKind = 9;
-/// How many kinds there are.
+/// The number of kinds.
 pub const COUNT: usize = 10;
 
-/// The kind that the tag of a response tells (the BER tag of the protocolOp, as 389-ds and slapd log it).
+/// The kind of a response by its tag (the BER tag of the protocolOp, as 389-ds and slapd log it).
 pub fn of_tag(tag: i64) -> OperationKind {
     match tag {
         97 => BIND,

@@ -1,25 +1,25 @@
 //! Time stamps of access logs as integers: nanoseconds since 1970-01-01 UTC.
 //!
-//! A log repeats each second thousands of times, so the dialects remember the last one they read:
+//! A log repeats each second thousands of times, so the dialects cache the last one:
 //!
 //! ```text
 //! netscape(b"20/Nov/2026:08:45:20 +0000")        389-ds
 //! iso(b"2026-11-20T08:54:04+00:00")              JSON logs, syslog
 //! ```
 //!
-//! The fraction is added with [`nanoseconds`].
+//! [`nanoseconds`] returns the fraction to add.
 
 /// Nanoseconds of a second.
 pub const SECOND: i64 = 1_000_000_000;
 
-/// Digits of a fraction that is as fine as we count.
+/// Digits of a fraction in nanoseconds.
 pub const NANOSECONDS: usize = 9;
 
-// Between them nanoseconds, and the time from any to any other, stay below 1 << 63.
+// Between them, times and their differences in nanoseconds stay below 1 << 63.
 const FIRST_YEAR: i64 = 1970;
 const PAST_YEAR: i64 = 2200;
 
-/// As syslog writes them.
+/// The names of the months in syslog.
 pub const MONTHS: [&[u8; 3]; 12] =
     [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
 
@@ -38,10 +38,10 @@ pub fn duration(seconds: &[u8]) -> i64 {
     digits(whole).saturating_mul(SECOND).saturating_add(nanoseconds(fraction.get(1..).unwrap_or_default()))
 }
 
-/// Nanoseconds since 1970 of a date and a time of day that lies `offset_seconds` east of UTC.
+/// Nanoseconds since 1970 of a date and a time of day in a zone `offset_seconds` east of UTC.
 ///
-/// None for what is no time, or none that a server's clock shows. The 31st of a short month is the first of the next,
-/// and a leap second the first of the next minute, as for C's `timegm`.
+/// `None` for an invalid time, and for years outside 1970 to 2199. The 31st of a short month is the first of the next,
+/// and a leap second the first second of the next minute, as for C's `timegm`.
 pub fn instant(date: Triple, clock: Triple, offset_seconds: i64) -> Option<i64> {
     let ((year, month, day), (hour, minute, second)) = (date, clock);
     let is_time = (FIRST_YEAR..PAST_YEAR).contains(&year)
@@ -63,7 +63,7 @@ pub fn netscape(text: &[u8]) -> Option<i64> {
     instant(date, clock, east(zone, false)?)
 }
 
-/// The time of `20/Nov/2026:08:45:20` in the zone `+0000`, which stands elsewhere.
+/// The time of `20/Nov/2026:08:45:20` in a zone like `+0000`.
 pub fn netscape_in(stamp: &[u8], zone: &[u8]) -> Option<i64> {
     let (date, clock, rest) = netscape_stamp(stamp)?;
     if rest.is_empty() { instant(date, clock, east(zone, false)?) } else { None }
@@ -99,15 +99,15 @@ pub fn month_of(name: &[u8]) -> Option<i64> {
     (1..).zip(MONTHS).find(|(_, month)| abbreviated.eq_ignore_ascii_case(*month)).map(|(number, _)| number)
 }
 
-/// Days from 1970-01-01 to the first of a month, of the Gregorian calendar; the year begins in March, so that its leap
-/// day is its last.
+/// Days from 1970-01-01 to the first of a month of the Gregorian calendar. The year begins in March here, so that a leap
+/// day is its last day.
 fn days_before(year: i64, month: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
     year * 365 + leap_days + (month * 153 + 2) / 5 - 719_468
 }
 
-/// `08:45:20`, and what stands behind.
+/// `08:45:20`, and the rest.
 fn time_of_day(text: &[u8]) -> Option<(Triple, &[u8])> {
     let (clock, zone) = text.split_at_checked(8)?;
     if clock[2] != b':' || clock[5] != b':' {
@@ -139,7 +139,7 @@ fn number(text: &[u8]) -> Option<i64> {
     (!text.is_empty() && text.iter().all(u8::is_ascii_digit)).then(|| digits(text))
 }
 
-/// The value of digits; one too large for us is the largest we have.
+/// The value of digits, saturated.
 fn digits(text: &[u8]) -> i64 {
     text.iter().fold(0, |sum: i64, digit| sum.saturating_mul(10).saturating_add(i64::from(digit & 15)))
 }

@@ -4,22 +4,22 @@ use crate::fields::{digits, is_space, nine};
 use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, iso, nanoseconds, netscape};
 
-/// What stamps were read before: a log repeats each second thousands of times.
+/// A cache of the last second: a log repeats each one thousands of times.
 pub struct JsonClock {
-    /// As in the log, a space before the zone.
+    /// As in the log, with a space before the zone.
     stamp: Vec<u8>,
     second: i64,
-    /// Digits of the shortest fraction that was told of.
+    /// Digits of the shortest fraction so far.
     digits: usize,
 }
 
 impl JsonClock {
-    /// Nothing was read.
+    /// A clock without a second.
     pub fn new() -> Self {
         JsonClock { stamp: Vec::new(), second: 0, digits: NANOSECONDS }
     }
 
-    /// When, and tells of the clock; None if it is no time.
+    /// Returns a time, and keeps the clock's zone and resolution; `None` for an invalid time.
     pub fn time(&mut self, log: &mut Scan, text: &[u8]) -> Option<i64> {
         let (stamp, fraction, zone) = parts(text)?;
         let seen = &self.stamp;
@@ -42,8 +42,8 @@ impl JsonClock {
 
 /// The time up to the second, its fraction, its zone.
 ///
-/// The pattern of the time is nsslapd-accesslog-time-format: ISO 8601 unless set, and `10/Feb/2025:13:49:28` is read,
-/// too. Fraction and zone are added to it.
+/// The time is in nsslapd-accesslog-time-format: ISO 8601 by default; `10/Feb/2025:13:49:28` is read, too. Fraction and
+/// zone are appended to it.
 fn parts(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let length = if text.get(2)? == &b'/' {
         // The name of the month may be a long one.

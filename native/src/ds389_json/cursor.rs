@@ -1,24 +1,24 @@
-//! Reads JSON piece by piece; each piece is read whole, or None and the text is no JSON.
+//! A cursor over JSON. Its methods read one token or value; `None`: the text is not JSON.
 
 use super::texts::plain;
 use super::value::Value;
 
-/// Objects and lists in one another.
+/// Nesting depth of objects and lists.
 const DEEPEST: u32 = 32;
-/// Digits of a whole number; one with more has no value here.
+/// Digits of an integer; one with more has no value.
 const DIGITS: usize = 18;
 
-/// Where in a text reading is.
+/// A position in a text.
 pub struct Cursor<'a> {
     text: &'a [u8],
     /// Never past the end of the text.
     pub at: usize,
-    /// Whether the text that was read last has a backslash in it.
+    /// The last string read contains a backslash.
     pub has_escapes: bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// Before all of a text.
+    /// At the begin of a text.
     pub fn new(text: &'a [u8]) -> Self {
         Cursor { text, at: 0, has_escapes: false }
     }
@@ -28,13 +28,13 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Passes over this byte, which must be the next.
+    /// Skips this byte, which must be the next.
     #[inline]
     pub fn expect(&mut self, byte: u8) -> Option<()> {
         (self.next()? == byte).then(|| self.at += 1)
     }
 
-    /// Passes over white space, and over this byte if it is next.
+    /// Skips white space, and this byte if it is next; returns whether it was.
     #[inline]
     pub fn has(&mut self, byte: u8) -> bool {
         self.blanks();
@@ -48,7 +48,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over what stands behind a value; whether another one follows, or else this end.
+    /// Skips the separator behind a value; returns true for a comma, false for `end`.
     #[inline]
     pub fn goes_on(&mut self, end: u8) -> Option<bool> {
         if self.has(b',') {
@@ -68,8 +68,8 @@ impl<'a> Cursor<'a> {
         Some(name)
     }
 
-    /// Reads a value; what it points at has been checked.
-    #[inline(always)] // else each value goes through memory, which takes longer than to read it
+    /// Reads a value; the text it refers to is valid.
+    #[inline(always)] // else each value is passed in memory, which takes longer than reading it
     pub fn value(&mut self) -> Option<Value<'a>> {
         let from = self.at;
         match self.next()? {
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Reads a text, and whether it has escapes.
+    /// Reads a string, and sets `has_escapes`.
     #[inline]
     fn string(&mut self) -> Option<&'a [u8]> {
         self.expect(b'"')?;
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
         Some(&self.text[from..self.at - 1])
     }
 
-    /// Passes over a backslash and what belongs to it.
+    /// Skips an escape sequence.
     fn escape(&mut self) -> Option<()> {
         match self.text.get(self.at + 1)? {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 2,
@@ -138,7 +138,7 @@ impl<'a> Cursor<'a> {
         let is_negative = self.expect(b'-').is_some();
         let (from, mut number) = (self.at, 0_i64);
         while let Some(digit @ b'0'..=b'9') = self.next() {
-            // Of numbers with more digits the value is not used.
+            // The value of a number with more digits is not used.
             number = number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
             self.at += 1;
         }
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
         Some(Value::Whole(if is_negative { -number } else { number }))
     }
 
-    /// Passes over fraction and exponent.
+    /// Skips fraction and exponent.
     fn fraction(&mut self) -> Option<()> {
         if self.expect(b'.').is_some() {
             self.digits()?;
@@ -170,7 +170,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
-    /// Passes over at least one digit.
+    /// Skips at least one digit.
     fn digits(&mut self) -> Option<()> {
         let from = self.at;
         while matches!(self.next(), Some(b'0'..=b'9')) {
@@ -179,10 +179,10 @@ impl<'a> Cursor<'a> {
         (self.at > from).then_some(())
     }
 
-    /// Passes over an object or a list in the outermost object.
+    /// Skips an object or a list in the outermost object.
     #[inline(never)]
     fn nested(&mut self) -> Option<()> {
-        // A bit for each that is open, the innermost lowest: 1 for an object. The outermost has none.
+        // A bit for each open one, the innermost lowest: 1 for an object. The outermost has none.
         let (mut objects, mut depth) = (0_u32, 1);
         loop {
             let opening = self.next()?;
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes on behind the end of an object or a list; whether that of the one that is passed over.
+    /// Leaves the objects and lists that end here; returns whether the outermost skipped one has ended.
     fn leaves(&mut self, objects: &mut u32, depth: &mut u32) -> Option<bool> {
         loop {
             *objects >>= 1;
@@ -222,7 +222,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What the innermost of those that are open ends with.
+/// The closing bracket of the innermost open object or list.
 fn end_of(objects: u32) -> u8 {
     if objects & 1 == 1 { b'}' } else { b']' }
 }

@@ -1,17 +1,17 @@
-//! The fields of objects, by the names the server gives them.
+//! The fields of objects, by the server's names.
 
 use super::value::Value;
 
 macro_rules! fields {
     ($($field:ident $name:literal)*) => {
-        /// The fields that are read.
+        /// The fields that are used.
         #[derive(Default)]
         pub struct Fields<'a> {
             $(pub $field: Value<'a>,)*
         }
 
         impl<'a> Fields<'a> {
-            /// The field of this name.
+            /// The field with this name.
             pub fn named(&mut self, name: &[u8]) -> Option<&mut Value<'a>> {
                 match name {
                     $($name => Some(&mut self.$field),)*

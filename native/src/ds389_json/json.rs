@@ -1,4 +1,4 @@
-//! JSON (RFC 8259) in one pass over bytes: what is asked for is pointed at, the rest is checked and passed over.
+//! JSON (RFC 8259) in one pass over bytes, without allocation: values refer to the text, all of it is validated.
 //!
 //! The grammar is that of Python's `json`, as `ds389_json.py` uses it:
 //!
@@ -8,15 +8,15 @@
 //! number  -?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?      no NaN, no Infinity
 //! ```
 //!
-//! Bytes that are no UTF-8 stay as they are. Nothing here goes deeper into the stack with the depth of an object.
+//! Bytes that are not UTF-8 are kept. The stack does not grow with the depth of an object.
 
 use super::cursor::Cursor;
 use super::texts::unescaped;
 use super::value::Value;
 
-/// Calls `take` for each name and value of the object that the text begins with.
+/// Calls `take` for each name and value of the object at the begin of a text.
 ///
-/// Returns where the object ends; None if it is none, and then what was taken counts for nothing.
+/// Returns the end of the object; `None` if it is invalid, and then the caller discards what it took.
 pub fn members<'a>(text: &'a [u8], mut take: impl FnMut(&[u8], Value<'a>)) -> Option<usize> {
     let mut cursor = Cursor::new(text);
     cursor.expect(b'{')?;

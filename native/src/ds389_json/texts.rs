@@ -1,11 +1,11 @@
-//! The texts of JSON: where they end, and what their escapes stand for.
+//! Strings of JSON: their end, and their escapes.
 
 use memchr::memchr;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
-/// How many bytes come before the first quote, backslash or control character.
+/// The number of bytes before the first quote, backslash or control character.
 #[inline]
 pub fn plain(text: &[u8]) -> usize {
     let mut at = 0;
@@ -20,7 +20,7 @@ pub fn plain(text: &[u8]) -> usize {
     at + rest.iter().position(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')).unwrap_or(rest.len())
 }
 
-/// The high bit of the first byte of eight that is a quote, a backslash or below a space; those above it may be wrong.
+/// The high bit of the first of eight bytes that is a quote, a backslash or below a space; higher bits may be wrong.
 ///
 /// Source: "Bit Twiddling Hacks", Sean Eron Anderson: haszero, hasless.
 #[inline]
@@ -30,7 +30,7 @@ const fn special(eight: u64) -> u64 {
     (controls | quotes.wrapping_sub(ONES) & !quotes | backslashes.wrapping_sub(ONES) & !backslashes) & HIGH_BITS
 }
 
-/// What a text says whose escapes have been checked.
+/// Resolves the escapes of a valid string.
 pub fn unescaped(raw: &[u8]) -> Vec<u8> {
     let (mut made, mut rest) = (Vec::with_capacity(raw.len()), raw);
     while let Some(at) = memchr(b'\\', rest) {
@@ -52,9 +52,9 @@ pub fn unescaped(raw: &[u8]) -> Vec<u8> {
     made
 }
 
-/// Adds the character of the four digits behind `\u`, or of a surrogate pair; returns what follows.
+/// Adds the character of the four digits after `\u`, or of a surrogate pair; returns the rest.
 ///
-/// Half of a pair becomes a question mark, or the byte that Python's `surrogateescape` has it stand for.
+/// Half of a pair becomes a question mark, or the byte that it represents in Python's `surrogateescape`.
 fn unicode<'a>(text: &'a [u8], made: &mut Vec<u8>) -> &'a [u8] {
     let (unit, mut rest) = (hexadecimal(text), text.get(4..).unwrap_or_default());
     let mut code = unit;

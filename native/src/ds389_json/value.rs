@@ -1,20 +1,20 @@
-//! A value of JSON, as it is in the text.
+//! A value of JSON, as a reference into the text.
 
 use std::borrow::Cow;
 
 use super::texts::unescaped;
 
-/// What stands behind a name.
+/// The value of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Value<'a> {
     /// The object has no such name.
     #[default]
     Missing,
-    /// A text without escapes, between its quotes.
+    /// A string without escapes, between its quotes.
     Symbol(&'a [u8]),
-    /// A text with escapes in it, which [`Value::bytes`] resolves.
+    /// A string with escapes, which [`Value::bytes`] resolves.
     Escaped(&'a [u8]),
-    /// A number without fraction and exponent, of at most 18 digits.
+    /// An integer of at most 18 digits.
     Whole(i64),
     /// `true`
     True,
@@ -27,7 +27,7 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// What a text says; nothing for what is none.
+    /// The bytes of a string; empty for any other value.
     #[inline]
     pub fn bytes(self) -> Cow<'a, [u8]> {
         match self {

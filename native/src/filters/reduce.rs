@@ -1,10 +1,10 @@
-//! What is left of a filter without its values, in one quick pass: eight bytes at a time, for it is made of every search.
+//! The reduced form of a filter: without its values. One pass, eight bytes at a time, since it runs for every search.
 
 use super::assertions::OBJECT_CLASS;
 
-/// Appends the text with `?` for each value up to its first asterisk, and for each piece behind one.
+/// Appends the text with `?` for each value up to its first asterisk, and for each substring after one.
 ///
-/// No value holds a parenthesis or an asterisk (RFC 4515, 3). The values of objectClass stay, they are judged later.
+/// No value contains a parenthesis or an asterisk (RFC 4515, 3). The values of objectClass are kept for the shape.
 pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
     out.reserve(text.len());
     let mut kept = 0;
@@ -25,11 +25,11 @@ pub fn reduce(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&text[kept..]);
 }
 
-/// Whether an equals sign behind this is that of `(objectClass=`.
+/// Returns whether an equals sign after this text is that of `(objectClass=`.
 #[inline(always)]
 fn is_behind_object_class(text: &[u8]) -> bool {
     let Some([b'(', name @ ..]) = text.last_chunk::<12>() else { return false };
-    // Two words that overlap; bit 0x20 makes a letter a small one, and nothing else a letter.
+    // Two overlapping words; bit 0x20 makes a letter lower case, and nothing else a letter.
     let is = |at: usize| word(&name[at..]) | (0x20 * EACH) == word(&OBJECT_CLASS[at..]);
     is(0) && is(3)
 }
@@ -39,7 +39,7 @@ fn word(text: &[u8]) -> u64 {
     text.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-/// Where the first byte is that `marks` marks in a word; the length if there is none. Most stand a few bytes away.
+/// The position of the first byte that `marks` marks in a word; the length if there is none. Most are a few bytes away.
 #[inline(always)]
 fn find(text: &[u8], mut at: usize, marks: impl Fn(u64) -> u64) -> usize {
     let place = |marked: u64| marked.trailing_zeros() as usize / 8;
@@ -54,7 +54,7 @@ fn find(text: &[u8], mut at: usize, marks: impl Fn(u64) -> u64) -> usize {
     if marked == 0 { text.len() } else { at + place(marked) }
 }
 
-/// The last bytes, fewer than eight, with zeros behind them.
+/// The last `count` bytes, fewer than eight, with zeros after them.
 #[inline(always)]
 fn last_word(text: &[u8], count: usize) -> u64 {
     match text.last_chunk() {
@@ -67,7 +67,7 @@ fn last_word(text: &[u8], count: usize) -> u64 {
 const EACH: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * EACH;
 
-/// The high bit of each byte of a word that is below a limit, and no other: nothing is borrowed from a neighbour.
+/// The high bit of each byte of a word that is below a limit, and no other: no byte borrows from its neighbour.
 #[inline(always)]
 fn below(word: u64, limit: u64) -> u64 {
     !((word | HIGH) - limit * EACH) & !word & HIGH
@@ -78,7 +78,7 @@ fn begins_value(word: u64) -> u64 {
     below(word ^ (EACH * b'=' as u64), 1) | below(word ^ (EACH * b'*' as u64), 1)
 }
 
-/// `()*` are 28 29 2a, hence 0 1 2 behind this, and nothing else is.
+/// `()*` are 28 29 2a, hence 0 1 2 after the XOR, and no other byte is.
 #[inline(always)]
 fn ends_value(word: u64) -> u64 {
     below(word ^ (EACH * b'(' as u64), 3)

@@ -1,20 +1,20 @@
-//! Reading a filter: the sets that it is made of, within one another.
+//! Parsing a reduced filter into its nested sets.
 
 use super::assertions::{LONGEST_SHAPE, assertion as shape_of, up_to};
 use crate::fields::is_space;
 
-/// Sets within sets: a line that is nothing but them would fill memory.
+/// Nesting depth of sets; a line of nothing else would fill memory.
 pub const DEEPEST: usize = 1000;
 
 /// The members of an AND, an OR or a NOT (or, with no operator, of the whole text), as shapes.
 pub struct Set {
     /// `&`, `|`, `!`.
     pub operator: Option<u8>,
-    /// The first of them, as far as they can show.
+    /// The members, up to the limit of a shape.
     pub members: Vec<u8>,
-    /// How many there are.
+    /// The number of members.
     pub count: usize,
-    /// The last member; of an OR only.
+    /// The last member of an OR.
     pub last: Vec<u8>,
 }
 
@@ -23,7 +23,7 @@ impl Set {
         Set { operator, members: Vec::new(), count: 0, last: Vec::new() }
     }
 
-    /// Adds a member; in an OR, lists of values are as long as they happen to be: equal neighbours stand once.
+    /// Adds a member. In an OR, a list of values may have any length, so equal neighbours are added once.
     pub fn add(&mut self, member: &[u8]) {
         self.count += 1;
         if self.operator == Some(b'|') {
@@ -38,7 +38,7 @@ impl Set {
         }
     }
 
-    /// Appends the set as far as it can show, still open.
+    /// Appends the set up to the limit of a shape, without its closing parenthesis.
     pub fn begun(&self, out: &mut Vec<u8>) {
         if let Some(operator) = self.operator {
             out.extend_from_slice(&[b'(', operator]);
@@ -46,14 +46,14 @@ impl Set {
         out.extend_from_slice(up_to(&self.members, LONGEST_SHAPE));
     }
 
-    /// Appends the set, closed.
+    /// Appends the set.
     fn whole(&self, out: &mut Vec<u8>) {
         self.begun(out);
         out.push(b')');
     }
 }
 
-/// The sets still open, outermost first, and where reading ended; None if what was read makes no sense.
+/// The sets still open, outermost first, and the end of what was read; `None` for an invalid filter.
 pub fn read(reduced: &[u8]) -> Option<(Vec<Set>, usize)> {
     let mut open_sets = vec![Set::new(None)];
     let (mut at, mut shape) = (0, Vec::new());
@@ -81,7 +81,7 @@ pub fn read(reduced: &[u8]) -> Option<(Vec<Set>, usize)> {
     Some((open_sets, at))
 }
 
-/// What reading goes by.
+/// A token of a filter.
 enum Token<'a> {
     /// A set opens.
     Opens(u8),
@@ -89,11 +89,11 @@ enum Token<'a> {
     Assertion(&'a [u8], &'a [u8]),
     /// A set closes.
     Closes,
-    /// Active Directory writes them.
+    /// Blanks, as in filters of Active Directory.
     Blanks,
 }
 
-/// The token at the beginning, and where it ends.
+/// The token at the begin of a text, and its end.
 fn token(text: &[u8]) -> Option<(Token<'_>, usize)> {
     match text.first()? {
         b'(' => {
@@ -109,7 +109,7 @@ fn token(text: &[u8]) -> Option<(Token<'_>, usize)> {
     }
 }
 
-/// The attribute and the value that begin at a place, and where they end.
+/// The attribute and the value at a position, and their end.
 fn assertion(text: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let equals = at + text.get(at..)?.iter().position(|byte| matches!(byte, b'(' | b')' | b'=' | b'*'))?;
     let (attribute, value) = (&text[at..equals], text[equals..].strip_prefix(b"=")?);
@@ -117,7 +117,7 @@ fn assertion(text: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     Some((attribute, &value[..length], equals + 1 + length))
 }
 
-/// What a cut may leave of the last assertion: with an equals sign, or without; None if it is something else.
+/// The last assertion of a filter that was cut, with an equals sign or without; `None` for anything else.
 pub fn unfinished(text: &[u8]) -> Option<Option<(&[u8], &[u8])>> {
     let at = past_blanks(text, text.strip_prefix(b"(").map(|_| 1)?);
     if let Some((attribute, value, end)) = assertion(text, at) {

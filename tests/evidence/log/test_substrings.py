@@ -15,7 +15,7 @@ from ldapdiag.evidence.filter_tree import assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
-from ldapdiag.evidence.log.substrings import MOST_PIECES, has_substrings, lengths
+from ldapdiag.evidence.log.substrings import MOST_SUBSTRINGS, has_substrings, lengths
 from ldapdiag.evidence.log.tables import MOST_LENGTHS, Caps
 from log.laid_open import plain
 from log.scanners import SCANNERS, need_native, scanned
@@ -79,7 +79,7 @@ def test_the_lengths_are_those_of_the_filters_tree(text: str) -> None:
     tree = parse(text)
     assert tree
     told = "".join(str(min(length or 0, 9)) for one in assertions(tree) for length in one.pieces)
-    assert lengths(text.encode()).decode() == (told if len(told) <= MOST_PIECES else "")
+    assert lengths(text.encode()).decode() == (told if len(told) <= MOST_SUBSTRINGS else "")
 
 
 @given(st.lists(leaves, min_size=1, max_size=6).map(lambda members: f"(&{''.join(members)})"))
