@@ -1,18 +1,19 @@
-"""A budget: the bytes that may still be read, shared by all who read them at once."""
+"""A budget: the bytes that may still be read or decompressed, shared by all readers that draw on it."""
 
 from __future__ import annotations
 
 from threading import Lock
 
 RUN_BYTES = 1 << 30
-"""Of all that the targets of one run say: it is in memory until it is judged or saved."""
+"""Of the answers of all targets of one run: they are in memory until they are judged or saved."""
 
 
 class Budget:
-    """What is left of a number of bytes."""
+    """The rest of a number of bytes."""
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.left = most
         self._lock = Lock()
 
     def take(self, size: int) -> bool:

@@ -13,8 +13,6 @@ import binascii
 import re
 import struct
 from dataclasses import dataclass, field, replace
-from functools import partial
-from io import BytesIO
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
 
@@ -143,11 +141,10 @@ def _renamed(piece: Input, disguise: Disguise, folders: dict[str, str]) -> Input
     with piece.open() as stream:
         content = disguised(stream.read(MOST_BYTES), piece.path, disguise)
     return replace(
-        piece,
+        piece.with_content(content),
         path=path,
         folder=f"{number}/{host}",
         label=path,
-        source=partial(BytesIO, content),
         asked=_told(piece.asked, disguise, {_host(piece)}),
     )
 

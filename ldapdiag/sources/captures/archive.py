@@ -18,14 +18,13 @@ import tarfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
 from ldapdiag.sources.files.compressed import compressing
-from ldapdiag.sources.files.find import CHUNK
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
     from typing import BinaryIO
+
+    from ldapdiag.sources.files.compressed import Readable
 
 ARCHIVES = {".tar.gz": ".gz", ".tgz": ".gz", ".tar.zst": ".zst", ".tzst": ".zst"}
 """The ends of names that ask for an archive, and how each is compressed."""
@@ -42,6 +43,7 @@ OTHER_ARCHIVES = (".tar", ".zip", ".7z", ".gz", ".bz2", ".tbz2", ".xz", ".txz", 
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+CHUNK = 1 << 20
 LONGEST_NAME = 100
 """Characters of a file name, of which systems allow 255 bytes."""
 
@@ -93,10 +95,11 @@ def write(
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with _target(path, partial, taken_at) as target:
-            target.file(manifest.NAME, BytesIO(manifest.as_json(kept, taken_at, offsets or {})), None, taken_at)
+            listed = manifest.as_json(kept, taken_at, offsets or {})
+            target.file(manifest.NAME, BytesIO(listed), len(listed), taken_at)
             for piece, entry in plan.planned:
                 with piece.open() as stream:
-                    target.file(entry.path, stream, entry.size_bytes, entry.taken.end if entry.taken else taken_at)
+                    target.file(entry.path, stream, entry.size_bytes or 0, entry.taken.end if entry.taken else taken_at)
         partial.rename(path)
     except OSError as error:
         raise _refused(path, error) from error
@@ -209,8 +212,8 @@ class _Target(Protocol):
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
-    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
-        """Write one file; `size` None for a stream in memory."""
+    def file(self, name: str, stream: Readable, size: int, moment: datetime) -> None:
+        """Write one file of so many bytes."""
 
 
 def _target(path: Path, partial: Path, taken_at: datetime) -> _Target:
@@ -231,14 +234,14 @@ class _Folder:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
+    def file(self, name: str, stream: Readable, size: int, moment: datetime) -> None:
         """Write one file, readable by its owner alone."""
         location = self._root / name
         location.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         descriptor = os.open(location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
         with os.fdopen(descriptor, "wb") as file:
-            left = size if size is not None else -1
-            while left and (part := stream.read(min(CHUNK, left) if left > 0 else CHUNK)):
+            left = size
+            while left and (part := stream.read(min(CHUNK, left))):
                 file.write(part)
                 left -= len(part)
         os.utime(location, (moment.timestamp(), moment.timestamp()))
@@ -265,15 +268,12 @@ class _Archive:
             if error[0] is None:
                 self._tar.close()
 
-    def file(self, name: str, stream: BinaryIO, size: int | None, moment: datetime) -> None:
+    def file(self, name: str, stream: Readable, size: int, moment: datetime) -> None:
         """Add one file."""
         header = self._header(f"{self._top}/{name}", moment)
         header.mode = PRIVATE_FILE
-        if size is None:
-            size = stream.seek(0, os.SEEK_END)
-            stream.seek(0)
         header.size = size
-        self._tar.addfile(header, stream)
+        self._tar.addfile(header, cast("BinaryIO", stream))  # of which it reads alone
 
     def _header(self, name: str, moment: datetime) -> tarfile.TarInfo:
         header = tarfile.TarInfo(name)

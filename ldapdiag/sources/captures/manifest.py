@@ -111,15 +111,15 @@ def read(data: bytes, told: str) -> Manifest | Gap | None:
     return _manifest(parsed, ())
 
 
-def lacking(entries: Iterable[Entry], told: str) -> Iterator[Gap]:
-    """Yield the gap of pieces that a manifest lists and its capture does not hold (any more)."""
+def missing(entries: Iterable[Entry], label: str) -> Iterator[Gap]:
+    """Yield the gap of the files that a manifest lists and its capture does not contain (any more)."""
     paths = sorted(entry.path for entry in entries)
     if not paths:
         return
     more = ", …" if len(paths) > NAMES_SHOWN else ""
     pieces = "a piece that is" if len(paths) == 1 else f"{len(paths)} pieces that are"
     yield Gap(
-        target=told,
+        target=label,
         reason=f"its manifest lists {pieces} not in it ({', '.join(paths[:NAMES_SHOWN])}{more})",
         how="ask for a whole copy, or judge it as it is",
     )

@@ -15,10 +15,11 @@ with a line of its own is followed by NONCE in the middle of a line.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from io import BytesIO
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
@@ -29,7 +30,8 @@ from ldapdiag.sources.files.unreadable import legible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import BinaryIO
+
+    from ldapdiag.sources.files.layers import Opened
 
 FIRST = re.compile(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
 BANNER_BYTES = 1 << 16
@@ -197,21 +199,22 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
         yield broken
 
 
-def pieces(piece: Input, stream: BinaryIO) -> Iterator[Input | Gap]:
-    """Yield the sections of a saved output as pieces of the host that printed them; times are that host's own."""
-    host = piece.path.rpartition("/")[2].partition(".")[0]
+def sections(one: Input) -> Iterator[Input | Gap]:
+    """Yield the sections of a saved output as inputs of the host that printed them; times are that host's own."""
+    host = one.name.partition(".")[0]
     whole = False
-    for event in events(_lines(stream)):
-        if isinstance(event, Section):
-            if event.file == HOST and event.folder == HERE and (named := NAME.search(event.content)):
-                host = _text(named[1]).replace("/", "_")
-            yield _piece(piece, host, event)
-        elif isinstance(event, Lack):
-            yield Gap(target=folder_name(host, event.folder), reason=event.reason, how=event.how)
-        whole = isinstance(event, Bye)
+    with one.open() as opened:
+        for number, event in enumerate(events(_lines(opened))):
+            if isinstance(event, Section):
+                if event.file == HOST and event.folder == HERE and (named := NAME.search(event.content)):
+                    host = _text(named[1]).replace("/", "_")
+                yield _input(one, number, host, event)
+            elif isinstance(event, Lack):
+                yield Gap(target=folder_name(host, event.folder), reason=event.reason, how=event.how)
+            whole = isinstance(event, Bye)
     if not whole:
         yield Gap(
-            target=piece.label,
+            target=one.label,
             reason="is cut off: its last line is not the script's",
             how="ask for the whole output; the sections that are whole are judged",
         )
@@ -236,30 +239,45 @@ def unusable(section: Section, target: str) -> Gap | None:
     return None
 
 
-def _piece(piece: Input, host: str, section: Section) -> Input | Gap:
+def _input(one: Input, number: int, host: str, section: Section) -> Input | Gap:
     folder = folder_name(host, section.folder).replace("/", "_")
-    told = f"{piece.label}/{folder}/{section.file}"
-    if gap := unusable(section, told):
+    label = f"{one.label}/{folder}/{section.file}"
+    if gap := unusable(section, label):
         return gap
     begun, ended = section.begun, section.ended
     if ended and not ended.microsecond:  # whole seconds are rounded down, and it may have lasted to the next
         ended += timedelta(seconds=1)
-    return replace(
-        piece,
+    return Input(
         path=legible(f"{folder}/{section.file}"),
-        folder=legible(f"{piece.folder}/{piece.path.rpartition('/')[2]}/{folder}"),
-        label=told,
-        source=partial(BytesIO, section.content),
-        named=False,
+        folder=legible(f"{one.folder}/{one.name}/{folder}"),
+        label=label,
+        source=partial(_content, one, number),
+        head=section.content,
+        is_whole=True,
         taken=Span(start=begun, end=ended) if begun and ended and begun <= ended else None,
         asked=f"{section.asked} on {host}",
     )
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield lines with their ends; what has none for long is handed over in parts."""
-    while line := stream.readline(BANNER_BYTES):
-        yield line
+def _content(one: Input, number: int) -> BytesIO:
+    """Return the content of a section again, counted from 0 among all that the output says. OSError is the caller's."""
+    with one.open() as opened:
+        event = next(islice(events(_lines(opened)), number, None), None)
+    return BytesIO(event.content if isinstance(event, Section) else b"")
+
+
+def _lines(opened: Opened) -> Iterator[bytes]:
+    """Yield lines with their ends; one that has none for long comes in parts."""
+    waiting = b""
+    while chunk := opened.some():
+        *lines, waiting = (waiting + chunk).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+        while len(waiting) > BANNER_BYTES:
+            yield waiting[:BANNER_BYTES]
+            waiting = waiting[BANNER_BYTES:]
+    if waiting:
+        yield waiting
 
 
 def _text(data: bytes) -> str:

@@ -1,20 +1,11 @@
-"""Compressed bytes: told by their first few, and decompressed without trusting what they say of themselves."""
+"""Compressed bytes: recognised by the first few, and decompressed without trust in what they claim of themselves."""
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import sys
 import zlib
 from dataclasses import dataclass
-from gzip import GzipFile
-from io import RawIOBase
-from typing import TYPE_CHECKING, Any, Protocol, cast
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +14,6 @@ if TYPE_CHECKING:
     from ldapdiag.sources.budget import Budget
 
 CHUNK = 1 << 16
-MOST_BYTES = 2 << 30
-"""Decompressed, in all that one name on the command line leads to; a bomb is bigger, one incident's evidence is not."""
 
 MOST_MEMORY = 256 << 20
 """For an xz dictionary, which its file may ask to be 4 GiB; `xz -9` needs 65 MiB."""
@@ -33,27 +22,42 @@ LARGEST_WINDOW = 27
 """Of zstd, as a power of two: 128 MiB, what `zstd -d` allows without --long."""
 
 
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return some of the next bytes, at most `size`; none at the end."""
+
+    def close(self) -> None:
+        """Close it, and the streams below it."""
+
+
 class Decompressor(Protocol):
-    """What bz2, lzma and zstd have in common."""
+    """The interface that bz2, lzma and zstd share."""
 
-    eof: bool
-    unused_data: bytes
+    @property
+    def eof(self) -> bool:
+        """Return whether the compressed file has ended."""
 
-    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes:
+    @property
+    def unused_data(self) -> bytes:
+        """Return the bytes behind that end."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
         """Return at most `max_length` bytes; the rest waits for the next call."""
 
 
 class _Gunzip:
-    """zlib's decompressor with the face of the others."""
+    """zlib's decompressor with the interface of the others."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=31)
-        self._tail = b""
+        self._waiting = b""
 
     def decompress(self, data: bytes, max_length: int = 0) -> bytes:
         """Return at most `max_length` bytes; the rest waits for the next call."""
-        out = self._inner.decompress(self._tail + data, max_length)
-        self._tail = self._inner.unconsumed_tail
+        out = self._inner.decompress(self._waiting + data, max_length)
+        self._waiting = self._inner.unconsumed_tail
         return out
 
     @property
@@ -65,45 +69,45 @@ class _Gunzip:
         return self._inner.unused_data
 
 
-class _Stored:
-    """No compression at all: a plain tar keeps to the same bounds."""
+def _bz2() -> Decompressor:
+    import bz2  # noqa: PLC0415  optional in a build of Python, and late
 
-    eof = False
-    unused_data = b""
+    return bz2.BZ2Decompressor()
 
-    def __init__(self) -> None:
-        self._tail = b""
 
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """Return at most `max_length` bytes; the rest waits for the next call."""
-        data = self._tail + data
-        self._tail = data[max_length:]
-        return data[:max_length]
+def _xz() -> Decompressor:
+    import lzma  # noqa: PLC0415  as above
+
+    return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
+
+
+def _zstd() -> Decompressor:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415  as above
+    else:
+        from backports import zstd  # noqa: PLC0415  a library, which may be missing
+
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW})
 
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """One way to compress: how to tell it, and how to undo it."""
+    """One way to compress: how to recognise it, and how to undo it."""
 
+    name: str
     magic: bytes
     suffixes: tuple[str, ...]
     """Of file names."""
-    decompressor: Callable[[], Any]
+    decompressor: Callable[[], Decompressor]
+    """ImportError where the library is missing."""
 
 
 COMPRESSIONS = (
-    Compression(b"\x1f\x8b", (".gz", ".tgz", ".z"), _Gunzip),
-    Compression(b"BZh", (".bz2", ".tbz2", ".tbz"), bz2.BZ2Decompressor),
-    Compression(
-        b"\xfd7zXZ\x00", (".xz", ".txz"), lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
-    ),
-    Compression(
-        b"\x28\xb5\x2f\xfd",
-        (".zst", ".tzst"),
-        lambda: zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW}),
-    ),
+    Compression("gzip", b"\x1f\x8b", (".gz", ".tgz", ".z"), _Gunzip),
+    Compression("bzip2", b"BZh", (".bz2", ".tbz2", ".tbz"), _bz2),
+    Compression("xz", b"\xfd7zXZ\x00", (".xz", ".txz"), _xz),
+    Compression("zstd", b"\x28\xb5\x2f\xfd", (".zst", ".tzst"), _zstd),
 )
-STORED = Compression(b"", (), _Stored)
 
 
 def compression_of(head: bytes) -> Compression | None:
@@ -123,53 +127,51 @@ def name_within(name: str) -> str:
 def compressing(stream: BinaryIO, suffix: str, moment: float) -> BinaryIO:
     """Return a stream that compresses into another, by a file's suffix; `moment` (epoch) goes into gzip's header.
 
-    Close it; the stream below stays open.
+    Close it; the stream below stays open. ImportError where the library is missing.
     """
     if suffix == ".gz":
+        from gzip import GzipFile  # noqa: PLC0415  late: few captures are written
+
         return cast("BinaryIO", GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=moment))
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415  as above
+    else:
+        from backports import zstd  # noqa: PLC0415  as above
     return cast("BinaryIO", zstd.ZstdFile(stream, "w", level=9))
 
 
-class Decompressed(RawIOBase):
-    """A compressed stream, decompressed as it is read; whatever is wrong with it ends it, and `trouble` says what.
+class Decompressed:
+    """A compressed stream, decompressed as it is read; damage ends it, and `trouble` describes it."""
 
-    `budget` is what is left of `most_bytes`.
-    """
-
-    def __init__(
-        self, stream: BinaryIO, compression: Compression, budget: Budget, most_bytes: int = MOST_BYTES
-    ) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, stream: Readable, compression: Compression, budget: Budget) -> None:
         self._stream = stream
         self._compression = compression
         self._budget = budget
-        self._decompressor: Decompressor = compression.decompressor()
+        self._decompressor: Decompressor | None = None
         self._pending = b""
         self._ended = False
         self._trouble = ""
 
-    def readable(self) -> bool:
-        """Say yes, as a stream must that is to be buffered."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  any writable buffer, as RawIOBase has it
-        """Fill the buffer with what comes next, or with nothing at the end."""
-        data = self.some(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def some(self, most: int) -> bytes:
-        """Return what comes next, or nothing at the end: `read` without copying it twice."""
+    def read(self, size: int) -> bytes:
+        """Return some of the next bytes, none at the end."""
         if self._ended:
             return b""
         if self._budget.left <= 0:
-            return self._end(f"holds more than {self._most_bytes >> 30} GiB; what comes after that is not read")
+            return self._end(f"holds more than {self._budget.most >> 30} GiB; what comes after that is not read")
         try:
-            data = self._some(min(most, self._budget.left))
-        except (OSError, EOFError, ValueError, MemoryError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+            self._decompressor = self._decompressor or self._compression.decompressor()
+        except ImportError:
+            return self._end(f"is compressed with {self._compression.name}, and this Python has no library to read it")
+        try:
+            data = self._next(self._decompressor, min(size, self._budget.left))
+        except Exception as error:  # noqa: BLE001  each library raises its own, not all derived from a common one
             return self._end(f"is damaged ({type(error).__name__}: {error})")
         self._budget.left -= len(data)
         return data or self._end("")
+
+    def close(self) -> None:
+        """Close the stream below."""
+        self._stream.close()
 
     def trouble(self) -> str:
         """Return what ended it: nothing (so far), or the end of a sentence, as in 'is cut off'."""
@@ -180,29 +182,30 @@ class Decompressed(RawIOBase):
         self._trouble = self._trouble or trouble
         return b""
 
-    def _some(self, most: int) -> bytes:
+    def _next(self, decompressor: Decompressor, most: int) -> bytes:
         """Return up to `most` bytes; none at the end."""
         while True:
-            if self._decompressor.eof and not self._another():
-                return b""
-            data = self._decompressor.decompress(self._pending, most)
+            if decompressor.eof:
+                following = self._another(decompressor)
+                if following is None:
+                    return b""
+                self._decompressor = decompressor = following
+            data = decompressor.decompress(self._pending, most)
             self._pending = b""
             if data:
                 return data
-            if self._decompressor.eof:
+            if decompressor.eof:
                 continue
             self._pending = self._stream.read(CHUNK) or b""
             if not self._pending:
-                if self._compression is not STORED:
-                    self._trouble = "is cut off"
+                self._trouble = "is cut off"
                 return b""
 
-    def _another(self) -> bool:
+    def _another(self, decompressor: Decompressor) -> Decompressor | None:
         """Begin the next of several compressed files joined to one (as log rotation and pigz do), if there is one."""
-        rest = self._decompressor.unused_data
+        rest = decompressor.unused_data
         rest += (self._stream.read(CHUNK) or b"") if len(rest) < len(self._compression.magic) else b""
         if not rest.startswith(self._compression.magic):
-            return False  # padding, which tapes have
-        self._decompressor = self._compression.decompressor()
+            return None  # padding, which tapes have
         self._pending = rest
-        return True
+        return self._compression.decompressor()

@@ -1,19 +1,19 @@
-"""The tar format, read forwards only: whatever its headers claim, it costs a bounded amount of memory and no recursion.
+"""The tar format, read forwards only, in bounded memory and without recursion whatever its headers claim.
 
-The headers themselves are decoded by the standard library; what hostile ones can make of long names, pax records and
-sparse maps is why the walk from one to the next is our own.
+The standard library decodes the headers. The walk from one to the next is our own, because hostile long names, pax
+records and sparse maps cost tarfile unbounded memory or recursion.
 """
 
 from __future__ import annotations
 
 import tarfile
 from dataclasses import dataclass
-from io import RawIOBase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+
+    from ldapdiag.sources.files.compressed import Readable
 
 BLOCK = tarfile.BLOCKSIZE
 MAGIC = b"ustar"
@@ -23,7 +23,7 @@ LONGEST_HEADER = 1 << 16
 
 CHUNK = 1 << 16
 EXTENSIONS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X")
-"""Headers that say more about the member after them."""
+"""Headers that describe the member after them."""
 
 WITHOUT_CONTENT = (
     tarfile.LNKTYPE,
@@ -37,27 +37,29 @@ LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
 
 
 class DamagedError(Exception):
-    """The tar cannot be followed any further; its text is the end of a sentence: 'is cut off'."""
+    """The tar cannot be read any further; the text is the end of a sentence: 'is cut off'."""
 
 
-class Content(RawIOBase):
+class Content:
     """The bytes of one member, straight from the tar: to be read before the next member is asked for."""
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
+    def __init__(self, stream: Readable, size: int) -> None:
         self._stream = stream
         self.left = size
         """Bytes not read yet."""
 
-    def readable(self) -> bool:
-        """Say yes, as a stream must that is to be buffered."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  any writable buffer, as RawIOBase has it
-        """Fill the buffer with what comes next, or with nothing at the end."""
-        data = self._stream.read(min(len(buffer), self.left)) if self.left else b""
+    def read(self, size: int) -> bytes:
+        """Return some of the next bytes, none at the end."""
+        data = (self._stream.read(min(size, self.left)) or b"") if self.left else b""
         self.left -= len(data)
-        buffer[: len(data)] = data
-        return len(data)
+        return data
+
+    def close(self) -> None:
+        """Do nothing: the tar stays open for the next member."""
+
+    def trouble(self) -> str:
+        """Return 'is cut off' where the tar ended before its member did."""
+        return "is cut off" if self.left else ""
 
     def whole(self) -> bytes:
         """Return all that has not been read; DamagedError where the tar ends before."""
@@ -81,26 +83,26 @@ class Content(RawIOBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One file of a tar, or what else lies in it."""
+    """One file, link or device of a tar."""
 
     name: str
-    """As written; bytes that are no text are surrogates."""
+    """As written; bytes that are not UTF-8 are surrogates."""
     size_bytes: int
     content: Content | None
-    """None for what is no file."""
+    """None for a link or a device."""
     other: str = ""
-    """What it is when it is no file: 'is a link'."""
+    """Why it is not read where it is no file: 'is a link'."""
     changed: float = 0
     """When it was last written, as seconds since 1970 (the header's mtime)."""
 
 
 def is_tar(head: bytes) -> bool:
-    """Tell whether a file that begins with these bytes is a tar."""
+    """Return whether a file that begins with these bytes is a tar."""
     return head[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC
 
 
-def members(stream: BinaryIO) -> Iterator[Member]:
-    """Yield files, links and devices in order, no folders; raise DamagedError where the tar cannot be followed."""
+def members(stream: Readable) -> Iterator[Member]:
+    """Yield files, links and devices in order, no folders; raise DamagedError where the tar cannot be read on."""
     records: dict[str, str] = {}
     while (header := _header(stream)) is not None:
         if header.type in EXTENSIONS:
@@ -120,7 +122,7 @@ def members(stream: BinaryIO) -> Iterator[Member]:
             Content(stream, -size % BLOCK).skip()
 
 
-def _header(stream: BinaryIO) -> tarfile.TarInfo | None:
+def _header(stream: Readable) -> tarfile.TarInfo | None:
     """Return the next header; None at the end."""
     try:
         block = Content(stream, BLOCK).whole()
@@ -147,7 +149,7 @@ def _other(header: tarfile.TarInfo, *, sparse: bool) -> str:
     return "" if header.isreg() else "neither a file nor a folder"
 
 
-def _block_content(stream: BinaryIO, size: int) -> bytes:
+def _block_content(stream: Readable, size: int) -> bytes:
     if size > LONGEST_HEADER:
         raise DamagedError(f"is damaged (a header of {size} bytes)")
     data = Content(stream, size).whole()
@@ -156,7 +158,7 @@ def _block_content(stream: BinaryIO, size: int) -> bytes:
 
 
 def _extend(records: dict[str, str], header: tarfile.TarInfo, data: bytes) -> None:
-    """Take in what a header says of the member after it."""
+    """Take in the description of the next member."""
     if header.type == tarfile.GNUTYPE_LONGNAME:
         records["path"] = data.partition(b"\0")[0].decode(errors="surrogateescape")
     elif header.type in {tarfile.XHDTYPE, b"X"}:
@@ -177,9 +179,9 @@ def _pax(data: bytes) -> dict[str, str]:
     return records
 
 
-def _size(told: str | None, size: int) -> int:
-    if told is None:
+def _size(record: str | None, size: int) -> int:
+    if record is None:
         return size
-    if not (told.isascii() and told.isdigit() and len(told) < 20):
+    if not (record.isascii() and record.isdigit() and len(record) < 20):
         raise DamagedError("is damaged (a size that is no number)")
-    return int(told)
+    return int(record)

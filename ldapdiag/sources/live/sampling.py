@@ -19,7 +19,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
-from ldapdiag.sources.recognition.reading import facts_of
+from ldapdiag.sources.recognition.reading import with_facts
 from ldapdiag.sources.targets import Local
 
 if TYPE_CHECKING:
@@ -158,8 +158,8 @@ def _together(
 def _first(said: Said, progress: Progress) -> None:
     started = time.monotonic()
     _take(said, said.party.first())
-    for piece in said.pieces:
-        said.facts.extend(facts_of(piece))
+    said.pieces[:] = map(with_facts, said.pieces)
+    said.facts.extend(fact for piece in said.pieces for fact in piece.facts)
     gap = next(iter(said.gaps), None)
     if said.pieces:
         progress.answered(said.party.target, said.told, time.monotonic() - started, gap)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.sources.logs.files import NotALog
     from ldapdiag.sources.logs.parts import Part, Sizes
-    from ldapdiag.sources.logs.places import NotALog
     from ldapdiag.sources.logs.scanning import Scanned, Scanning
 
 
@@ -279,9 +279,9 @@ def _parts(reading: ReadStream, held: Held, period: Period | None, sizes: Sizes)
         try:
             yield from parts_of(file, held, reading.notes.append, sizes)
         except OSError as error:
-            reading.gaps.append(unreadable(file.place.told, error))
+            reading.gaps.append(unreadable(file.input.label, error))
 
 
 def _total(files: Sequence[LogFile]) -> int | None:
-    sizes = [file.place.size_bytes for file in files]
+    sizes = [file.input.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size)

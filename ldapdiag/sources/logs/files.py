@@ -1,16 +1,16 @@
-"""Log files: what was named, told apart by content, each with the times and marks that put it in its place."""
+"""Log files: what was named, recognised by content, each with the times and marks that put it in its place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from io import FileIO
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_scan import Hints
+from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.places import HEAD_BYTES, Place, places, slice_of
+from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.samples import Sample, sample
 from ldapdiag.sources.logs.writers import writers_beside_each_other
 
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.sources.logs.places import NotALog, Region
+    from ldapdiag.sources.files.open_files import FileRange
     from ldapdiag.sources.logs.writers import Writer
+
+NotALog = Gap | PassedOver
+"""Why an input is not read: it could not be (Gap), or is no access log (PassedOver)."""
 
 MOST_HEAD_BYTES = 1 << 20
 """So far a log is read for the opening of a connection; one that has none there is known by its operations."""
@@ -42,7 +45,8 @@ MARKS_WITHIN = 5_000
 class LogFile:
     """One log file, recognised."""
 
-    place: Place
+    input: Input
+    """Without its head."""
     dialect: Dialect
     hints: Hints
     head: Sample
@@ -51,11 +55,13 @@ class LogFile:
     """Of the last record; None where only reading all of it would tell."""
     writers: tuple[Writer, ...] = ()
     """The servers that write into it side by side, where one alone should."""
+    note: str = ""
+    """What of its beginning is not read, and why: a sentence."""
 
     @property
     def path(self) -> str:
         """What the report shows."""
-        return self.place.path
+        return self.input.path
 
     @property
     def first_time(self) -> int:
@@ -67,25 +73,25 @@ class LogFile:
         if self.head.first_time <= time <= self.head.last_time:
             return self.head
         low = self.offset_of(time)
-        return None if low is None or self.place.region is None else self.sample_from(self.place.region, low)
+        return None if low is None or self.input.file_range is None else self.sample_from(self.input.file_range, low)
 
     def offset_of(self, time: int) -> int | None:
         """Return a place in the file shortly before the first record of a time; None where it cannot be had so."""
-        if self.place.region is None:
+        if self.input.file_range is None:
             return None
-        low, high = bounds(self.place.region)
+        low, high = self.input.file_range.bounds()
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
-            there = self.sample_from(self.place.region, middle)
+            there = self.sample_from(self.input.file_range, middle)
             if there is None:
                 return None
             low, high = (middle, high) if there.first_time < time else (low, middle)
         return low
 
-    def sample_from(self, region: Region, offset: int) -> Sample | None:
+    def sample_from(self, found: FileRange, offset: int) -> Sample | None:
         """Return what the records tell that begin at a place in the file or after it."""
-        data = slice_of(region, offset, 2 * TAIL_BYTES)
-        if offset != region.start:
+        data = found.read_at(offset, 2 * TAIL_BYTES)
+        if offset != found.start:
             data = data[data.find(b"\n") + 1 :]
         return sample(self.dialect, _whole(self.dialect, data), self.hints, MARKS_WITHIN)
 
@@ -97,45 +103,60 @@ class NotYet(PassedOver):
 def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogFile | NotALog]:
     """Yield the access logs of what was named, and why the rest is none. `zone` is that of stamps without one."""
     for name in named:
-        for one in places(name):
-            if not isinstance(one, Place):
+        for one in log_inputs(name):
+            if not isinstance(one, Input):
                 yield one
                 continue
             try:
                 yield log_file(one, zone)
             except OSError as error:
-                yield unreadable(one.told, error)
+                yield unreadable(one.label, error)
 
 
-def log_file(place: Place, zone: tzinfo | None = None) -> LogFile | NotALog:
-    """Return the log that lies somewhere, or why it is none. OSError is the caller's."""
-    head = place.head
-    if not head:
-        with place.open() as opened:
-            trouble = "" if opened.start(1) else opened.trouble()
-        return Gap(target=place.told, reason=trouble) if trouble else _without_record(place, EMPTY)
-    dialect = recognise(_lines(head))
+def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None = None) -> LogFile | NotALog:
+    """Return the log that an input is, or why it is none; its dialect may be known already. OSError is the caller's."""
+    if not found.head:
+        with found.open() as opened:
+            trouble = "" if opened.read(1) else opened.trouble()
+        return Gap(target=found.label, reason=trouble) if trouble else _without_record(found, EMPTY)
+    text = as_text(found)
+    if isinstance(text, PassedOver):
+        return text
+    found, note = text
+    dialect = dialect or recognise(_lines(found.head[:HEAD_BYTES]))
     if dialect is None:
-        reason = f"is no access log I know (first bytes: {head[:4].hex(' ')})"
-        return _without_record(place, reason) if _begins(head) else PassedOver(target=place.told, reason=reason)
-    hints = Hints(year_end=place.changed) if zone is None else Hints(year_end=place.changed, zone=zone)
-    ended = len(head) < HEAD_BYTES
-    found = sample(dialect, _whole(dialect, head), hints)
-    if not ended and not (found and found.openings):
-        with place.open() as opened:
-            head = opened.start(MOST_HEAD_BYTES)
-        ended = len(head) < MOST_HEAD_BYTES
-        found = sample(dialect, _whole(dialect, head), hints)
-    if found is None:
-        return _without_record(place, f"is a log ({dialect.name}) without a record that is of use here")
+        reason = f"is no access log I know (first bytes: {found.head[:4].hex(' ')})"
+        if _begins(found.head):
+            return _without_record(found, reason)
+        return PassedOver(target=found.label, reason=reason)
+    year_end = found.taken.end if found.taken else found.changed
+    hints = Hints(year_end=year_end) if zone is None else Hints(year_end=year_end, zone=zone)
+    return _sampled(found, dialect, hints, note)
+
+
+def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:
+    """Return a log with what the records at its beginning and its end say."""
+    head = found.head[:HEAD_BYTES]
+    sampled = sample(dialect, _whole(dialect, head), hints)
+    if not _is_all(found, head) and not (sampled and sampled.openings):
+        found = found.looked_at(MOST_HEAD_BYTES)
+        head = found.head[:MOST_HEAD_BYTES]
+        sampled = sample(dialect, _whole(dialect, head), hints)
+    if sampled is None:
+        return _without_record(found, f"is a log ({dialect.name}) without a record that is of use here")
     return LogFile(
-        place=replace(place, head=b""),
+        input=replace(found.without_head(), budget=None),
         dialect=dialect,
         hints=hints,
-        head=found,
-        last_time=found.last_time if ended else _last_time(place, dialect, hints),
-        writers=writers_beside_each_other(dialect, _samples(place, head)),
+        head=sampled,
+        last_time=sampled.last_time if _is_all(found, head) else _last_time(found, dialect, hints),
+        writers=writers_beside_each_other(dialect, _samples(found, head)),
+        note=note,
     )
+
+
+def _is_all(found: Input, head: bytes) -> bool:
+    return found.is_whole and len(found.head) == len(head)
 
 
 def _begins(head: bytes) -> bool:
@@ -144,41 +165,42 @@ def _begins(head: bytes) -> bool:
     return len(head) < MOST_OF_HEADER and all(not line or line.startswith(b"\t") for line in whole)
 
 
-def _without_record(place: Place, reason: str) -> PassedOver:
-    grows = place.region is not None and place.region.length is None
-    return NotYet(target=place.told, reason=reason) if grows else PassedOver(target=place.told, reason=reason)
+def _without_record(found: Input, reason: str) -> PassedOver:
+    grows = found.file_range is not None and found.file_range.length is None
+    return NotYet(target=found.label, reason=reason) if grows else PassedOver(target=found.label, reason=reason)
 
 
-def _samples(place: Place, head: bytes) -> Iterator[bytes]:
+def _samples(found: Input, head: bytes) -> Iterator[bytes]:
     """Yield the beginning of a log and, where that costs nothing, what stands here and there in it."""
     yield _lines(head)
-    if place.region is None:
+    if found.file_range is None:
         return
-    start, end = bounds(place.region)
+    start, end = found.file_range.bounds()
     for number in range(1, SAMPLES):
         offset = start + (end - start) * number // SAMPLES
         if offset >= start + len(head):
-            data = slice_of(place.region, offset, TAIL_BYTES)
+            data = found.file_range.read_at(offset, TAIL_BYTES)
             yield data[data.find(b"\n") + 1 : data.rfind(b"\n") + 1]
 
 
-def _last_time(place: Place, dialect: Dialect, hints: Hints) -> int | None:
-    if place.region is None:
+def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
+    """Return the time of the last record; None where only reading all of it would show it."""
+    if found.file_range is None and (found.compressed or not found.is_whole):
         return None
-    start, end = bounds(place.region)
     for size in (TAIL_BYTES, 16 * TAIL_BYTES):
-        data = slice_of(place.region, max(start, end - size), size)
-        found = sample(dialect, data[data.find(b"\n") + 1 :], hints)
-        if found:
-            return found.last_time
+        data = _end(found, size)
+        sampled = sample(dialect, data[data.find(b"\n") + 1 :], hints)
+        if sampled:
+            return sampled.last_time
     return None
 
 
-def bounds(region: Region) -> tuple[int, int]:
-    """Return where a region begins and ends in its file, as that is now. OSError is the caller's."""
-    with FileIO(region.location) as stream:
-        size = stream.seek(0, 2)
-    return region.start, size if region.length is None else min(size, region.start + region.length)
+def _end(found: Input, size: int) -> bytes:
+    """Return the last bytes. OSError is the caller's."""
+    if found.file_range is None:
+        return found.head[-size:]
+    start, end = found.file_range.bounds()
+    return found.file_range.read_at(max(start, end - size), size)
 
 
 def _lines(head: bytes) -> bytes:

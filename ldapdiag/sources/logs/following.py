@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldapdiag.sources.logs.files import bounds
-from ldapdiag.sources.logs.parts import PART_BYTES, read_at
-from ldapdiag.sources.logs.places import slice_of
+from ldapdiag.sources.files.open_files import OpenFile
+from ldapdiag.sources.logs.parts import PART_BYTES
 from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ class Tail:
     hints: Hints
     at: int
     """How far it has been read."""
-    stream: FileIO | None = None
+    file: OpenFile | None = None
     records: Records = field(init=False)
     """Of them the last may not have been written to its end yet."""
     truncated: int = 0
@@ -43,17 +41,17 @@ class Tail:
 
         A file that is not there for a moment is in the middle of a rotation. OSError is the caller's.
         """
-        if self.stream is None:
+        if self.file is None:
             self._begin()
-        if self.stream is None:
+        if self.file is None:
             return b""
-        status = os.fstat(self.stream.fileno())
+        status = self.file.status
         if status.st_size < self.at:
             self.truncated += 1
             self.at = 0
             return whole_lines(self.records.rest()) or self.more()
         self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
-        data = self._read(self.stream)
+        data = self._read(self.file)
         if data:
             return self.records.whole(data)
         if self._replaced(status):
@@ -63,12 +61,11 @@ class Tail:
 
     def close(self) -> None:
         """Read no more."""
-        if self.stream is not None:
-            self.stream.close()
+        self.file = None
 
-    def _read(self, stream: FileIO) -> bytes:
+    def _read(self, file: OpenFile) -> bytes:
         """Return what comes next, without the zeros that a server makes which writes on after copytruncate."""
-        while data := read_at(stream, self.at, PART_BYTES):
+        while data := file.read_at(self.at, PART_BYTES):
             self.at += len(data)
             if self.records.waiting or (data := data.lstrip(b"\0")):
                 break
@@ -76,13 +73,12 @@ class Tail:
 
     def _begin(self) -> None:
         try:
-            self.stream = FileIO(self.location)
+            self.file = OpenFile(self.location)
         except FileNotFoundError:
-            self.stream = None
+            self.file = None
 
     def _end(self) -> None:
         self.close()
-        self.stream = None
         self.at = 0
 
     def _replaced(self, mine: os.stat_result) -> bool:
@@ -96,13 +92,13 @@ class Tail:
 
 def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
     """Return a file as far as it is written in whole records by now, and the tail after that; None if not plain."""
-    region = file.place.region
-    if region is None or region.length is not None:
+    found = file.input.file_range
+    if found is None or found.length is not None:
         return None
-    start, end = bounds(region)
+    start, end = found.bounds()
     at = max(start, end - LONGEST_RECORD // 16)
-    written = at + file.dialect.cut(slice_of(region, at, end - at), end - at)
-    place = replace(file.place, region=replace(region, length=written - start))
-    tail = Tail(location=region.location, dialect=file.dialect, hints=file.hints, at=written)
-    tail.stream = FileIO(region.location)
-    return replace(file, place=place), tail
+    written = at + file.dialect.cut(found.read_at(at, end - at), end - at)
+    tail = Tail(location=found.location, dialect=file.dialect, hints=file.hints, at=written)
+    tail.file = found.file()
+    whole = replace(found, length=written - start)
+    return replace(file, input=replace(file.input, source=whole.stream, file_range=whole)), tail

@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
-from ldapdiag.sources.logs.files import TAIL_BYTES, bounds
-from ldapdiag.sources.logs.places import slice_of
+from ldapdiag.sources.logs.files import TAIL_BYTES
 
 if TYPE_CHECKING:
+    from ldapdiag.sources.files.open_files import FileRange
     from ldapdiag.sources.logs.files import LogFile
-    from ldapdiag.sources.logs.places import Region
 
 COMPARED_BYTES = 1 << 12
 """Before the end of one file and before the place in the other: more than one line, so that it is that place."""
@@ -31,23 +30,23 @@ def divided(earlier: LogFile, later: LogFile) -> tuple[LogFile, LogFile | None] 
     None where the end of the one is not found in the other, or that would take reading all of it. OSError is the
     caller's.
     """
-    one, other = earlier.place.region, later.place.region
+    one, other = earlier.input.file_range, later.input.file_range
     if one is None or other is None or earlier.last_time is None or earlier.dialect != later.dialect:
         return None
     if earlier.dialect.cut is not cut_at_line:
         return None
-    start, end = bounds(one)
-    tail = slice_of(one, max(start, end - TAIL_BYTES), min(TAIL_BYTES, end - start))
+    start, end = one.bounds()
+    tail = one.read_at(max(start, end - TAIL_BYTES), min(TAIL_BYTES, end - start))
     tail = tail[: tail.rfind(b"\n") + 1]
     at = _end_within(later, other, tail, earlier.last_time)
     if at is None:
         return None
     ended = end - max(start, end - TAIL_BYTES)
     whole = replace(one, length=end - start - ended + len(tail))
-    return replace(earlier, place=replace(earlier.place, region=whole)), _from(later, other, at, earlier.path)
+    return replace(earlier, input=earlier.input.ranged(whole)), _from(later, other, at, earlier.path)
 
 
-def _end_within(file: LogFile, region: Region, tail: bytes, time: int) -> int | None:
+def _end_within(file: LogFile, found: FileRange, tail: bytes, time: int) -> int | None:
     """Return where in its file the last line of a tail ends that lies about a time; None if it is not there."""
     line = tail[tail.rfind(b"\n", 0, -1) + 1 :]
     if not line or line == tail:  # longer than what was read of it
@@ -55,8 +54,8 @@ def _end_within(file: LogFile, region: Region, tail: bytes, time: int) -> int | 
     low = file.offset_of(time)
     if low is None:
         return None
-    begin = max(region.start, low - TAIL_BYTES)
-    data = slice_of(region, begin, WINDOW)
+    begin = max(found.start, low - TAIL_BYTES)
+    data = found.read_at(begin, WINDOW)
     at = data.find(line)
     while at >= 0:
         end = at + len(line)
@@ -67,13 +66,12 @@ def _end_within(file: LogFile, region: Region, tail: bytes, time: int) -> int | 
     return None
 
 
-def _from(file: LogFile, region: Region, at: int, other: str) -> LogFile | None:
-    """Return a file from a place on; None if no record follows."""
-    length = None if region.length is None else region.start + region.length - at
-    rest = replace(region, start=at, length=length)
+def _from(file: LogFile, found: FileRange, at: int, other: str) -> LogFile | None:
+    """Return a file from an offset on; None if no record follows."""
+    length = None if found.length is None else found.start + found.length - at
+    rest = replace(found, start=at, length=length)
     head = file.sample_from(rest, at)
     if head is None:
         return None
-    note = f"{file.path} begins with what {other} tells; its first {at - region.start} bytes are not read again"
-    size = None if file.place.size_bytes is None else file.place.size_bytes - (at - region.start)
-    return replace(file, head=head, place=replace(file.place, region=rest, size_bytes=size, note=note))
+    note = f"{file.path} begins with what {other} tells; its first {at - found.start} bytes are not read again"
+    return replace(file, head=head, input=file.input.ranged(rest), note=note)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from dataclasses import dataclass, replace
-from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import records
 from ldapdiag.sources.logs.records import Records, first_border, too_long
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
+    from ldapdiag.sources.files.layers import Opened
+    from ldapdiag.sources.files.open_files import FileRange
     from ldapdiag.sources.logs.files import LogFile
-    from ldapdiag.sources.logs.layers import Opened
-    from ldapdiag.sources.logs.places import Region
 
 PART_BYTES = 8 << 20
 """Of a part that one scan reads into memory at once."""
@@ -55,22 +55,18 @@ class Held:
     """The files opened last, kept open while workers read them: a rotation may rename them meanwhile."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._streams: deque[FileIO] = deque()
+        self._files: deque[OpenFile] = deque(maxlen=most)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._streams:
-            self._streams.popleft().close()
+        self._files.clear()
 
-    def open(self, location: str) -> FileIO:
-        """Open a file, and close the one opened longest ago when there are too many. OSError is the caller's."""
-        self._streams.append(FileIO(location))
-        if len(self._streams) > self._most:
-            self._streams.popleft().close()
-        return self._streams[-1]
+    def open(self, found: FileRange) -> OpenFile:
+        """Open a file, and let go of the one opened longest ago when there are too many. OSError is the caller's."""
+        self._files.append(found.file())
+        return self._files[-1]
 
 
 class ShrunkError(Exception):
@@ -90,11 +86,10 @@ class Stretch:
 
     def read(self) -> bytes | None:
         """Return the bytes, fewer where it has shrunk; None where another file is there. OSError is the caller's."""
-        with FileIO(self.location) as stream:
-            status = os.fstat(stream.fileno())
-            if (status.st_dev, status.st_ino) != self.inode:
-                return None
-            return read_at(stream, self.start, self.length)
+        file = OpenFile(self.location)
+        if (file.status.st_dev, file.status.st_ino) != self.inode:
+            return None
+        return file.read_at(self.start, self.length)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,59 +114,50 @@ class Part:
         return replace(self, data=b"") if self.data else self
 
 
-def read_at(stream: FileIO, start: int, length: int) -> bytes:
-    """Return bytes of a file; fewer only where it ends."""
-    stream.seek(start)
-    parts = []
-    while length and (part := stream.read(length)):
-        parts.append(part)
-        length -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
 def parts_of(file: LogFile, held: Held, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Part]:
     """Yield a file in parts, in order; `note` hears what of it is not read. OSError is the caller's."""
-    part = Part(dialect=file.dialect, hints=file.hints, told=file.place.told, at=0, cost=0)
-    if file.place.note:
-        note(file.place.note)
-    if file.place.region is not None and file.dialect.anywhere:
-        yield from _stretches(file.place.region, part, held, note, sizes.stretch)
+    part = Part(dialect=file.dialect, hints=file.hints, told=file.input.label, at=0, cost=0)
+    if file.note:
+        note(file.note)
+    if file.input.file_range is not None and file.dialect.anywhere:
+        yield from _stretches(file.input.file_range, part, held, note, sizes.stretch)
         return
-    with file.place.open() as opened:
+    with file.input.open() as opened:
         yield from carried(opened, part, note, sizes.carried or CARRIED_BYTES)
         if opened.trouble():
-            note(f"{file.place.told} {opened.trouble()}; what came before is counted")
+            note(f"{file.input.label} {opened.trouble()}; what came before is counted")
 
 
-def _stretches(region: Region, part: Part, held: Held, note: Callable[[str], None], most: int | None) -> Iterator[Part]:
-    stream = held.open(region.location)
-    status = os.fstat(stream.fileno())
-    end = status.st_size if region.length is None else min(status.st_size, region.start + region.length)
-    stretch = Stretch(_location(region.location, stream), (status.st_dev, status.st_ino), region.start, 0)
-    at = region.start
+def _stretches(
+    found: FileRange, part: Part, held: Held, note: Callable[[str], None], most: int | None
+) -> Iterator[Part]:
+    stream = held.open(found)
+    status = stream.status
+    at, end = found.bounds()
+    stretch = Stretch(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)
     while at < end:
-        nothing = replace(part, at=at - region.start, cost=0, stretch=replace(stretch, start=at))
+        nothing = replace(part, at=at - found.start, cost=0, stretch=replace(stretch, start=at))
         try:
             length = yield from _records_from(stream, at, end, most or PART_BYTES, nothing)
         except ShrunkError:
             length, end = min(end - at, most or PART_BYTES), at
             stretch = replace(stretch, shrunk=True)
-        part = replace(part, at=at - region.start, cost=length)
+        part = replace(part, at=at - found.start, cost=length)
         if length > records.LONGEST_RECORD and most is None:
             note(too_long(part.told, part.at))
-            yield replace(part, data=read_at(stream, at, records.KEPT_OF_RECORD) + b"\n")
+            yield replace(part, data=stream.read_at(at, records.KEPT_OF_RECORD) + b"\n")
         else:
             yield replace(part, stretch=replace(stretch, start=at, length=length))
         at += length
 
 
-def _location(location: str, stream: FileIO) -> str:
+def _location(location: str, file: OpenFile) -> str:
     """Return a path by which a worker finds this very file, even after it has been renamed or removed by a rotation."""
-    held = f"/proc/{os.getpid()}/fd/{stream.fileno()}"
+    held = f"/proc/{os.getpid()}/fd/{file.descriptor}"
     return held if Path(held).exists() else location
 
 
-def _records_from(stream: FileIO, at: int, end: int, most: int, nothing: Part) -> Generator[Part, None, int]:
+def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Part) -> Generator[Part, None, int]:
     """Return how many bytes of whole records come next: at most so many, or one record that is longer.
 
     Two bytes tell a border, so windows overlap by one.
@@ -188,7 +174,7 @@ def _records_from(stream: FileIO, at: int, end: int, most: int, nothing: Part) -
             yield nothing
         size = PART_BYTES
     for number, offset in enumerate(range(at + most - 1, end, WINDOW - 1), 1):
-        window = read_at(stream, offset, WINDOW)
+        window = stream.read_at(offset, WINDOW)
         if border := first_border(nothing.dialect, window):
             return min(offset + border, end) - at
         if not window:
@@ -198,8 +184,8 @@ def _records_from(stream: FileIO, at: int, end: int, most: int, nothing: Part) -
     return end - at
 
 
-def _held(stream: FileIO, start: int, length: int) -> bytes:
-    data = read_at(stream, start, length)
+def _held(stream: OpenFile, start: int, length: int) -> bytes:
+    data = stream.read_at(start, length)
     if len(data) < length:
         raise ShrunkError
     return data
@@ -209,7 +195,7 @@ def carried(opened: Opened, part: Part, note: Callable[[str], None], size: int) 
     """Yield what is read from an open log, in parts that carry their data."""
     coming = Records(part.dialect)
     cost = 0
-    while chunk := opened.start(max(size - coming.waiting, size // 2)):
+    while chunk := opened.read(max(size - coming.waiting, size // 2)):
         data = coming.whole(chunk)
         if data and coming.too_long:
             note(too_long(part.told, coming.at))

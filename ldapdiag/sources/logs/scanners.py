@@ -80,10 +80,10 @@ def _work(files: Sequence[LogFile]) -> int:
     """Return how many bytes there are about to scan."""
     work = 0
     for file in files:
-        size = file.place.size_bytes
+        size = file.input.size_bytes
         if size is None:
             size = 0 if file.last_time is not None else SMALL
-        work += size * (SHRINKS if file.place.compressed else 1)
+        work += size * (SHRINKS if file.input.compressed else 1)
     return work
 
 

@@ -88,7 +88,7 @@ class Stream:
 
 def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
     """Return the streams of these files, by their first record. The order of the files is nothing."""
-    ordered = sorted(files, key=lambda file: (file.first_time, _end(file), file.path, file.place.told))
+    ordered = sorted(files, key=lambda file: (file.first_time, _end(file), file.path, file.input.label))
     streams: list[Stream] = []
     looks = iter(range(MOST_COMPARED))
     for file in ordered:
@@ -131,7 +131,7 @@ def _end(file: LogFile) -> int:
 def _goes_on(stream: Stream, file: LogFile) -> bool:
     """Tell whether a file may be the next one of a stream."""
     last = stream.files[-1]
-    if (last.place.folder, last.dialect.name) != (file.place.folder, file.dialect.name):
+    if (last.input.folder, last.dialect.name) != (file.input.folder, file.dialect.name):
         return False
     same = stream.instance == file.head.instance
     if not same and stream.instance and file.head.instance:
@@ -180,10 +180,10 @@ def _told_once(streams: list[Stream]) -> list[Stream]:
 def _worth(stream: Stream) -> tuple[int, int, bool, int, str, str]:
     """Return a key by which the stream that covers most comes first."""
     span = stream.end - stream.first_time
-    compressed = any(file.place.compressed for file in stream.files)
-    size = sum(file.place.size_bytes or 0 for file in stream.files)
+    compressed = any(file.input.compressed for file in stream.files)
+    size = sum(file.input.size_bytes or 0 for file in stream.files)
     resolution = max(file.head.resolution for file in stream.files)
-    return -round(span / ALIKE), resolution, compressed, -size, stream.name, stream.files[0].place.told
+    return -round(span / ALIKE), resolution, compressed, -size, stream.name, stream.files[0].input.label
 
 
 def _marks(stream: Stream) -> set[object]:

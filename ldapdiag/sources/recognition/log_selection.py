@@ -1,44 +1,45 @@
-"""Access logs set aside: told by their beginning, to be scanned while this thread reads everything else.
+"""Access logs among the inputs: recognised by their heads, to be scanned while this thread reads everything else.
 
 A file that is an access log and nothing else needs none of the other grammars; importing these takes as long as
-scanning a hundred megabytes. slapd's log is read for what it testifies to as well, and errors logs tell of some
-searches only: these go the way of all other files (reading.py).
+scanning a hundred megabytes. slapd's log is read for its messages as well.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.document import encoding_of
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.dialects import recognise
+from ldapdiag.sources.files.input import HEAD_BYTES
 
 if TYPE_CHECKING:
+    from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.input import Input
 
-HEAD_BYTES = 1 << 16
 NOTICES = "389-errors"
-"""An errors log of 389-ds: it tells of some searches, and of more than those."""
+"""An errors log of 389-ds: some searches are in it, and more than those, so it is no access log."""
+
+UTF8_MARK = "\ufeff"
 
 
-class Turn(StrEnum):
-    """When a piece is read."""
-
-    NOW = "now"
-    """It runs on, it can be opened only once, or it may be a log among other things."""
-    AFTER = "after"
-    """It is no log: while the logs are scanned."""
-    ASIDE = "aside"
-    """It is a log: with all other logs."""
+def log_dialect(one: Input) -> Dialect | None:
+    """Return the dialect of an input that is an access log; None for any other."""
+    try:
+        return _dialect(one.head[:HEAD_BYTES])
+    except Exception:  # noqa: BLE001  reading it reports the bug
+        return None
 
 
-def turn_of(piece: Input) -> Turn:
-    """Return when to read a piece, by its beginning; OSError is the caller's."""
-    if piece.location is None:
-        return Turn.NOW
-    with piece.open() as stream:
-        head = stream.read(HEAD_BYTES)
-    dialect = recognise(head if len(head) < HEAD_BYTES else head[: head.rfind(b"\n") + 1])
-    if dialect is None:
-        return Turn.AFTER
-    return Turn.NOW if dialect.family is Family.OPENLDAP or dialect.name == NOTICES else Turn.ASIDE
+def _dialect(head: bytes) -> Dialect | None:
+    is_part = len(head) == HEAD_BYTES
+    encoding = encoding_of(head)
+    if encoding != "utf-8" or head.startswith(UTF8_MARK.encode()):
+        head = head.decode(encoding, errors="backslashreplace").removeprefix(UTF8_MARK).encode()
+    dialect = recognise(head[: head.rfind(b"\n") + 1] if is_part else head)
+    return None if dialect is None or dialect.name == NOTICES else dialect
+
+
+def is_more_than_a_log(dialect: Dialect) -> bool:
+    """Return whether logs of this dialect contain messages that are evidence of another kind."""
+    return dialect.family is Family.OPENLDAP

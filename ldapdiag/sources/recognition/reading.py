@@ -1,9 +1,8 @@
-"""Reading one piece: recognised by its beginning, handed to its format; what is of no use says why."""
+"""Reading one input: recognised by its head, read by its format; what is of no use says why."""
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
@@ -11,75 +10,87 @@ from ldapdiag.evidence.formats import HEAD_BYTES, formats, head_of, recognise
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterable, Iterator
 
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.files.input import Input
-    from ldapdiag.sources.recognition.log_discovery import LogsMet
+    from ldapdiag.sources.files.layers import Opened
 
 CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What became of a piece: its facts, or why there are none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputReading:
+    """The facts of an input, or why there are none."""
 
     facts: tuple[Fact, ...] = ()
     useless: str = ""
     """Why nothing in it is of use; empty when something is."""
-    unknown: bool = False
+    is_unknown: bool = False
     """No format recognises it."""
-    known: bool = False
+    is_known: bool = False
     """A format recognises it that no diagnosis reads."""
+    is_log: bool = False
+    """It is an access log; these are read together."""
+    trouble: str = ""
+    """What ended it before its time: the end of a sentence, as in 'is cut off'."""
 
 
-def read(piece: Input, stream: BinaryIO, logs: LogsMet | None = None) -> Read:
-    """Read a piece from its open stream; `logs` takes what of it is an access log. OSError is the caller's."""
-    start = _start(stream)
+def read(one: Input) -> InputReading:
+    """Read an input. OSError is the caller's."""
+    if one.facts:
+        return InputReading(facts=tuple(_placed(fact, one) for fact in one.facts))
+    one = one.looked_at()
+    start = one.head[:HEAD_BYTES]
     if not start:
-        return Read(useless="is an empty file")
-    name = piece.path.rpartition("/")[2]
-    head = head_of(name, start, whole=len(start) < HEAD_BYTES)
+        return InputReading(useless="is an empty file")
+    head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     form = recognise(head)
     if form is None:
         reason = f"is none of the {len(list(formats()))} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
-        return Read(useless=reason, unknown=True)
-    chunks = _chunks(start, stream)
-    dialect = dialect_of(head) if logs is not None and form.name in LOGS else None
-    if logs is not None and dialect is not None:
-        chunks = logs.meet(piece, dialect, chunks)
-        if form.read is None:
-            if piece.location is None:
-                deque(chunks, maxlen=0)
-            return Read()
+        return InputReading(useless=reason, is_unknown=True)
+    is_log = form.name in LOGS and dialect_of(head) is not None
     if form.read is None:
-        return Read(useless=form.title, known=True)
-    document = Document(path=piece.path, folder=piece.folder, source=lines_of(chunks), raw=chunks, taken=piece.taken)
-    facts = tuple(form.read(document))
-    if facts:
-        return Read(facts)
-    return Read(useless=f"looks like {form.title}, but nothing in its {document.seen} lines is of use")
+        return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
+    return _read_as(form.read, form.title, one, is_log=is_log)
 
 
-def facts_of(piece: Input) -> tuple[Fact, ...]:
-    """Return the facts of a piece; none of one that cannot be read."""
+def with_facts(one: Input) -> Input:
+    """Return an answer with its facts, so that it need not be read again; without, where it has none yet.
+
+    A log, an archive and what is of no use are left to gathering, which says what becomes of them.
+    """
     try:
-        with piece.open() as stream:
-            return read(piece, stream).facts
-    except Exception:  # noqa: BLE001  gathering reads it again, and tells why it cannot
-        return ()
+        reading = read(one)
+        return one if reading.is_log else replace(one, facts=reading.facts)
+    except Exception:  # noqa: BLE001  gathering reads it again, and says why it cannot be read
+        return one
 
 
-def _start(stream: BinaryIO) -> bytes:
-    """Return the first bytes; a pipe may hand them over in pieces."""
-    parts = b""
-    while len(parts) < HEAD_BYTES and (part := stream.read(HEAD_BYTES - len(parts))):
-        parts += part
-    return parts
+def facts_of(one: Input) -> tuple[Fact, ...]:
+    """Return the facts of an input; none of one that cannot be read."""
+    return with_facts(one).facts
 
 
-def _chunks(start: bytes, stream: BinaryIO) -> Iterator[bytes]:
-    yield start
-    while chunk := stream.read(CHUNK):
+def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Input, *, is_log: bool) -> InputReading:
+    with one.open() as opened:
+        chunks = _chunks(opened)
+        document = Document(path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, taken=one.taken)
+        facts = tuple(reader(document))
+        trouble = opened.trouble()
+    if facts or is_log:
+        return InputReading(facts=facts, is_log=is_log, trouble=trouble)
+    useless = f"looks like {title}, but nothing in its {document.seen} lines is of use"
+    return InputReading(useless=useless, trouble=trouble)
+
+
+def _placed(fact: Fact, one: Input) -> Fact:
+    """Return a fact that was read before its input got the folder it has now."""
+    if (fact.origin.path, fact.origin.folder) == (one.path, one.folder):
+        return fact
+    return replace(fact, origin=replace(fact.origin, path=one.path, folder=one.folder))  # type: ignore[type-var]
+
+
+def _chunks(opened: Opened) -> Iterator[bytes]:
+    while chunk := opened.read(CHUNK):
         yield chunk

@@ -26,8 +26,8 @@ from ldapdiag.finding import Finding, Judged
 from ldapdiag.sources.anonymising.anonymise import Anonymised, anonymise
 from ldapdiag.sources.anonymising.disguise import Disguise
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
+from ldapdiag.sources.captures.find import find
 from ldapdiag.sources.captures.manifest import ClockOffset
-from ldapdiag.sources.files.find import find
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.recognition.reading import read
 
@@ -83,8 +83,7 @@ def anonymised(content: bytes | str, path: str = "app1/file") -> str:
 def judged(pieces: list[Input] | tuple[Input, ...]) -> tuple[Judged, ...]:
     facts = []
     for one in pieces:
-        with one.open() as stream:
-            facts += read(one, stream).facts
+        facts += read(one).facts
     return diagnose(Bundle(facts=tuple(facts)), installed_checks()).judged
 
 

@@ -15,8 +15,8 @@ from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.captures.find import find
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
-from ldapdiag.sources.files.find import find
 from ldapdiag.sources.files.input import Input
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -16,8 +16,8 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import script_output
+from ldapdiag.sources.captures.find import find
 from ldapdiag.sources.captures.script_output import Script, Section, events
-from ldapdiag.sources.files.find import find
 from ldapdiag.sources.files.input import Input
 
 NONCE = "n0nce4711abc"

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, PATIENCE, diagnose
-from ldapdiag.sources.files.find import MOST_FILES, find
+from ldapdiag.sources.captures.find import find
+from ldapdiag.sources.files.archives import MOST_FILES
 from ldapdiag.sources.files.input import Input
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"

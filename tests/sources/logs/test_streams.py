@@ -57,7 +57,7 @@ def test_a_folder_given_twice_or_copied_elsewhere_is_read_once(corpus: Path, tmp
     (stream,) = streams(folder, tmp_path / "copy", folder / "access")
 
     assert len(stream.files) == 9
-    assert len({file.place.folder for file in stream.files}) == 1
+    assert len({file.input.folder for file in stream.files}) == 1
     assert len(stream.tellings) == 10
 
 
@@ -143,7 +143,7 @@ def test_a_compressed_copy_is_left_out(tmp_path: Path) -> None:
 
     (stream,) = streams(tmp_path)
 
-    assert [file.place.compressed for file in stream.files] == [False]
+    assert [file.input.compressed for file in stream.files] == [False]
     assert len(stream.tellings) == 1
 
 

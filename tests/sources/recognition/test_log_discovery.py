@@ -6,6 +6,7 @@ import gzip
 import shutil
 import tarfile
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,17 +17,16 @@ from command import diagnose
 from conftest import CAPTURES
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
-from ldapdiag.evidence.formats import head_of
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.origin import Span
 from ldapdiag.evidence.server_log import ServerLog
-from ldapdiag.evidence.server_log_formats.access import dialect_of
 from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.spool import Spool
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.logs import listening, records
+from ldapdiag.sources.logs import parts, records, threads
 from ldapdiag.sources.progress import SILENCE
 from ldapdiag.sources.recognition import log_discovery
-from ldapdiag.sources.recognition.log_discovery import LogsMet
+from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from log_lines import at, header, run
 
 pytestmark = pytest.mark.usefixtures("scanner")
@@ -117,52 +117,56 @@ def test_so_it_is_in_an_archive_whatever_the_order(rotated: Path, tmp_path: Path
 
 
 def test_it_says_who_read_it(scanner: Scanner) -> None:
-    """Files and what passes alike."""
+    """Files and streams alike."""
     data = POOLS.read_bytes()[:40_000]
-    assert [stream.scanner for stream in heard(data, len(data)).streams] == [scanner]
+    assert [stream.scanner for stream in streamed(data, len(data)).streams] == [scanner]
     assert [stream.scanner for stream in only(gather([str(POOLS)])).streams] == [scanner]
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 4096])
-def test_a_log_that_passes_in_small_chunks_is_the_same(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_comes_in_small_chunks_is_the_same(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A buffer of 512 bytes makes a piece of every few lines."""
-    monkeypatch.setattr(listening, "CARRIED_BYTES", 512)
+    monkeypatch.setattr(parts, "CARRIED_BYTES", 512)
+    monkeypatch.setattr(threads, "CARRIED_BYTES", 512)
     data = POOLS.read_bytes()[:40_000]
-    assert told(heard(data, chunk)) == told(heard(data, len(data)))
+    assert told(streamed(data, chunk)) == told(streamed(data, len(data)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_it_may_be_written_in_another_encoding(encoding: str) -> None:
     text = POOLS.read_text()[:20_000]
-    assert told(heard(text.encode(encoding), 1001)) == told(heard(text.encode(), 1001))
+    assert told(streamed(text.encode(encoding), 1001)) == told(streamed(text.encode(), 1001))
 
 
 def test_a_line_too_long_to_be_read_is_one_misread_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "CARRIED_BYTES", 64)
+    monkeypatch.setattr(parts, "CARRIED_BYTES", 64)
+    monkeypatch.setattr(threads, "CARRIED_BYTES", 64)
     monkeypatch.setattr(records, "KEPT_OF_RECORD", 128)
     lines = run(1, 2).splitlines(keepends=True)
     forged = b"x" * 3000 + run(7, 7).replace(b"\n", b" ")
     monkeypatch.setattr(records, "LONGEST_RECORD", 1000)
-    log = heard(b"".join([*lines[:5], forged, b"\n", *lines[5:]]), 100)
+    log = streamed(b"".join([*lines[:5], forged, b"\n", *lines[5:]]), 100)
     assert (log.segment.opened, log.segment.misread, log.segment.lines) == (2, 1, len(lines) + 1)
 
 
 def test_stamps_without_a_year_are_of_when_it_was_captured() -> None:
     line = b"Nov 20 08:54:04 ldap slapd[1]: conn=1000 fd=16 ACCEPT from IP=10.0.0.1:40000 (IP=0.0.0.0:389)\n"
     captured = datetime(2019, 11, 21, tzinfo=UTC)
-    segment = heard(line, 100, Span(start=captured, end=captured)).segment
+    segment = streamed(line, 100, Span(start=captured, end=captured)).segment
     assert segment.first_time == int(datetime(2019, 11, 20, 8, 54, 4, tzinfo=UTC).timestamp()) * 10**9
 
 
-def heard(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
-    """Return what a log says that comes in chunks of this size."""
-    met = LogsMet()
-    piece = Input(path="-", folder="-", label="-", source=lambda: pytest.fail("it can be read only once"), taken=taken)
-    dialect = dialect_of(head_of("-", data[:65536], whole=True))
-    assert dialect is not None
-    chunks = [data[start : start + chunk] for start in range(0, len(data), chunk)]
-    assert list(met.meet(piece, dialect, chunks)) == chunks
-    (log,) = met.read(SILENCE, Event())
+def streamed(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
+    """Return what a log says that comes in chunks of this size, and can be read only once."""
+
+    class Pipe(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(min(chunk, size or 0))
+
+    spool = Spool(lambda: Pipe(data))
+    found = DiscoveredLogs()
+    found.add(Input(path="-", folder="-", label="-", source=spool.open, spool=spool, taken=taken).looked_at())
+    (log,) = found.read(SILENCE, Event())
     assert isinstance(log, AccessLog)
     return log
 

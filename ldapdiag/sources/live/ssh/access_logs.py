@@ -14,24 +14,24 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from io import BufferedReader, BytesIO, FileIO
+from io import BytesIO
 from operator import itemgetter
 from time import monotonic
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.budget import Budget
+from ldapdiag.sources.captures.find import MOST_BYTES as MOST_DECOMPRESSED
 from ldapdiag.sources.captures.script_output import TIMED_OUT, Section
-from ldapdiag.sources.files.compressed import MOST_BYTES as MOST_DECOMPRESSED
-from ldapdiag.sources.files.compressed import Decompressed, compression_of, name_within
-from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.compressed import compression_of, name_within
+from ldapdiag.sources.files.input import Input, in_file
+from ldapdiag.sources.files.layers import decompressing
+from ldapdiag.sources.files.open_files import FileRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-    from typing import BinaryIO
 
     from ldapdiag.evidence.origin import Span
-    from ldapdiag.sources.files.compressed import Compression
     from ldapdiag.sources.live.ssh.remote import Dialog
 
     Tell = Callable[[str], object]
@@ -91,13 +91,8 @@ def in_place(dialog: Dialog) -> Iterator[Input | Gap]:
     found = yield from _found(dialog, monotonic() + dialog.seconds)
     for file in found:
         if file.size_bytes:
-            yield Input(
-                path=f"{file.folder}/{file.name}",
-                folder=file.folder,
-                label=file.path,
-                source=partial(FileIO, file.path),
-                location=file.path,
-            )
+            there = FileRange(file.path)
+            yield in_file(there, path=f"{file.folder}/{file.name}", folder=file.folder, label=file.path)
 
 
 def brought(dialog: Dialog, tell: Tell) -> Iterator[Input | Gap]:
@@ -201,19 +196,16 @@ def _piece(dialog: Dialog, part: Part, section: Section, span: Span) -> Input:
     if part.size_bytes < file.size_bytes:
         content = content[content.find(b"\n") + 1 :]
     compression = compression_of(content)
-    inner = partial(BytesIO, content)
     return Input(
         path=f"{file.folder}/{name_within(file.name) if compression else file.name}",
         folder=file.folder,
         label=f"{dialog.target}{file.path}",
-        source=partial(_decompressed, inner, compression) if compression else inner,
+        source=partial(BytesIO, content),
+        layers=(decompressing(compression),) if compression else (),
+        budget=Budget(MOST_DECOMPRESSED),
         taken=span,
         asked=section.asked,
     )
-
-
-def _decompressed(inner: Callable[[], BinaryIO], compression: Compression) -> BinaryIO:
-    return cast("BinaryIO", BufferedReader(Decompressed(inner(), compression, Budget(MOST_DECOMPRESSED))))
 
 
 def _left_out(

@@ -263,7 +263,7 @@ def test_beyond_the_limit_the_end_of_the_last_file_comes_from_a_line_on(place, a
 def test_on_our_own_host_they_are_read_where_they_lie(place, asked, log) -> None:
     written(place, {"access": log, "access.1.gz": gzip.compress(log), "access.2": b""})
     answers = list(access_logs.in_place(asked("389-ds")))
-    assert [(one.location, one.folder) for one in answers if isinstance(one, Input)] == [
+    assert [(one.file_range.location, one.folder) for one in answers if isinstance(one, Input)] == [
         (f"{place}/logs/access", "ds1"),
         (f"{place}/logs/access.1.gz", "ds1"),
     ]

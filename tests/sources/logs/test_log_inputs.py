@@ -19,11 +19,12 @@ from backports import zstd
 import log_lines
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.merge import finish
+from ldapdiag.sources.files import layers
 from ldapdiag.sources.files.compressed import Decompressed
-from ldapdiag.sources.logs import layers
+from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
-from ldapdiag.sources.logs.places import HEAD_BYTES, NotALog, Place, places
+from ldapdiag.sources.logs.files import LogFile, NotALog, NotYet, find_logs
+from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -42,8 +43,8 @@ def found(*named: Path | str) -> tuple[dict[str, LogFile], list[NotALog]]:
 
 
 def content(file: LogFile) -> bytes:
-    with file.place.open() as opened:
-        return opened.start(1 << 30)
+    with file.input.open() as opened:
+        return opened.read()
 
 
 def tar(members: dict[str, bytes], mode: str = "w") -> bytes:
@@ -66,7 +67,7 @@ def test_a_compressed_log_is_read_whatever_its_name_says(tmp_path: Path, suffix:
     assert not others
     assert sorted(logs) == [f"{tmp_path.name}/access.1", f"{tmp_path.name}/oddly-named"]
     assert {content(file) for file in logs.values()} == {TEXT}
-    assert all(file.place.region is None and file.place.compressed for file in logs.values())
+    assert all(file.input.file_range is None and file.input.compressed for file in logs.values())
 
 
 LONG = log_lines.header() + log_lines.run(1, 3000)
@@ -85,12 +86,14 @@ def test_the_beginning_of_a_long_log_is_whole_whatever_it_is_packed_in(
 ) -> None:
     (tmp_path / "access").write_bytes(pack(LONG))
 
-    (place,) = places(str(tmp_path / "access"))
+    (found,) = log_inputs(str(tmp_path / "access"))
 
-    assert isinstance(place, Place)
-    assert place.head == LONG[:HEAD_BYTES]
-    with place.open() as opened:
-        assert opened.start(1 << 30) == LONG
+    assert isinstance(found, Input)
+    text = as_text(found)
+    assert isinstance(text, tuple)
+    assert text[0].head == LONG[:HEAD_BYTES]
+    with text[0].open() as opened:
+        assert opened.read() == LONG
 
 
 def test_a_file_that_holds_its_log_plainly_can_be_read_by_anybody(tmp_path: Path) -> None:
@@ -99,8 +102,8 @@ def test_a_file_that_holds_its_log_plainly_can_be_read_by_anybody(tmp_path: Path
     logs, _ = found(tmp_path / "access")
 
     (file,) = logs.values()
-    assert file.place.region is not None
-    assert Path(file.place.region.location).read_bytes() == TEXT
+    assert file.input.file_range is not None
+    assert Path(file.input.file_range.location).read_bytes() == TEXT
     assert (file.first_time, file.last_time) == (log_lines.at(0), log_lines.at(19.3))
 
 
@@ -113,8 +116,8 @@ def test_what_windows_made_of_a_log_is_read(tmp_path: Path, encoding: str) -> No
     assert not others
     (file,) = logs.values()
     assert content(file) == TEXT
-    if file.place.region is not None:
-        assert Path(file.place.region.location).read_bytes()[file.place.region.start :] == TEXT
+    if file.input.file_range is not None:
+        assert Path(file.input.file_range.location).read_bytes()[file.input.file_range.start :] == TEXT
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz"])
@@ -137,9 +140,9 @@ def test_an_archive_gives_each_of_its_logs_in_any_order(tmp_path: Path, mode: st
             )
     assert content(logs["slapd-corp/access"]).endswith(log_lines.connection(20, 19))
     assert [one.target.rpartition("/")[2] for one in others] == ["errors"]
-    assert (logs["slapd-corp/access"].place.region is not None) == (mode == "w")
-    assert logs["slapd-corp/access"].place.folder == logs["slapd-corp/access.1"].place.folder
-    changed = logs["slapd-corp/access"].place.changed
+    assert (logs["slapd-corp/access"].input.file_range is not None) == (mode == "w")
+    assert logs["slapd-corp/access"].input.folder == logs["slapd-corp/access.1"].input.folder
+    changed = logs["slapd-corp/access"].input.changed
     assert changed is not None
     assert changed.timestamp() == 1_795_000_000
 
@@ -164,7 +167,7 @@ def test_a_member_of_a_plain_archive_is_where_it_is_said_to_be(tmp_path: Path) -
     logs, _ = found(tmp_path / "logs.tar")
 
     (file,) = logs.values()
-    region = file.place.region
+    region = file.input.file_range
     assert region is not None
     assert region.length is not None
     assert Path(region.location).read_bytes()[region.start : region.start + region.length] == TEXT
@@ -236,15 +239,15 @@ def test_a_tar_that_is_cut_off_gives_what_came_before(tmp_path: Path) -> None:
     assert any(isinstance(one, Gap) and "cut off" in one.reason for one in others)
 
 
-def test_a_place_tells_how_much_of_its_file_has_been_read(tmp_path: Path) -> None:
+def test_an_open_input_counts_how_much_of_its_file_has_been_read(tmp_path: Path) -> None:
     packed = gzip.compress(TEXT)
     (tmp_path / "access.gz").write_bytes(packed)
 
-    (place,) = places(str(tmp_path / "access.gz"))
+    (found,) = log_inputs(str(tmp_path / "access.gz"))
 
-    assert isinstance(place, Place)
-    with place.open() as opened:
-        opened.start(1 << 20)
+    assert isinstance(found, Input)
+    with found.without_head().open() as opened:
+        opened.read(1 << 20)
         assert opened.cost == len(packed)
         assert opened.trouble() == ""
 
@@ -260,9 +263,9 @@ def test_zeros_before_a_log_are_passed_over_and_told(tmp_path: Path, zeros: int,
     assert not others
     (file,) = logs.values()
     assert content(file) == TEXT
-    assert f"begins with {zeros} zero bytes" in file.place.note
+    assert f"begins with {zeros} zero bytes" in file.note
     (stream,) = read([str(tmp_path)]).streams
-    assert stream.notes == [file.place.note]
+    assert stream.notes == [file.note]
     assert (finish(stream.segment).lines, finish(stream.segment).misread) == (TEXT.count(b"\n"), 0)
 
 
@@ -275,5 +278,5 @@ def test_a_hole_of_a_terabyte_is_not_read(tmp_path: Path) -> None:
 
     logs, others = found(tmp_path)
 
-    assert [file.place.region and file.place.region.start for file in logs.values()] == [1 << 40]
+    assert [file.input.file_range and file.input.file_range.start for file in logs.values()] == [1 << 40]
     assert [one.reason for one in others] == ["is nothing but zeros, as far as it is looked into"]

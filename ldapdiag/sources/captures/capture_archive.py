@@ -1,0 +1,196 @@
+"""Archives of evidence: their members as inputs, with the times and questions of the manifest if one is in it.
+
+An archive's folders are read as those of a folder are: its files and those of its sub-folders; a single folder around
+everything stands for the archive itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.files.archives import MOST_FILES, Tar, nested, unwrapped
+from ldapdiag.sources.files.compressed import name_within
+from ldapdiag.sources.files.input import HELD_BYTES
+from ldapdiag.sources.files.tar import DamagedError
+from ldapdiag.sources.files.unreadable import legible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.sources.captures.manifest import Entry, Manifest
+    from ldapdiag.sources.files.input import Found, Input
+    from ldapdiag.sources.files.tar import Member
+
+MOST_MEMBER_BYTES = 512 << 20
+
+
+def members(archive: Input) -> Iterator[Found]:
+    """Yield what the members of an archive are. OSError is the caller's."""
+    tar = Tar(archive)
+    yield from _Reading(archive, tar, _survey(archive, tar)).members()
+
+
+def only_captures(archive: Input) -> Iterator[Found]:
+    """Yield what the members of a capture are; another archive may hold anything. OSError is the caller's."""
+    tar = Tar(archive)
+    contents = _survey(archive, tar)
+    if contents.manifest is None:
+        reason = "is an archive, and none of ldapdiag; name it to read it"
+        yield PassedOver(target=archive.label, reason=reason)
+    else:
+        yield from _Reading(archive, tar, contents).members()
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What an archive holds, as far as it was surveyed."""
+
+    tops: set[str] = field(default_factory=set)
+    """The first folder of each file; empty text for a file without."""
+    manifest: Manifest | None = None
+    trouble: Gap | None = None
+    within: tuple[str, ...] | None = None
+    """The folders around the manifest: the capture."""
+    next: int = 0
+    """The first member that is not the manifest."""
+
+    def see(self, number: int, member: Member, label: str) -> None:
+        """Take in one member."""
+        parts = _parts(member.name)
+        if member.content is None or not parts:
+            return
+        self.tops.add(parts[0] if len(parts) > 1 else "")
+        if parts[-1] != manifest.NAME or len(parts) > 2 or member.size_bytes > manifest.MOST_BYTES:
+            return
+        read = manifest.read(member.content.whole(), f"{label}/{manifest.NAME}")
+        if read is not None:
+            self.next = 0 if number else 1
+            self.within = parts[:-1]
+            self.manifest, self.trouble = (None, read) if isinstance(read, Gap) else (read, None)
+
+    def top(self) -> tuple[str, ...]:
+        """Return the folders around everything: none or one."""
+        if self.within is not None:
+            return self.within
+        return tuple(self.tops) if len(self.tops) == 1 and "" not in self.tops else ()
+
+
+def _survey(archive: Input, tar: Tar) -> _Contents:
+    """Read the headers of an archive for the folder around everything, and for a manifest.
+
+    The first member of a capture is its manifest, which says all that is to be known; so this is quick for ours.
+    """
+    contents = _Contents()
+    try:
+        for number in range(MOST_FILES + 1):
+            member = tar.member(number)
+            if member is None:
+                break
+            contents.see(number, member, archive.label)
+            if contents.manifest:
+                break
+    except DamagedError:
+        pass  # reported when it is read
+    return contents
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One archive being read, member by member."""
+
+    archive: Input
+    tar: Tar
+    contents: _Contents
+    expected: dict[str, Entry] = field(default_factory=dict)
+    """What the manifest lists and has not come yet."""
+
+    def members(self) -> Iterator[Found]:
+        """Yield the inputs of the archive, then what its manifest lists and it lacks."""
+        if self.contents.trouble:
+            yield self.contents.trouble
+        if self.contents.manifest:
+            yield from self.contents.manifest.gaps
+            self.expected = {entry.path: entry for entry in self.contents.manifest.entries}
+        try:
+            yield from self._members()
+        except DamagedError as error:
+            how = "ask for another copy; what came before is judged"
+            if str(error).startswith("holds more"):
+                how = "unpack it, and name what is evidence of this incident"
+            yield Gap(target=self.archive.label, reason=str(error), how=how)
+        yield from manifest.missing(self.expected.values(), self.archive.label)
+
+    def _members(self) -> Iterator[Found]:
+        number = self.contents.next
+        while (member := self.tar.member(number)) is not None:
+            if number > MOST_FILES:
+                yield Gap(
+                    target=self.archive.label,
+                    reason=f"holds more than {MOST_FILES:,} files; only the first {MOST_FILES:,} are read",
+                    how="name an archive with the evidence of this incident alone",
+                )
+                return
+            if self.archive.budget and self.tar.cost > self.archive.budget.most:
+                raise DamagedError(
+                    f"holds more than {self.archive.budget.most >> 30} GiB; what comes after that is not read"
+                )
+            if self.contents.within is None or _parts(member.name) != (*self.contents.within, manifest.NAME):
+                yield from self._member(number, member)
+            number += 1
+
+    def _member(self, number: int, member: Member) -> Iterator[Found]:
+        parts = _parts(member.name)
+        label = f"{self.archive.label}/{legible('/'.join(parts or (member.name,)))}"
+        if parts is None:
+            yield PassedOver(target=label, reason="its path leads out of the archive")
+            return
+        top = self.contents.top()
+        if parts[: len(top)] == top:
+            parts = parts[len(top) :]
+        if member.content is None:
+            yield PassedOver(target=label, reason=member.other)
+        elif len(parts) > 2:
+            yield PassedOver(target=label, reason="deeper than an archive's sub-folders; unpack it and name the folder")
+        elif member.size_bytes > MOST_MEMBER_BYTES:
+            yield Gap(
+                target=label,
+                reason=f"is longer than {MOST_MEMBER_BYTES >> 20} MiB and is not read",
+                how="unpack it and name the file, if it is evidence",
+            )
+        else:
+            yield from self._file(number, parts, label)
+
+    def _file(self, number: int, parts: tuple[str, ...], label: str) -> Iterator[Found]:
+        """Yield what one file of the archive holds, with its time."""
+        archive = self.archive.name
+        folders = self.contents.top() + parts[:-1] or (name_within(archive).removesuffix(".tar"),)
+        path = legible(f"{folders[-1]}/{parts[-1]}")
+        entry = self.expected.pop(path, None)
+        found = self.tar.input_of(
+            number, path=path, folder=legible("/".join((self.archive.folder, archive, *folders))), label=label
+        )
+        if found.file_range is None and (found.size_bytes or 0) < HELD_BYTES:
+            found = found.in_memory()
+        if _is_cut(found):
+            return  # the next step in the archive reports it
+        if entry:
+            found = replace(found, taken=entry.taken, asked=entry.asked)
+        yield from unwrapped(found, nested)
+
+
+def _is_cut(found: Input) -> bool:
+    """Return whether the archive ended within a member. OSError is the caller's."""
+    size = found.size_bytes or 0
+    if found.file_range is not None:
+        start, end = found.file_range.bounds()
+        return end - start < size
+    return not found.is_whole and size < HELD_BYTES
+
+
+def _parts(name: str) -> tuple[str, ...] | None:
+    """Return the folders and the file that a member's name consists of; None for one that leads out of the archive."""
+    parts = tuple(part for part in name.split("/") if part not in {"", "."})
+    return None if name.startswith("/") or ".." in parts or "\0" in name else parts

@@ -1,0 +1,107 @@
+"""Captured evidence: what was named as inputs, with the times and gaps of manifests and of the script's output."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.log.dialects import recognise
+from ldapdiag.sources.budget import Budget
+from ldapdiag.sources.captures import manifest, script_output
+from ldapdiag.sources.captures.capture_archive import members, only_captures
+from ldapdiag.sources.files.archives import unwrapped
+from ldapdiag.sources.files.input import HELD_BYTES, Input
+from ldapdiag.sources.files.open_files import OpenFiles
+from ldapdiag.sources.files.unreadable import legible, unreadable
+from ldapdiag.sources.files.walk import STANDARD_INPUT, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ldapdiag.sources.files.input import Found
+
+MOST_BYTES = 2 << 30
+"""Decompressed of one file that was named; a bomb holds more, the evidence of one incident does not."""
+
+
+def find(named: str) -> Iterator[Found]:
+    """Yield the inputs of what was named: a file, an archive, a folder's files and those of its sub-folders.
+
+    One that is yielded is read, or not read, before the next is asked for: it may be the next member of an archive.
+    """
+    path = Path(named)
+    if named != STANDARD_INPUT and path.is_dir():
+        files = OpenFiles()
+        yield from _with_manifest(path, files, _all_within(walk(named, files), only_captures))
+    else:
+        yield from _all_within(walk(named), members)
+
+
+def within(one: Input, archive: Callable[[Input], Iterator[Found]] = members) -> Iterator[Found]:
+    """Yield what a file holds: itself, or what an archive, a compressed file or the script's output consists of."""
+    one = replace(one, budget=one.budget or Budget(MOST_BYTES))
+    try:
+        for found in unwrapped(one.looked_at(), archive):
+            yield from _in_sections(found)
+    except OSError as error:
+        yield unreadable(one.label, error)
+
+
+def _all_within(found: Iterator[Found], archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
+    for one in found:
+        yield from within(one, archive) if isinstance(one, Input) else (one,)
+
+
+def _in_sections(found: Found) -> Iterator[Found]:
+    """Yield an input, whole where it must be, or the sections of the script's output."""
+    whole = _whole(found) if isinstance(found, Input) else found
+    if isinstance(whole, Input) and script_output.begins_in(whole.head):
+        yield from script_output.sections(whole)
+    else:
+        yield whole
+
+
+def _whole(one: Input) -> Found:
+    """Return a compressed input with all that it holds, or the gap of one that is cut off or damaged.
+
+    Of a log, and of what is longer than HELD_BYTES, the beginning is of use, too.
+    """
+    if not one.compressed or one.is_whole or is_log(one):
+        return one
+    with one.open() as opened:
+        content, trouble = opened.read(HELD_BYTES), opened.trouble()
+    if trouble:
+        how = "ask for another copy"
+        if trouble.startswith("holds more"):
+            how = "unpack it, and name what is evidence of this incident"
+        reason = f"{trouble}; nothing of it is judged, for a table that ends early shows too few"
+        return Gap(target=one.label, reason=reason, how=how)
+    return replace(one, head=content, is_whole=True) if len(content) < HELD_BYTES else one
+
+
+def is_log(one: Input) -> bool:
+    """Return whether an input is an access log, or a log that contains one."""
+    return recognise(one.head[: one.head.rfind(b"\n") + 1]) is not None
+
+
+def _with_manifest(folder: Path, files: OpenFiles, found: Iterator[Found]) -> Iterator[Found]:
+    """Yield what was found in a folder, with the times and the gaps that its manifest keeps, if it has one."""
+    location = folder / manifest.NAME
+    try:
+        kept = manifest.read(files.get(str(location)).read_at(0, manifest.MOST_BYTES + 1), legible(location))
+    except OSError:
+        kept = None
+    if kept is None:
+        yield from found
+        return
+    yield from (kept,) if isinstance(kept, Gap) else kept.gaps
+    expected = {} if isinstance(kept, Gap) else {entry.path: entry for entry in kept.entries}
+    for one in found:
+        if not isinstance(one, Input):
+            yield one
+        elif one.label != legible(location):
+            entry = expected.pop(one.path, None)
+            yield replace(one, taken=entry.taken, asked=entry.asked) if entry else one
+    yield from manifest.missing(expected.values(), legible(folder))

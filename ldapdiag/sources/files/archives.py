@@ -1,0 +1,141 @@
+"""Archives: what a file holds is found by its first bytes, never by its name, and nothing is ever written.
+
+A tar is read forwards only. Its members can be opened in any order all the same: one that was passed is reached again
+from the beginning of the tar, through its compression.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import PassedOver
+from ldapdiag.sources.budget import Budget
+from ldapdiag.sources.files.compressed import compression_of, name_within
+from ldapdiag.sources.files.input import HEAD_BYTES, Input, in_file, moment_of
+from ldapdiag.sources.files.layers import Buffered, Lost, Rejoined, decompressing
+from ldapdiag.sources.files.tar import DamagedError, is_tar, members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ldapdiag.sources.files.compressed import Readable
+    from ldapdiag.sources.files.input import Found
+    from ldapdiag.sources.files.layers import Opened
+    from ldapdiag.sources.files.tar import Member
+
+MOST_FILES = 5000
+"""Files read of one folder or archive; one with more is not the evidence of one incident."""
+
+
+def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
+    """Yield what a file holds: itself, decompressed where it is compressed; `archive` says what a tar holds.
+
+    OSError is the caller's.
+    """
+    compression = compression_of(outer.head)
+    inner = outer
+    if outer.spool is not None and (compression or is_tar(outer.head)):
+        outer.spool.keep()
+    if compression:
+        folder, _, name = outer.path.rpartition("/")
+        path = f"{folder}/{name_within(name)}" if folder else name_within(name)
+        inner = replace(outer.within(decompressing(compression)), path=path, compressed=True)
+    if is_tar(inner.head):
+        yield from archive(replace(inner, path=outer.path))
+    elif compression_of(inner.head):
+        yield PassedOver(target=outer.label, reason="is compressed twice; decompress it to have it read")
+    else:
+        yield inner
+
+
+def nested(archive: Input) -> Iterator[PassedOver]:
+    """Yield why a tar in a tar is not read."""
+    reason = "is an archive within an archive; unpack it to have it read"
+    yield PassedOver(target=archive.label, reason=reason)
+
+
+class Tar:
+    """A tar, read from one member to the next, and from its beginning to go back. One member is read at a time."""
+
+    def __init__(self, archive: Input) -> None:
+        self._archive = archive
+        self._opened: Opened | None = None
+        self._members: Iterator[Member] = iter(())
+        self._at = -1
+        self._member: Member | None = None
+        self._head = b""
+        """Of the content, where no more than that has been read of it."""
+        self._is_read = False
+
+    def member(self, number: int) -> Member | None:
+        """Go to a member, counted from 0; None where there are fewer. DamagedError, OSError."""
+        if self._opened is None or number < self._at or (number == self._at and self._is_read):
+            self._begin()
+        while self._at < number:
+            try:
+                self._member = next(self._members, None)
+            except DamagedError as error:
+                trouble = self._opened.trouble() if self._opened else ""
+                self._opened = None
+                raise DamagedError(trouble or str(error)) from error
+            self._at, self._head, self._is_read = self._at + 1, b"", False
+            if self._member is None:
+                return None
+        return self._member
+
+    @property
+    def cost(self) -> int:
+        """The bytes of the file that have been read: of a plain tar, where the content of the member begins."""
+        return self._opened.cost if self._opened else 0
+
+    def input_of(self, number: int, *, path: str, folder: str, label: str) -> Input:
+        """Return the member it is at as an input, with its head. DamagedError, OSError."""
+        found = self.member(number)
+        size = found.size_bytes if found else 0
+        changed = moment_of(found.changed) if found else None
+        if (tar := self._archive.file_range) is not None:
+            place = replace(tar, start=tar.start + self.cost, length=size)
+            member = in_file(place, path=path, folder=folder, label=label)
+            return replace(member, size_bytes=size, changed=changed, budget=self._archive.budget).looked_at()
+        source = partial(self.content, number)
+        head = self._read_head(found)
+        return Input(
+            path=path,
+            folder=folder,
+            label=label,
+            source=source,
+            head=head,
+            is_whole=len(head) == size,
+            size_bytes=size,
+            changed=changed,
+            budget=self._archive.budget,
+        )
+
+    def content(self, number: int) -> Readable:
+        """Return a stream of the content of a member. OSError is the caller's."""
+        try:
+            found = self.member(number)
+        except DamagedError as error:
+            return Lost(str(error))
+        if found is None or found.content is None:
+            return Lost("has changed since it was found")
+        head, self._head, self._is_read = self._head, b"", True
+        return Rejoined(head, found.content)
+
+    def _begin(self) -> None:
+        budget = self._archive.budget
+        archive = replace(self._archive, budget=Budget(budget.most) if budget else None)
+        self._opened = archive.open()
+        # A plain tar is read without a buffer, so that the bytes taken of the file end where a content begins.
+        stream = self._opened if archive.file_range else Buffered(self._opened)
+        self._members, self._at, self._member, self._is_read = members(stream), -1, None, False
+
+    def _read_head(self, found: Member | None) -> bytes:
+        while found and found.content and len(self._head) < HEAD_BYTES:
+            part = found.content.read(HEAD_BYTES - len(self._head))
+            if not part:
+                break
+            self._head += part
+        return self._head

@@ -1,0 +1,103 @@
+"""Spools: standard input and pipes can be read only once; what is kept of them here can be read again.
+
+The first KEPT_BYTES are always kept, in memory: enough to recognise what comes. All of it is kept, as far as
+SPOOLED_BYTES, where it must be read twice: an archive, whose manifest may stand anywhere, or a log that more than one
+reader reads. Beyond KEPT_BYTES it is kept in a temporary file without a name.
+"""
+
+from __future__ import annotations
+
+from tempfile import SpooledTemporaryFile
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ldapdiag.sources.files.compressed import Readable
+
+KEPT_BYTES = 8 << 20
+SPOOLED_BYTES = 2 << 30
+
+
+class Spool:
+    """A stream that can be opened again, as far as its bytes are kept."""
+
+    def __init__(self, source: Callable[[], Readable]) -> None:
+        self._open = source
+        self._source: Readable | None = None
+        self._ended = False
+        self._kept = SpooledTemporaryFile(max_size=KEPT_BYTES)  # noqa: SIM115  it lives as long as its readers
+        self._most = KEPT_BYTES
+        self._size = 0
+        """Bytes that came so far."""
+        self._lock = Lock()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_kept"):
+            self._kept.close()
+            self._end()
+
+    def keep(self) -> None:
+        """Keep all of it from now on, as far as SPOOLED_BYTES: it will be read more than once."""
+        self._most = SPOOLED_BYTES
+
+    def open(self) -> SpoolReader:
+        """Return a stream of it from its first byte on. OSError is the caller's."""
+        with self._lock:
+            if self._source is None and not self._ended:
+                self._source = self._open()
+        return SpoolReader(self)
+
+    def read_at(self, at: int, size: int) -> bytes:
+        """Return some of the bytes at a position, from what is kept or as they come. OSError is the caller's."""
+        with self._lock:
+            if at < self._size:
+                return self._again(at, size)
+            return self._more(size)
+
+    def _again(self, at: int, size: int) -> bytes:
+        if at >= min(self._size, self._most):
+            raise OSError(f"it must be read twice, and only {self._most >> 20} MiB of it are kept; save it to a file")
+        self._kept.seek(at)
+        return self._kept.read(min(size, self._most - at))
+
+    def _more(self, size: int) -> bytes:
+        data = self._source.read(size) if self._source else b""
+        if not data:
+            self._end()
+            return b""
+        if self._size < self._most:
+            self._keep(data[: self._most - self._size])
+        self._size += len(data)
+        return data
+
+    def _keep(self, data: bytes) -> None:
+        self._kept.seek(self._size)
+        try:
+            self._kept.write(data)
+        except OSError:  # no space left; what was kept before may be lost with it
+            self._most = 0
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._source is not None:
+            self._source.close()
+            self._source = None
+
+
+class SpoolReader:
+    """A stream of the bytes of a spool, from the first on."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        """Return some of the next bytes, none at the end. OSError is the caller's."""
+        data = self._spool.read_at(self._at, size)
+        self._at += len(data)
+        return data
+
+    def close(self) -> None:
+        """Do nothing: the stream may be read again."""

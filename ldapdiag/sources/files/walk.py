@@ -1,0 +1,196 @@
+"""The walk: files, folders, globs and standard input, found and looked at without hanging or filling the memory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from glob import glob, has_magic
+from heapq import nlargest
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources.files.archives import MOST_FILES
+from ldapdiag.sources.files.input import Input, moment_of
+from ldapdiag.sources.files.open_files import FileRange, OpenFiles
+from ldapdiag.sources.files.unreadable import legible, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ldapdiag.sources.files.compressed import Readable
+    from ldapdiag.sources.files.input import Found
+
+STANDARD_INPUT = "-"
+BEFORE = datetime.min.replace(tzinfo=UTC)
+"""Of files without a time."""
+
+
+def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
+    """Yield the files of what the operator named, each with its head: a file, or a folder's and its sub-folders'."""
+    for found in _found(named, files or OpenFiles()):
+        if isinstance(found, Input):
+            try:
+                yield found.looked_at()
+            except OSError as error:
+                yield unreadable(found.label, error)
+        else:
+            yield found
+
+
+def expanded(named: str) -> list[str]:
+    """Return the names that a glob stands for which the shell left alone; the name itself where it is none."""
+    if named == STANDARD_INPUT or not has_magic(named) or Path(named).exists():
+        return [named]
+    return sorted(glob(named)) or [named]  # noqa: PTH207  Path.glob takes no absolute pattern
+
+
+def _found(named: str, files: OpenFiles) -> Iterator[Found]:
+    if named == STANDARD_INPUT:
+        where = "standard input"
+        yield _stream(_standard_input, _Names(where, where, where), _status_of_standard_input())
+        return
+    path = Path(named)
+    try:
+        status = path.stat()
+        folder = path.resolve().parent
+    except OSError as error:
+        yield unreadable(named, error)
+        return
+    if stat.S_ISDIR(status.st_mode):
+        yield from _newest(path, files)
+    elif stat.S_ISSOCK(status.st_mode):
+        yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
+    elif stat.S_ISREG(status.st_mode):
+        yield replace(_file(named, folder, status, files), named=True)
+    else:
+        yield _stream(partial(FileIO, named), _named(named, folder), status)
+
+
+def _newest(folder: Path, files: OpenFiles) -> Iterator[Found]:
+    """Yield what a folder holds, in order; of more than MOST_FILES files the newest."""
+    others: list[tuple[int, Gap | PassedOver]] = []
+    number = 0
+
+    def inputs() -> Iterator[tuple[int, Input]]:
+        nonlocal number
+        for found in _in_folder(folder, files, deeper=True):
+            if isinstance(found, Input):
+                number += 1
+                yield number, found
+            elif len(others) < MOST_FILES:
+                others.append((number, found))
+
+    kept = nlargest(MOST_FILES, inputs(), key=lambda one: (one[1].changed or BEFORE, -one[0]))
+    for _, found in sorted([*kept, *others], key=lambda one: one[0]):
+        yield found
+    if number > MOST_FILES:
+        yield Gap(
+            target=legible(folder),
+            reason=f"holds {number:,} files; the newest {MOST_FILES:,} are read, {number - MOST_FILES:,} older are not",
+            how="name the files, or a folder with the evidence of this incident alone",
+        )
+
+
+class _Names(NamedTuple):
+    """The names of an input."""
+
+    path: str
+    folder: str
+    label: str
+
+
+def _named(location: str, folder: Path) -> _Names:
+    return _Names(legible(f"{folder.name}/{Path(location).name}"), legible(folder), legible(location))
+
+
+def _file(location: str, folder: Path, status: os.stat_result, files: OpenFiles) -> Input:
+    found = FileRange(location, files=files)
+    names = _named(location, folder)
+    return Input(
+        path=names.path,
+        folder=names.folder,
+        label=names.label,
+        source=found.stream,
+        file_range=found,
+        size_bytes=status.st_size,
+        changed=moment_of(status.st_mtime),
+        identity=(status.st_dev, status.st_ino),
+    )
+
+
+def _stream(source: Callable[[], Readable], names: _Names, status: os.stat_result | None) -> Input:
+    """Return the input that standard input or a pipe is."""
+    from ldapdiag.sources.files.spool import Spool  # noqa: PLC0415  import late: most inputs are files
+
+    spool = Spool(source)
+    return Input(
+        path=names.path,
+        folder=names.folder,
+        label=names.label,
+        source=spool.open,
+        spool=spool,
+        changed=datetime.now(UTC),
+        identity=(status.st_dev, status.st_ino) if status else None,
+        named=True,
+    )
+
+
+def _standard_input() -> BinaryIO:
+    return open(0, "rb", buffering=0, closefd=False)
+
+
+def _status_of_standard_input() -> os.stat_result | None:
+    with suppress(OSError):
+        return os.fstat(0)
+    return None
+
+
+def _in_folder(folder: Path, files: OpenFiles, *, deeper: bool) -> Iterator[Found]:
+    """Yield what a folder holds, by name; `deeper` where it is the folder named, whose sub-folders are read."""
+    try:
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+        resolved = folder.resolve()
+    except OSError as error:
+        yield unreadable(folder, error)
+        return
+    if not entries:
+        reason = "is an empty folder"
+        advice = "name the folder that holds the evidence"
+        yield (
+            Gap(target=legible(folder), reason=reason, how=advice)
+            if deeper
+            else PassedOver(target=legible(folder), reason=reason)
+        )
+    for entry in entries:
+        yield from _at_entry(entry, resolved, files, deeper=deeper)
+
+
+def _at_entry(entry: os.DirEntry[str], folder: Path, files: OpenFiles, *, deeper: bool) -> Iterator[Found]:
+    """Yield what one entry of a folder is; `folder` has no links in it."""
+    try:
+        status = entry.stat()
+        leads_back = entry.is_symlink() and Path(entry.path).resolve() in (folder, *folder.parents)
+    except OSError as error:
+        yield unreadable(entry.path, error)
+        return
+    if stat.S_ISREG(status.st_mode):
+        yield _file(entry.path, folder, status, files)
+    elif leads_back:
+        yield Gap(
+            target=legible(entry.path),
+            reason="is a link back to a folder above it, and is not followed",
+            how="nothing of this folder is lost; name what it leads to if there is more evidence there",
+        )
+    elif not stat.S_ISDIR(status.st_mode):
+        yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
+    elif deeper:
+        yield from _in_folder(Path(entry.path), files, deeper=False)
+    else:
+        yield PassedOver(target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it")

@@ -1,0 +1,120 @@
+"""Where logs may be: files, globs, folders, archives, compressed files and streams, as text in UTF-8."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.evidence.document import encoding_of
+from ldapdiag.sources.files.archives import MOST_FILES, Tar, nested, unwrapped
+from ldapdiag.sources.files.compressed import name_within
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.files.layers import READ, in_utf8
+from ldapdiag.sources.files.tar import DamagedError
+from ldapdiag.sources.files.unreadable import legible, unreadable
+from ldapdiag.sources.files.walk import expanded, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.sources.files.input import Found
+    from ldapdiag.sources.files.open_files import FileRange
+    from ldapdiag.sources.files.tar import Member
+
+ZEROS = bytes(16)
+"""Fewer of them may belong to a text in UTF-16."""
+
+MOST_ZEROS = 1 << 34
+"""So many bytes are searched for the end of the zeros that a log begins with."""
+
+MOST_ZEROS_OF_STREAM = 4 << 20
+"""Half of what is kept of a stream, so that it can be read again."""
+
+UTF8_MARK = "\ufeff".encode()
+
+
+def log_inputs(named: str) -> Iterator[Found]:
+    """Yield where logs may be in what the operator named, and why the remaining files are not read."""
+    for name in expanded(named):
+        for found in walk(name):
+            if not isinstance(found, Input):
+                yield found
+                continue
+            try:
+                yield from unwrapped(found, _members)
+            except OSError as error:
+                yield unreadable(found.label, error)
+
+
+def _members(archive: Input) -> Iterator[Found]:
+    """Yield what the members of a tar are; each can be opened by itself, for their true order is not the tar's."""
+    tar = Tar(archive)
+    try:
+        for number in range(MOST_FILES + 1):
+            found = tar.member(number)
+            if found is None:
+                return
+            yield from _member(archive, tar, number, found)
+    except DamagedError as error:
+        how = "ask for another copy; what came before is read"
+        yield Gap(target=archive.label, reason=str(error), how=how)
+        return
+    yield Gap(target=archive.label, reason=f"holds more than {MOST_FILES:,} files; only those are read")
+
+
+def _member(archive: Input, tar: Tar, number: int, found: Member) -> Iterator[Found]:
+    label = f"{archive.label}/{legible(found.name)}"
+    if found.content is None:
+        yield PassedOver(target=label, reason=found.other)
+        return
+    folders = [part for part in legible(found.name).split("/") if part not in {"", "."}]
+    name = folders.pop() if folders else archive.name
+    folder = folders[-1] if folders else name_within(archive.name).removesuffix(".tar")
+    member = tar.input_of(
+        number, path=f"{folder}/{name}", folder="/".join((archive.folder, archive.name, *folders)), label=label
+    )
+    try:
+        yield from unwrapped(member, nested)
+    except OSError as error:
+        yield unreadable(label, error)
+
+
+def as_text(one: Input) -> tuple[Input, str] | PassedOver:
+    """Return a log as text in UTF-8, and a sentence on what of its beginning is left out. OSError is the caller's."""
+    note = ""
+    if one.head.startswith(ZEROS):
+        size = _zeros(one)
+        if size is None:
+            return PassedOver(target=one.label, reason="is nothing but zeros, as far as it is looked into")
+        # copytruncate cut it off, and its server went on writing where it was
+        note = f"{one.label} begins with {size} zero bytes (cut off while a server wrote to it); what follows is read"
+        one = one.after(size)
+    encoding = encoding_of(one.head)
+    if encoding != "utf-8":
+        return one.within(in_utf8(encoding)), note
+    return (one.after(len(UTF8_MARK)) if one.head.startswith(UTF8_MARK) else one), note
+
+
+def _zeros(one: Input) -> int | None:
+    """Return how many zeros a log begins with; None if nothing else comes. OSError is the caller's."""
+    found = one.file_range
+    size = _hole(found) if found else 0
+    rest = one.ranged(replace(found, start=found.start + size)) if found and size else one
+    most = size + (MOST_ZEROS_OF_STREAM if one.spool else MOST_ZEROS)
+    with rest.open() as opened:
+        while size < most and (data := opened.some(READ)):
+            if text := data.lstrip(b"\0"):
+                return size + len(data) - len(text)
+            size += len(data)
+    return None
+
+
+def _hole(found: FileRange) -> int:
+    """Return how many bytes at the beginning of a file were never written: they need not be read to be zeros."""
+    if found.length is None and hasattr(os, "SEEK_DATA"):
+        with suppress(OSError):  # it has nothing else, or the file system does not say
+            return max(0, os.lseek(found.file().descriptor, found.start, os.SEEK_DATA) - found.start)
+    return 0
