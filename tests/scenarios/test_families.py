@@ -165,7 +165,7 @@ class TestEveryFamily:
 def test_a_limit_that_is_set_and_ignored_is_named(tmp_path: Path) -> None:
     site = next(site for site in SITES if site.name == "OpenDJ 4.10.1")
     found = finding(site.diagnosed(tmp_path), "idle-timeout")
-    assert "Whatever is set, this version ignores idle-time-limit (OpenDJ issue 697)." in found.detail
+    assert "Whatever the setting, this version ignores idle-time-limit (OpenDJ issue 697)." in found.detail
 
 
 def test_a_limit_that_opendj_ignores_counts_again_once_every_account_has_it(tmp_path: Path) -> None:

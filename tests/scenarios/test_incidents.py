@@ -278,7 +278,7 @@ def test_an_idle_timeout_above_the_boxes_is_named_with_the_ghosts_still_there(pl
     idle = finding(diagnosis, "idle-timeout")
     assert (idle.observed["current_seconds"], idle.observed["ghost_lifetime_seconds"]) == (90, 90)
     assert (idle.observed["box_lower_seconds"], idle.observed["box_upper_seconds"]) == (30, 30)
-    assert "90 s is above the 30 s the box remembers" in idle.title
+    assert "90 s is above the firewall's 30 s" in idle.title
     assert not any(remedy.title.startswith("drain") for remedy in idle.remedies), "90 s drain already"
 
 
@@ -313,7 +313,7 @@ class TestChurn:
             told = ("come and go", "closed in the last minute", "opened after the other end's table was taken")
             assert any(reason in verdict.reason for reason in told)
         else:
-            assert "opening or closing just then" in verdict.reason
+            assert "opening or closing at that moment" in verdict.reason
 
     @pytest.mark.parametrize("timed", [True, False], ids=["timed", "untimed"])
     @pytest.mark.parametrize("names", [LOOKS, LOOKS[:2], LOOKS[1:], LOOKS[::2]], ids="+".join)
@@ -331,7 +331,7 @@ class TestChurn:
         assert "102 of 112 are absent at the client" in missing.reason
         assert "closed in the last minute (TIME-WAIT)" in missing.reason
         assert "5.1 s apart" in missing.reason
-        assert "look at the client, the server and the client again" in (missing.how or "")
+        assert "take a snapshot of the client, the server and the client again" in (missing.how or "")
 
     def test_without_times_the_reason_is_that_nothing_bounds_the_churn(self, place: Path) -> None:
         files = self.look(place, "2-client-first", "ldap", timed=False, only="ss-tan.txt")

@@ -107,7 +107,7 @@ class TestSolarisWindowsAndLinux:
         assert (found.observed["path"], found.observed["pairing"]) == ("nat", "box-table")
         assert found.observed["client_hosts"] == ["app1", "app2"]
         assert found.confidence is Confidence.CERTAIN
-        assert "fw stands between (NAT)" in found.detail
+        assert "On the path is fw (NAT)" in found.detail
         assert "fw carries the living ones and has no entry for any of these 80." in found.detail
         assert findings(diagnosis, "stranded-connections") == {}
 
