@@ -1,45 +1,45 @@
-"""The access log scanner of ldapdiag, compiled."""
+"""The compiled access log scanner of ldapdiag."""
 
 from collections.abc import Callable
 from typing import Any, final
 
 GRAMMAR_VERSION: int
-"""What it makes of a log is what ldapdiag.evidence.log makes of it at this version."""
+"""The version of its Segments; it must equal that of ldapdiag.evidence.log.dialects."""
 
 DIALECTS: tuple[str, ...]
 """The names of the dialects it reads."""
 
 @final
 class Watch:
-    """What the readings of several threads share: how far they have come, and whether they are to end."""
+    """The progress of the reads of several threads, and the request to stop them."""
 
     def __init__(self) -> None: ...
     def stop(self) -> None:
-        """End every `Scan.read` that has this soon."""
+        """Stop every `Scan.read` that shares this watch."""
 
     @property
     def read(self) -> int:
-        """Bytes that they have read so far."""
+        """Bytes read so far."""
 
 @final
 class Read:
-    """What became of a reading."""
+    """The outcome of a read."""
 
     @property
     def to(self) -> int | None:
-        """Where in the file it came to; None where another file is there."""
+        """The position of the first byte not scanned; None: the file has been replaced."""
 
     @property
     def shrunk(self) -> bool:
-        """The file ended before the stretch did."""
+        """The file ended before the byte range did."""
 
     @property
     def too_long(self) -> list[int]:
-        """Where in the file records of more than 64 MiB began, of which only the beginning was read."""
+        """The positions of records of more than 64 MiB; only their beginnings were scanned."""
 
 @final
 class Scan:
-    """Adds up one piece of one stream, whose records are fed in their order. The interpreter lock is released."""
+    """Counts one chunk of one stream, whose records are fed in order. It releases the interpreter lock."""
 
     def __init__(
         self,
@@ -52,29 +52,30 @@ class Scan:
         offset: int | Callable[[int, int, int, int, int], int] = 0,
         heavy: int | None = None,
     ) -> None:
-        """Begin; times in nanoseconds since 1970.
+        """Begin a scan. Times in nanoseconds since 1970.
 
-        `latest` and `offset` are of stamps without a year or a zone: the last such time before it; the seconds that the
-        zone lies east of UTC, always or at (year, month, day, hour, minute). `heavy`: bytes from which on it is heavy.
+        `latest`: stamps without a year are the last such time before it. `offset`: the zone of stamps without one, in
+        seconds east of UTC, as a constant or as a function of (year, month, day, hour, minute). `heavy`: the bytes of
+        undecided state from which on `is_heavy` is true.
         """
 
     def feed(self, data: bytes) -> None:
-        """Take in whole records."""
+        """Scan whole records."""
 
     def read(self, location: str, inode: tuple[int, int] | None, start: int, end: int, watch: Watch) -> Read:
-        """Take in the whole records between two places of a file, and the one that its end cuts off.
+        """Scan the whole records between two positions of a file, and the one that its end cuts off.
 
-        It stops early when the scan has grown heavy or is over, the watch was stopped, or the file has shrunk. OSError
-        where it cannot be read.
+        It stops early when the scan is heavy or over, the watch is stopped, or the file has shrunk. OSError if the file
+        cannot be read.
         """
 
     @property
     def is_heavy(self) -> bool:
-        """Tell whether it holds so much that it should be taken now."""
+        """Return whether the undecided state is so large that the chunk should be taken now."""
 
     @property
     def is_over(self) -> bool:
-        """Tell whether a record past `until` came."""
+        """Return whether a record past `until` was read."""
 
     def take(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """Return what was added up before `since` and from then on, and begin anew."""
+        """Return the chunks before `since` and from then on, in plain form, and reset the scan."""

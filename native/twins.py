@@ -1,9 +1,9 @@
-"""Twins: which Python module each Rust module says again, and what both were when somebody last compared them.
+"""Twins: the Python module that each Rust module implements again, and the digests of both when last compared.
 
-    python native/twins.py                  both were changed, the vectors run, GRAMMAR_VERSION was raised: record that
-    python native/twins.py --same-answer    one of them was changed and says what it said: record that
+    python native/twins.py                  record the digests after both changed and GRAMMAR_VERSION was raised
+    python native/twins.py --same-answer    record them after a change that leaves every Segment as it was
 
-tests/native/test_twins.py fails as long as a module differs from what twins.json has of it.
+tests/native/test_twins.py fails while a module differs from its digest in twins.json.
 """
 
 # ruff: noqa: INP001  a script, no package
@@ -23,7 +23,7 @@ RUST = HOUSE / "native" / "src"
 RECORD = HOUSE / "native" / "twins.json"
 LOG = HOUSE / "ldapdiag" / "evidence" / "log"
 PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" / "logs")
-"""Where the twin of the same name lies."""
+"""The folders of the Python twins."""
 
 PARTS = {
     "pending_requests": "connection",
@@ -60,7 +60,7 @@ TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod tests \{.*\Z", re.MULTILINE | re.DOT
 
 
 def twins() -> dict[str, list[Path]]:
-    """Return the modules that say one thing, by its name: the Python one, then those in Rust."""
+    """Return twin modules by name: the Python one first, then those in Rust."""
     pairs: dict[str, list[Path]] = {}
     for path in sorted(RUST.rglob("*.rs")):
         module = path.relative_to(RUST).parts[0].removesuffix(".rs")
@@ -76,7 +76,7 @@ def _python(name: str) -> Path:
 
 
 def code(path: Path) -> str:
-    """Return what a module does, without its words: no comments, no docstrings, no tests, no layout."""
+    """Return the code of a module without comments, docstrings, tests and layout."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return json.dumps(_tree(ast.parse(text)))
@@ -85,7 +85,7 @@ def code(path: Path) -> str:
 
 
 def _tree(node: object) -> Any:  # noqa: ANN401  a tree of whatever JSON has
-    """Return a syntax tree as lists; what is empty is left out, for newer Pythons know more fields."""
+    """Return a syntax tree as lists, without empty fields: newer Pythons have more of them."""
     if isinstance(node, list):
         return [_tree(one) for one in node if not _is_text(one)]
     if not isinstance(node, ast.AST):
@@ -95,27 +95,27 @@ def _tree(node: object) -> Any:  # noqa: ANN401  a tree of whatever JSON has
 
 
 def _is_text(node: object) -> bool:
-    """Tell a docstring, of a module, a function or a name."""
+    """Return whether a statement is a docstring, of a module, a function or a name."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def digest(path: Path) -> str:
-    """Return what changes with the code of a module."""
+    """Return a digest of the code of a module."""
     return hashlib.sha256(code(path).encode()).hexdigest()[:16]
 
 
 def digests() -> dict[str, dict[str, str]]:
-    """Return the digests of the modules that say one thing, by its name."""
-    return {name: {told(one): digest(one) for one in paths if one.exists()} for name, paths in twins().items()}
+    """Return the digests of twin modules by name and path."""
+    return {name: {label(one): digest(one) for one in paths if one.exists()} for name, paths in twins().items()}
 
 
-def told(path: Path) -> str:
-    """Return the path as it is written down."""
+def label(path: Path) -> str:
+    """Return a path relative to the project, as in twins.json."""
     return path.relative_to(HOUSE).as_posix()
 
 
 def recorded() -> dict[str, Any]:
-    """Return what twins.json says."""
+    """Return the content of twins.json."""
     record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
     return record
 
@@ -127,7 +127,7 @@ def version() -> int:
 
 
 def complaints() -> list[str]:
-    """Return what is to be done before the twins are twins again."""
+    """Return a message for each pair of twins of which a digest has changed."""
     record, now = recorded(), digests()
     return [complaint for name in sorted({*record["twins"], *now}) if (complaint := _complaint(name, record, now))]
 
@@ -141,28 +141,28 @@ def _complaint(name: str, record: dict[str, Any], now: dict[str, dict[str, str]]
     if any(path.endswith(".rs") for path in changed) and any(path.endswith(".py") for path in changed):
         return (
             f"{' and '.join(changed)} were changed: run the vectors and tests/native with both scanners, raise"
-            " GRAMMAR_VERSION on both sides if they read anything in another way, then `python native/twins.py`"
+            " GRAMMAR_VERSION on both sides if a Segment has changed, then run `python native/twins.py`"
         )
     return (
         f"{' and '.join(changed)} changed, and {' and '.join(same) or 'its twin'} did not: change it likewise. If"
-        " it reads everything as before, run tests/native and `python native/twins.py --same-answer`"
+        " every Segment is as before, run tests/native and `python native/twins.py --same-answer`"
     )
 
 
 def main(arguments: list[str]) -> int:
-    """Record what the twins are now."""
+    """Record the digests of the twins."""
     record = recorded() if RECORD.exists() else {"grammar_version": 0, "twins": {}}
     now = digests()
     if now == record["twins"]:
         return 0
     if version() <= record["grammar_version"] and "--same-answer" not in arguments:
         sys.stderr.write(
-            f"{told(LOG / 'dialects.py')} still has GRAMMAR_VERSION {version()}: raise it there and in native/src"
-            " so that an older wheel is refused, or say --same-answer if everything is read as before\n"
+            f"{label(LOG / 'dialects.py')} still has GRAMMAR_VERSION {version()}: raise it there and in native/src"
+            " so that an older wheel is refused, or use --same-answer if every Segment is as before\n"
         )
         return 1
-    told_now = {"grammar_version": version(), "twins": now}
-    RECORD.write_text(json.dumps(told_now, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    record = {"grammar_version": version(), "twins": now}
+    RECORD.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return 0
 
 

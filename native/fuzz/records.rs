@@ -1,7 +1,7 @@
-//! Any bytes into every dialect: the first byte chooses it, the second how the log comes (in pieces, within a time).
+//! Any bytes for every dialect: the first byte selects the dialect, the second the cut and the period.
 //!
-//! Whatever is read, nothing panics or overflows, each line is counted once, in however many pieces it comes, and a scan
-//! that is taken whenever it is heavy stays small (libFuzzer's own limit of memory watches that).
+//! For any input nothing panics or overflows, each line is counted once however the log is cut, and a scan that is taken
+//! whenever it is heavy stays small (libFuzzer's memory limit checks that).
 #![no_main]
 
 use ldapdiag_native::period::Period;
@@ -15,11 +15,11 @@ const CAPS: Caps =
     Caps { shapes: 3, clients: 2, accounts: 2, attribution: 3, owed: 2, failures: 2, codes: 2, notes: 2, pages: 2 };
 const ALL: Period = Period { since: None, until: None };
 
-fn scanned(dialect: &Dialect, pieces: &[&[u8]], period: Period) -> (Option<Segment>, Option<Segment>) {
+fn scanned(dialect: &Dialect, chunks: &[&[u8]], period: Period) -> (Option<Segment>, Option<Segment>) {
     let hints = Hints { latest: 1_795_240_800_000_000_000, offset: Offset::Fixed(-5400) };
     let mut scan = Scan::new(hints, CAPS, period);
-    for piece in pieces {
-        (dialect.scan)(piece, &mut scan);
+    for chunk in chunks {
+        (dialect.scan)(chunk, &mut scan);
     }
     scan.take()
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Look for logs that the native scanner cannot bear, for so many seconds (60), beginning with the vectors:
+# Fuzz the native scanner for SECONDS (60), with the vectors as seeds:
 #
 #   sh native/fuzz/run.sh [SECONDS]
 #
 # It needs cargo and a C++ compiler (libFuzzer is C++), no nightly and no cargo-fuzz; `cargo fuzz run records` works too.
-# What it finds lies in target/found; `target/*/release/records FILE` reads one such file again.
+# Failing inputs are in target/found; `target/*/release/records FILE` reads one of them again.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-60}
@@ -12,7 +12,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 found=${CARGO_TARGET_DIR:-target}/found
 seeds=${CARGO_TARGET_DIR:-target}/seeds
 
-# What cargo-fuzz sets for `--sanitizer none`: the compiler notes which branches an input takes. Stable can do that.
+# The flags of cargo-fuzz for `--sanitizer none`: coverage of branches, which the stable compiler supports.
 RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 ${RUSTFLAGS:-}" \
@@ -20,7 +20,7 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 
 mkdir -p "$found" "$seeds"
 number=0
-for name in $(grep -o 'name: "[^"]*"' ../src/dialects.rs | cut -d'"' -f2); do # in DIALECTS' order: a seed tells its place
+for name in $(grep -o 'name: "[^"]*"' ../src/dialects.rs | cut -d'"' -f2); do # in the order of DIALECTS: the first byte of a seed is the index
   for log in ../../tests/vectors/"$name"/*.log; do
     { printf "\\$(printf %03o $number)\\177"; cat "$log"; } > "$seeds/$name-$(basename "$log")"
   done

@@ -1,6 +1,6 @@
 //! The zone and the resolution of the stamps as they were before a line, in case that line is outside the period.
 
-/// What the scan knew of the log's clock before a line.
+/// The state of the log's clock before a line.
 pub(crate) struct ClockHistory {
     pub(crate) line: u64,
     /// The zone that this line was the first to have.

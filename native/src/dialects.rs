@@ -1,19 +1,19 @@
-//! The dialects that are scanned here, by the names the Python reference gives them.
+//! The dialects with a native scanner, by their names in the Python reference.
 
 use crate::scan::Scan;
 use crate::{ds389_json, ds389_text, openldap};
 
-/// One grammar.
+/// A grammar.
 pub struct Dialect {
-    /// As in the JSON.
+    /// Its name, as in the JSON.
     pub name: &'static str,
     /// Reads whole records.
     pub scan: fn(&[u8], &mut Scan),
-    /// The end of a record, and what the next one begins with.
+    /// The end of a record and the begin of the next one.
     pub border: &'static [u8],
 }
 
-/// Every dialect that has a native scanner.
+/// All dialects with a native scanner.
 pub const DIALECTS: [Dialect; 7] = [
     Dialect { name: "389-text", scan: ds389_text::scan, border: b"\n" },
     Dialect { name: "389-json", scan: ds389_json::scan, border: ds389_json::BORDER },
@@ -24,18 +24,18 @@ pub const DIALECTS: [Dialect; 7] = [
     Dialect { name: "openldap-syslog-rfc5424", scan: openldap::scan_syslog_rfc5424, border: b"\n" },
 ];
 
-/// The dialect of this name.
+/// The dialect with this name.
 pub fn named(name: &str) -> Option<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name)
 }
 
 impl Dialect {
-    /// Where the first record ends; none if it does not.
+    /// The end of the first record; `None` if it is incomplete.
     pub fn first(&self, data: &[u8]) -> Option<usize> {
         memchr::memmem::find(data, self.border).map(|end| end + 1)
     }
 
-    /// Where the last whole record ends; 0 if there is none.
+    /// The end of the last whole record; 0 if there is none.
     pub fn cut(&self, data: &[u8]) -> usize {
         memchr::memmem::rfind(data, self.border).map_or(0, |end| end + 1)
     }

@@ -1,4 +1,4 @@
-//! What the lines of 389-ds and DSEE say of one operation, and of one connection; the dialects know what stands before.
+//! The parts of the lines of 389-ds and DSEE after the connection and operation numbers, which the dialects read.
 //!
 //! ```text
 //! BIND dn="uid=quickr,dc=x" method=128 version=3

@@ -1,4 +1,4 @@
-//! The access log of 389-ds as text, of RHDS, FreeIPA and Netscape's: every era.
+//! The text access log of 389-ds, RHDS, FreeIPA and Netscape Directory Server, of all versions.
 //!
 //! ```text
 //! \t389-Directory/2.3.1 B2025.016.1616
@@ -14,8 +14,8 @@
 //! [20/Nov/2026:08:48:22.151829727 +0000] conn=2 (Internal) op=0(1)(1) SRCH base="dc=x" scope=0 filter="(cn=*)" ...
 //! ```
 //!
-//! A quote in a base, a filter or a DN is not escaped, and a client can write ` notes=A` into any of them: each field is
-//! read where the server puts it, never looked for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
+//! A quote in a base, a filter or a DN is not escaped, and a client can put ` notes=A` into any of them. So each field is
+//! read at its position, never searched for. Source: ldap/servers/slapd/result.c, opshared.c, connection.c.
 
 mod outside;
 
@@ -29,16 +29,16 @@ use crate::result_fields::ResultFields;
 use crate::scan::Scan;
 use crate::stamps::{NANOSECONDS, nanoseconds, netscape_in};
 
-/// Of `[20/Nov/2026:08:45:20.751921248 +0000] conn=1 `, the usual stamp, what stands before and behind the fraction.
+/// The lengths before and after the fraction in `[20/Nov/2026:08:45:20.751921248 +0000] conn=1 `, the usual stamp.
 const BEFORE: usize = b"[20/Nov/2026:08:45:20.".len();
 const BEHIND: usize = b" +0000] conn=".len();
-/// How much of a line is kept that no rule fits.
+/// Bytes kept of a line that no rule matches.
 const SAMPLE: usize = 200;
 
 /// Reads whole lines.
 ///
-/// Most lines of any log are stamped with a second that is known, and most of these are plain results below a second,
-/// and searches: there nothing is asked that need not be. What is asked here and not answered is asked by [`line`].
+/// Most lines have the second of the line before, and most of these are plain results below a second, and searches.
+/// [`usual`] reads them with the fewest checks, and leaves all others to [`line`].
 pub fn scan(data: &[u8], log: &mut Scan) {
     let mut clock = TextClock::default();
     let mut rest = data;
@@ -58,7 +58,7 @@ pub fn scan(data: &[u8], log: &mut Scan) {
     }
 }
 
-/// Reads a line of a known second and returns the lines behind it; None, and nothing is told, if it is no such line.
+/// Reads a line with the current second and returns the lines after it; `None`, with nothing counted, for any other.
 #[inline(always)]
 fn usual<'a>(log: &mut Scan, clock: &TextClock, text: &'a [u8]) -> Option<&'a [u8]> {
     let (time, text) = clock.known(text)?;
@@ -82,20 +82,20 @@ fn usual<'a>(log: &mut Scan, clock: &TextClock, text: &'a [u8]) -> Option<&'a [u
     read_operation(log, conn, op, time, request).then_some(rest)
 }
 
-/// The second that stamps were last of, and what has been told of them.
+/// The current second, and the zone and resolution reported for it.
 #[derive(Default)]
 struct TextClock<'a> {
     began: i64,
     stamp: &'a [u8],
     zone: &'a [u8],
-    /// The usual line of this second begins so.
+    /// The begin of a usual line with this second.
     before: Option<[u8; BEFORE]>,
     behind: [u8; BEHIND],
     missing_digits: usize,
 }
 
 impl<'a> TextClock<'a> {
-    /// The time of a usual stamp of this second, and what stands behind `conn=`.
+    /// The time of a usual stamp with this second, and the text after `conn=`.
     #[inline(always)]
     fn known<'t>(&self, text: &'t [u8]) -> Option<(i64, &'t [u8])> {
         let (before, text) = text.split_first_chunk()?;
@@ -107,7 +107,7 @@ impl<'a> TextClock<'a> {
         (*behind == self.behind).then_some((self.began + fraction, text))
     }
 
-    /// When a line was written, and tells of the clock; None if it is no time.
+    /// Returns the time of a stamp, and keeps the clock's zone and resolution; `None` for an invalid time.
     fn read(&mut self, log: &mut Scan, stamp: &TextStamp<'a>) -> Option<i64> {
         if stamp.second != self.stamp || stamp.zone != self.zone {
             self.second_of(log, stamp)?;
@@ -135,8 +135,8 @@ impl<'a> TextClock<'a> {
     }
 }
 
-/// `err=0 tag=101 nentries=1[ wtime=0.000091024 optime=0.000464531] etime=0.000554371` and the end of the line; returns
-/// the lines behind it.
+/// `err=0 tag=101 nentries=1[ wtime=0.000091024 optime=0.000464531] etime=0.000554371` and the end of the line; also
+/// returns the lines after it.
 #[inline(always)]
 fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
     let (result_head, mut text) = result_head(text)?;
@@ -157,7 +157,7 @@ fn plain_result(text: &[u8]) -> Option<(ResultFields<'static>, &[u8])> {
     Some((ResultFields { etime: Some(etime), wait, ..outcome }, rest))
 }
 
-/// A line, and the lines behind it.
+/// The first line, and the lines after it.
 #[inline(always)]
 fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
     match memchr(b'\n', text) {
@@ -184,7 +184,7 @@ fn line<'a>(log: &mut Scan, clock: &mut TextClock<'a>, text: &'a [u8]) {
     }
 }
 
-/// The time up to the second, its fraction, the zone; perhaps after the name of a container.
+/// The time up to the second, its fraction, the zone; a container's name may come before it.
 ///
 /// ```text
 /// ([^\s="\[]{1,255} {1,80}\| )?\[(\d\d/[^/\s]{3,12}/\d{4}:\d\d:\d\d:\d\d)(\.(\d{1,9}))? ?([+-]\d{4}|Z)\]
@@ -196,7 +196,7 @@ struct TextStamp<'a> {
 }
 
 impl<'a> TextStamp<'a> {
-    /// Reads a stamp and the blank behind it.
+    /// Reads a stamp and the blank after it.
     fn read(text: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let text = container(text).unwrap_or(text).strip_prefix(b"[")?;
         let (month, rest) = run(like(b"00/", text)?, 12, |byte| byte != b'/' && !is_space(byte))?;
@@ -209,7 +209,7 @@ impl<'a> TextStamp<'a> {
         Some((TextStamp { second, fraction, zone }, rest.strip_prefix(b"] ")?))
     }
 
-    /// About the line that a record was, as far as it is kept.
+    /// The line of a record, approximately, up to the bytes kept.
     fn sample(&self, rest: &[u8]) -> Vec<u8> {
         let rest = &rest[..rest.len().min(SAMPLE)];
         [b"[", self.second, b".", self.fraction, b" ", self.zone, b"] ", rest].concat()
@@ -223,20 +223,20 @@ fn container(text: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b"| ")
 }
 
-/// `conn=\d{1,18} `, and what a connection or an operation says.
+/// `conn=\d{1,18} `, and the rest of the line.
 fn connection(text: &[u8]) -> Option<(i64, &[u8])> {
     let (conn, rest) = number(text.strip_prefix(b"conn=")?, 18)?;
     Some((conn, rest.strip_prefix(b" ")?))
 }
 
-/// `op=-?\d{1,10} `, and what an operation says.
+/// `op=-?\d{1,10} `, and the rest of the line.
 #[inline(always)]
 fn operation(event: &[u8]) -> Option<(i64, &[u8])> {
     let (op, rest) = signed(event.strip_prefix(b"op=")?, 10)?;
     Some((op, rest.strip_prefix(b" ")?))
 }
 
-/// Reads what an operation says; tells whether it is understood.
+/// Reads a line of an operation; returns whether it is understood.
 fn read_operation(log: &mut Scan, conn: i64, op: i64, time: i64, request: &[u8]) -> bool {
     if let Some((result_head, tail)) = request.strip_prefix(b"RESULT ").and_then(result_head) {
         read_result(log, conn, op, time, result_head, tail);
@@ -245,7 +245,7 @@ fn read_operation(log: &mut Scan, conn: i64, op: i64, time: i64, request: &[u8])
     read_request(log, conn, op, time, trimmed(request))
 }
 
-/// Whether it is a result or a search: the Python reference does not keep the text of these when their stamp is no time.
+/// Returns whether this is a result or a search: the reference keeps no text of these when their stamp is invalid.
 fn is_usual(request: &[u8]) -> bool {
     let filter_of = |text| base_and_scope(text).and_then(|(_, _, text)| filter(text));
     request.strip_prefix(b"RESULT ").and_then(result_head).is_some()
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_of_every_era_are_read() {
+    fn stamps_of_every_version_are_read() {
         let second = &b"20/Nov/2026:08:45:20"[..];
 
         assert_eq!(read("[20/Nov/2026:08:45:20.75 +0000] x"), Some([second, b"75", b"+0000", b"x"]));

@@ -9,7 +9,7 @@
 //! conn=1001 op=1 SRCH attr=cn mail
 //! <= mdb_substring_candidates: (displayName) not indexed                     2.4: always; 2.5+: level filter (32)
 //! conn=1001 op=1 SEARCH RESULT tag=101 err=4 qtime=0.000011 etime=0.005531 nentries=100 text=
-//! conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line that says what it means: WHOAMI
+//! conn=1001 op=2 EXT oid=1.3.6.1.4.1.4203.1.11.3        and a second line with its name: WHOAMI
 //! conn=1001 op=2 RESULT oid= err=0 qtime=0.000004 etime=0.000031 text=
 //! conn=1001 op=3 MOD dn="uid=joe,dc=example,dc=com"
 //! conn=1001 op=3 MOD attr=description cn;lang-fr         and more such lines, of 4096 bytes each
@@ -17,9 +17,9 @@
 //! conn=1001 fd=16 closed                                 or: closed (idletimeout)
 //! ```
 //!
-//! qtime and etime came with 2.5; etime counts qtime in. A DN is written in its normal form, with `\` before a quote; a
-//! filter's own quotes stand as they are, so it ends at the last quote of the line. conn=-1 is the server's own.
-//! What stands before the message is told in syslog.rs. Sources: servers/slapd/{connection,bind,search,result,extended}.c
+//! qtime and etime are new in 2.5; etime includes qtime. A DN is written in normal form, with `\` before a quote; quotes
+//! in a filter are not escaped, so a filter ends at the last quote of the line. conn=-1 is internal.
+//! The prefixes of a message are in syslog.rs. Sources: servers/slapd/{connection,bind,search,result,extended}.c
 //! (Debug(LDAP_DEBUG_STATS)), servers/slapd/back-mdb/filterindex.c.
 
 mod connections;
@@ -39,29 +39,29 @@ use record::{CONN_DIGITS, Handled, Record, digits, ends};
 use remarks::{banner, lost, not_indexed};
 use results::result;
 
-/// slapd's messages behind `seconds.nanoseconds thread`.
+/// Scans slapd's messages with the prefix `seconds.nanoseconds thread`.
 pub fn scan_stderr(data: &[u8], log: &mut Scan) {
     scan::<HexadecimalClock>(data, log, syslog::stderr);
 }
 
-/// The same behind what a container's log adds.
+/// The same with the prefix of a container's log.
 pub fn scan_container(data: &[u8], log: &mut Scan) {
     scan::<HexadecimalClock>(data, log, syslog::container);
 }
 
-/// Behind RFC 3164's prefix.
+/// The same with the prefix of RFC 3164.
 pub fn scan_syslog(data: &[u8], log: &mut Scan) {
     let mut tag = Tag::default();
     scan::<TraditionalClock>(data, log, |line| syslog::traditional(line, &mut tag));
 }
 
-/// Behind rsyslog's own prefix.
+/// The same with rsyslog's default prefix.
 pub fn scan_syslog_iso(data: &[u8], log: &mut Scan) {
     let mut tag = Tag::default();
     scan::<IsoClock>(data, log, |line| syslog::iso_syslog(line, &mut tag));
 }
 
-/// Behind RFC 5424's prefix.
+/// The same with the prefix of RFC 5424.
 pub fn scan_syslog_rfc5424(data: &[u8], log: &mut Scan) {
     scan::<IsoClock>(data, log, syslog::rfc5424);
 }
@@ -91,12 +91,12 @@ fn scan<C: Clock>(data: &[u8], log: &mut Scan, mut split: impl FnMut(&[u8]) -> S
     }
 }
 
-/// The version's second line, and what a container prints of its own, begin with a blank.
+/// The second line of the version, and a container's own messages, begin with a blank.
 fn is_unstamped(line: &[u8]) -> bool {
     matches!(line, [] | b"\r" | [b'\t' | b' ', ..])
 }
 
-/// What a message says; None if it begins like slapd's and does not go on so.
+/// Reads a message; `None` if it begins like one of slapd's, and no rule matches it.
 fn message(text: &[u8], record: &mut Record) -> Option<Handled> {
     if let Some(text) = text.strip_prefix(b"conn=") {
         return of_connection(text, record).or_else(|| of_the_server(text, record));
@@ -204,23 +204,23 @@ const DETAILS: [&[u8]; 12] = [
     b"DISCONNECT ",
 ];
 
-/// The lines that slapd adds to a request, and its word on what is wrong with one.
+/// Lines with details of a request, or with an error in one.
 fn is_detail(text: &[u8]) -> bool {
     text.first().is_some_and(u8::is_ascii_lowercase) || DETAILS.iter().any(|detail| text.starts_with(detail))
 }
 
-const SERVERS_OWN: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];
+const INTERNAL: [&[u8]; 3] = [b"-1", b"18446744073709551615", b"4294967295"];
 
-/// `conn=-1 op=0 SRCH base="" scope=0 deref=0 filter="(cn=x)"`: what the server asks itself.
+/// `conn=-1 op=0 SRCH base="" scope=0 deref=0 filter="(cn=x)"`: an internal operation.
 fn of_the_server(text: &[u8], record: &mut Record) -> Option<Handled> {
-    let text = SERVERS_OWN.iter().find_map(|conn| text.strip_prefix(*conn))?;
+    let text = INTERNAL.iter().find_map(|conn| text.strip_prefix(*conn))?;
     let text = digits(text.strip_prefix(b" op=")?)?.strip_prefix(b" ")?;
-    let asks = text.starts_with(b"SRCH base=") || text.starts_with(b"BIND dn=");
-    let asks = asks || REQUESTS.iter().any(|(name, _)| text.starts_with(name));
-    if asks { record.count(|log, _| log.internal()) } else { Some(Handled::PassedOver) }
+    let is_request = text.starts_with(b"SRCH base=") || text.starts_with(b"BIND dn=");
+    let is_request = is_request || REQUESTS.iter().any(|(name, _)| text.starts_with(name));
+    if is_request { record.count(|log, _| log.internal()) } else { Some(Handled::PassedOver) }
 }
 
-/// The inside of a quoted DN, and the quote and what follows it; a backslash takes the next byte along.
+/// A DN up to its closing quote, and the rest with the quote; a backslash escapes the next byte.
 fn escaped(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut at = 0;
     loop {
@@ -232,7 +232,7 @@ fn escaped(text: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// A text without such bytes at its end.
+/// A text without any of `bytes` at its end.
 fn trimmed<'a>(text: &'a [u8], bytes: &[u8]) -> &'a [u8] {
     let end = text.iter().rposition(|byte| !bytes.contains(byte)).map_or(0, |last| last + 1);
     &text[..end]

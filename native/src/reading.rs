@@ -1,4 +1,4 @@
-//! Reading a stretch of a file: positioned reads into one buffer, handed to a dialect in whole records.
+//! Reading a byte range of a file: positioned reads into one buffer, passed to a dialect in whole records.
 
 use std::fs::File;
 use std::io;
@@ -7,53 +7,53 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::dialects::Dialect;
 use crate::scan::Scan;
 
-/// Bytes read at once: they are still in the processor's cache when they are scanned.
+/// Bytes read at once: few enough to be in the processor's cache when they are scanned.
 const BUFFER: usize = 256 << 10;
-/// Servers take requests of 4 MB unless told otherwise, which escaping can make 24 MB in a log.
+/// Bytes. Servers accept requests of 4 MB by default, which escaping can expand to 24 MB in a log.
 const LONGEST_RECORD: usize = 64 << 20;
-/// Of a longer one: enough for the dialect to count it.
+/// Bytes kept of a longer record: enough for the dialect to count it.
 const KEPT_OF_RECORD: usize = 1 << 16;
 
-/// What is shared by all who read: how far they are, and whether they are to stop.
+/// The progress of several reads, and the request to stop them.
 #[derive(Default)]
 pub struct Progress {
     /// Bytes read.
     pub read: AtomicU64,
-    /// Nobody waits for the rest.
+    /// The reads should stop.
     pub stopped: AtomicBool,
 }
 
-/// Where a reading came to.
+/// The outcome of a read.
 pub struct Reached {
-    /// The first byte that was not scanned.
+    /// The position of the first byte not scanned.
     pub to: u64,
-    /// The file ended before the stretch did.
+    /// The file ended before the byte range did.
     pub shrunk: bool,
-    /// Where records began that are longer than can be held; only their beginning was scanned.
+    /// The positions of records too long for the buffer; only their beginnings were scanned.
     pub too_long: Vec<u64>,
 }
 
-/// A stretch of a file that is being read.
+/// A byte range of a file that is being read.
 pub struct Reading<'a> {
     file: &'a File,
     dialect: &'a Dialect,
     buffer: Vec<u8>,
-    /// How much of the buffer is filled.
+    /// Bytes in the buffer.
     filled: usize,
-    /// Where in the file the buffer begins.
+    /// The position of the buffer in the file.
     at: u64,
     end: u64,
     reached: Reached,
 }
 
 impl<'a> Reading<'a> {
-    /// A reading of the records from `start` to `end`.
+    /// A read of the records from `start` to `end`.
     pub fn new(file: &'a File, dialect: &'a Dialect, start: u64, end: u64) -> Self {
         let reached = Reached { to: start, shrunk: false, too_long: Vec::new() };
         Reading { file, dialect, buffer: vec![0; BUFFER], filled: 0, at: start, end, reached }
     }
 
-    /// Scans to the end, or until the scan is heavy, or over, or nobody waits for the rest.
+    /// Scans to the end, or until the scan is heavy or over, or a stop is requested.
     pub fn scan(mut self, scan: &mut Scan, progress: &Progress) -> io::Result<Reached> {
         while self.at < self.end && !scan.is_over() && !scan.is_heavy() && !progress.stopped.load(Ordering::Relaxed) {
             self.read_on(progress)?;
@@ -78,7 +78,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Fills the buffer, and returns how many bytes came; where the file has shrunk, the stretch ends.
+    /// Fills the buffer, and returns the number of bytes read; where the file has shrunk, the range ends.
     fn fill(&mut self) -> io::Result<usize> {
         let before = self.filled;
         let left = self.end - self.at - before as u64;
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         Ok(self.filled - before)
     }
 
-    /// Lets go of the beginning of the buffer.
+    /// Removes scanned bytes from the begin of the buffer.
     fn pass(&mut self, size: usize) {
         self.buffer.copy_within(size..self.filled, 0);
         self.filled -= size;
@@ -110,7 +110,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Scans the beginning of a record that is too long, and passes over the rest of it.
+    /// Scans the beginning of a record that is too long, and skips the rest of it.
     fn pass_over(&mut self, scan: &mut Scan, progress: &Progress) -> io::Result<()> {
         self.reached.too_long.push(self.at);
         let mut kept = self.buffer[..KEPT_OF_RECORD].to_vec();

@@ -1,21 +1,21 @@
-//! What stands before slapd's own message, and the time it tells.
+//! The prefixes of slapd's messages, and their times.
 //!
-//! slapd writes to stderr (-d, or a logfile), to syslog, or to a logfile in the manner of syslog:
+//! slapd writes to stderr (-d, or a logfile), to syslog, or to a logfile in the format of syslog:
 //!
 //! ```text
 //! 6b000aac.1b749727 0x7f6ced7fe6c0 conn=1000 ...            2.5+: seconds, nanoseconds and thread, in hex
 //! 6807a029 conn=1981 ...                                    2.4: seconds in hex
-//! openldap-0  | 6b000aac.1b749727 0x7f6ced7fe6c0 conn=...   the same through a container's log
+//! openldap-0  | 6b000aac.1b749727 0x7f6ced7fe6c0 conn=...   the same in a container's log
 //! Nov 20 08:54:04 vm slapd[3989]: conn=1000 ...             syslog (RFC 3164), logfile-format syslog-*: no year
-//! <167>Sep 7 07:40:20 vm slapd[1722022]: conn=1000 ...      with its priority; the day of some is not padded
-//! 2026-11-20T08:54:04.460651+00:00 vm slapd[3989]: conn=    rsyslog's own format; logfile-format rfc3339-utc
+//! <167>Sep 7 07:40:20 vm slapd[1722022]: conn=1000 ...      with its priority; some do not pad the day
+//! 2026-11-20T08:54:04.460651+00:00 vm slapd[3989]: conn=    rsyslog's default format; logfile-format rfc3339-utc
 //! <167>1 2026-11-20T08:54:04.460651+00:00 vm slapd 3989 - -  conn=1000 ...      RFC 5424
 //! ```
 //!
-//! A syslog holds the lines of other programs too, and tells of lines it did not keep. Sources: servers/slapd/logging.c
+//! A syslog contains the lines of other programs too, and reports of dropped lines. Sources: servers/slapd/logging.c
 //! (slap_debug_print), RFC 3164 and 5424, rsyslog's runtime/ratelimit.c and plugins/imuxsock, systemd's journald.
 //!
-//! Every repetition here takes as much as there is and gives nothing back, as the possessive ones of the reference do.
+//! Repetitions are greedy and never backtrack, like the possessive quantifiers of the reference.
 
 mod lost;
 
@@ -25,11 +25,11 @@ use crate::fields::{blanks, is_space, is_word, like, number, run};
 use crate::stamps::MONTHS;
 use crate::syslog_clocks::{Stamp, hexadecimal};
 
-/// A stamp, and slapd's own message.
+/// A stamp, and slapd's message.
 pub type Split<'a> = Option<(Stamp<'a>, &'a [u8])>;
 
 /// `6b000aac.1b749727 0x7f6ced7fe6c0 `: seconds and nanoseconds (or microseconds) since 1970, and the thread.
-#[inline] // as the others: to hand a stamp through memory costs more than to read it
+#[inline] // as below: passing a stamp in memory costs more than reading it
 pub fn stderr(line: &[u8]) -> Split<'_> {
     let (second, rest) = line.split_at_checked(8)?;
     hexadecimal(second)?;
@@ -51,7 +51,7 @@ fn hexadecimal_word(text: &[u8], digits: usize) -> Option<(&[u8], &[u8])> {
     Some((word, rest.strip_prefix(b" ")?))
 }
 
-/// What a container's log, or `grep -n`, puts before that.
+/// The same after the prefix of a container's log, or of `grep -n`.
 pub fn container(line: &[u8]) -> Split<'_> {
     let line = colour(line).unwrap_or(line);
     numbered(line).and_then(stderr).or_else(|| stderr(written_by(line)?))
@@ -62,7 +62,7 @@ fn numbered(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b":").or_else(|| rest.strip_prefix(b"-"))
 }
 
-/// A pod, a container, or when it was written; then the mark of docker compose, or that of a kubelet.
+/// A pod, a container, or a time; then the separator of docker compose, or that of a kubelet.
 fn written_by(line: &[u8]) -> Option<&[u8]> {
     let (_, rest) = run(line, 200, |byte| !is_space(byte) && byte != b'|')?;
     let (_, rest) = run(rest, 60, |byte| byte == b' ')?;
@@ -152,7 +152,7 @@ fn iso_stamp(line: &[u8]) -> Split<'_> {
     Some((Stamp { second, fraction, zone }, after))
 }
 
-/// The digits behind one of the marks; none if there is none.
+/// The digits after one of the marks; empty if there is none.
 fn fraction<'a>(text: &'a [u8], marks: &[u8]) -> (&'a [u8], &'a [u8]) {
     let behind = text.split_first().filter(|(mark, _)| marks.contains(mark));
     behind.and_then(|(_, rest)| run(rest, 9, |byte| byte.is_ascii_digit())).unwrap_or((b"", text))
@@ -164,19 +164,19 @@ fn priority(line: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b">")
 }
 
-/// Host and program. The program is whatever an administrator called it: what follows decides.
+/// Host and program. The program may have any name; the message identifies slapd.
 ///
-/// Most lines are of the same host and program as the one before, whose text is remembered.
+/// Most lines have the same host and program as the line before, so their text is cached.
 #[derive(Default)]
 pub struct Tag {
     before: Vec<u8>,
 }
 
 impl Tag {
-    /// What follows the tag.
+    /// The text after the tag.
     fn skip<'a>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
         if let Some(rest) = text.strip_prefix(self.before.as_slice()) {
-            // More blanks or a message id would be part of it.
+            // More blanks or a message id would belong to the tag.
             if !self.before.is_empty() && !matches!(rest.first(), Some(b' ' | b'[')) {
                 return Some(rest);
             }
@@ -184,7 +184,7 @@ impl Tag {
         let (_, rest) = run(text.strip_prefix(b" ")?, 255, |byte| !is_space(byte))?;
         let rest = rest.strip_prefix(b" ")?;
         let Some(message) = program(rest) else { return Some(rest) };
-        // With a blank at its end it reads the same whatever follows.
+        // Up to a blank it is read the same with any text after it.
         let tag = text[..text.len() - message.len()].strip_suffix(b" ").map_or(0, |tag| tag.len() + 1);
         self.before.clear();
         self.before.extend_from_slice(&text[..tag]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_remembered_only_as_far_as_it_does_not_depend_on_what_follows() {
+    fn a_tag_is_cached_only_as_far_as_it_does_not_depend_on_the_rest() {
         let mut tag = Tag::default();
         for (text, message) in [
             (&b" vm slapd[1]: conn=1"[..], &b"conn=1"[..]),

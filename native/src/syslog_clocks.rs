@@ -1,4 +1,4 @@
-//! The times that the stamps before slapd's messages tell.
+//! The times of the stamps before slapd's messages.
 //!
 //! ```text
 //! 6b000aac.1b749727                     HexadecimalClock
@@ -14,23 +14,23 @@ use crate::stamps::{self, SECOND, instant, month_of, nanoseconds};
 
 const DAY: i64 = 86_400 * SECOND;
 
-/// What a prefix says of the time; empty is what it does not say.
+/// The stamp of a prefix; a part that the prefix does not have is empty.
 pub struct Stamp<'a> {
     /// Up to the second.
     pub second: &'a [u8],
     /// The digits of its fraction.
     pub fraction: &'a [u8],
-    /// As written.
+    /// The zone as written.
     pub zone: &'a [u8],
 }
 
-/// Gives nanoseconds since 1970 of a stamp.
+/// Converts stamps to nanoseconds since 1970.
 pub trait Clock {
-    /// A clock at the beginning of a piece of a log, which hears what all such stamps are like.
+    /// A clock at the begin of a chunk, which reports zone and resolution to `log`.
     fn start(log: &mut Scan) -> Self
     where
         Self: Sized;
-    /// The time of a stamp; None for what is no time.
+    /// The time of a stamp; `None` for an invalid one.
     fn time(&mut self, stamp: &Stamp, log: &mut Scan) -> Option<i64>;
 }
 
@@ -119,7 +119,7 @@ impl Clock for TraditionalClock {
 /// Year, month, day, hour and minute.
 type Minute = (i64, i64, i64, i64, i64);
 
-/// How far the hints' zone is east, in the minute that was asked last.
+/// The offset of the zone of the hints in the last minute asked for.
 #[derive(Default)]
 struct ZoneCache {
     minute: Minute,
@@ -130,10 +130,10 @@ impl ZoneCache {
     fn east(&mut self, hints: &Hints, minute: Minute) -> i64 {
         match &hints.offset {
             Offset::Fixed(east) => *east,
-            Offset::At(ask) => {
+            Offset::At(offset) => {
                 if self.minute != minute {
                     let (year, month, day, hour, of_hour) = minute;
-                    self.east = ask(year as i32, month as u8, day as u8, hour as u8, of_hour as u8);
+                    self.east = offset(year as i32, month as u8, day as u8, hour as u8, of_hour as u8);
                     self.minute = minute;
                 }
                 self.east
@@ -144,14 +144,14 @@ impl ZoneCache {
 
 /// The nanoseconds since 1970 of `Nov 20 08:54:04`: the last such time before the log's end.
 ///
-/// Each stamp for itself, whatever stands before it, so that a log gives the same times however it was cut.
+/// Each stamp is read independently of those before it, so that a log gives the same times wherever it is cut.
 fn yearless(text: &[u8], hints: &Hints, zone: &mut ZoneCache) -> Option<i64> {
     let month = month_of(text)?;
     let (date, clock) = text.split_at_checked(text.len().checked_sub(9)?)?;
     let (day, _) = number(blanks(date.get(3..)?), 2)?;
     let [hour, minute, second] = [1, 4, 7].map(|at| clock.get(at..).and_then(|text| number(text, 2)));
     let (hour, minute, second) = (hour?.0, minute?.0, second?.0.min(59));
-    // In the hints' zone it may be next year already; of nine years at least one has a 29th of February.
+    // In the zone of the hints it may be next year already; nine years contain at least one leap year.
     let next_year = year_of(hints.latest) + 1;
     for year in (next_year - 9..=next_year).rev() {
         let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
@@ -167,7 +167,7 @@ fn yearless(text: &[u8], hints: &Hints, zone: &mut ZoneCache) -> Option<i64> {
             continue;
         }
         let (date, clock) = ((year, month, day), (hour, minute, second));
-        // No zone is further from UTC than a day, and to ask is dear.
+        // No zone is more than a day from UTC, and the callback is slow.
         if instant(date, clock, 0).is_none_or(|there| there - DAY >= hints.latest) {
             continue;
         }
@@ -185,12 +185,12 @@ fn year_of(time: i64) -> i64 {
     (at_least..).find(|year| instant((year + 1, 1, 1), (0, 0, 0), 0).is_none_or(|end| time < end)).unwrap_or(at_least)
 }
 
-/// At most eight digits 0-9a-f, all at once: of the letters bit 6 is set, and their low bits are 9 too small.
+/// The value of at most eight digits 0-9a-f, all at once: letters have bit 6 set, and their low bits are 9 too small.
 pub fn hexadecimal(digits: &[u8]) -> Option<i64> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * EACH;
     let text = u64::from_le_bytes(digits.try_into().ok().or_else(|| padded(digits))?);
-    // In bytes below 0x80 an addition carries into the high bit of its own byte only: it says "at least this".
+    // In bytes below 0x80 an addition carries only into the high bit of its own byte, which then means "at least".
     let at_least = |byte: u8| text + (0x80 - u64::from(byte)) * EACH;
     if text & HIGH != 0 {
         return None;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_is_asked_once_a_minute_and_for_no_year_that_cannot_be() {
+    fn a_zone_is_asked_once_a_minute_and_for_possible_years_only() {
         let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let count = asked.clone();
         let ask = move |_, _, _, _, _| {

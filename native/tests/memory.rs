@@ -1,7 +1,7 @@
-//! Logs that somebody makes varied on purpose, 64 MB of each kind: what a scan keeps stays bounded, as long as whoever
-//! feeds it takes what it has when it says that it is heavy.
+//! Adversarial logs with as many different values as possible, 64 MB of each kind: the memory of a scan stays bounded, as
+//! long as the caller takes the chunk when the scan is heavy.
 //!
-//! Built without optimisation a few MB have to do; `cargo test --release --test memory` reads all of it.
+//! Built without optimisation it reads 4 MB of each; `cargo test --release --test memory` reads all.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,7 @@ use ldapdiag_native::scan::{Hints, Offset, Scan};
 use ldapdiag_native::tables::Caps;
 
 const BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 64 << 20 };
-const PIECE: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 const MOST_KIB: u64 = 128 << 10;
 /// As in tables.py.
 const CAPS: Caps = Caps {
@@ -29,14 +29,16 @@ const CAPS: Caps = Caps {
 
 /// Writes the lines of one number, without their stamps.
 type Lines = fn(u64, &mut Vec<String>);
-/// What stands before the lines of one number.
+/// Writes the stamp of the lines of one number.
 type Stamp = fn(u64) -> String;
 
 const TEXT: [(&str, Lines); 18] = [
     ("connections, never closed", |n, log| {
         log.push(format!("conn={n} fd=64 slot=64 connection from {} to ::1", client(n)))
     }),
-    ("connections of before", |n, log| log.push(format!("conn={n} op=7 RESULT err=0 tag=101 nentries=0 etime=0.1"))),
+    ("connections opened before", |n, log| {
+        log.push(format!("conn={n} op=7 RESULT err=0 tag=101 nentries=0 etime=0.1"))
+    }),
     ("searches, never answered", |n, log| log.push(search(n, n, &format!("(uid={n})")))),
     ("long filters, never answered", |n, log| log.push(search(1, n, &format!("(a{n}={})", "x".repeat(2000))))),
     ("searches after the close", |n, log| {
@@ -57,20 +59,20 @@ const TEXT: [(&str, Lines); 18] = [
         log.push(format!("conn={} op={n} SRCH base=\"ou=b{n},dc=x\" scope=2 filter=\"(a{n}=x)\" attrs=ALL", n % 9));
         log.push(format!("conn={} op={n} RESULT err=0 tag=101 nentries=0 etime=0.1", n % 9));
     }),
-    ("lengths of pieces", |n, log| {
-        let pieces = (0..8)
-            .fold(String::from("*"), |pieces, digit| pieces + &"x".repeat((n >> (3 * digit) & 7) as usize + 1) + "*");
-        log.push(search(n % 9, n, &format!("(a{}={pieces})", n % 20_000)));
+    ("lengths of substrings", |n, log| {
+        let value = (0..8)
+            .fold(String::from("*"), |value, digit| value + &"x".repeat((n >> (3 * digit) & 7) as usize + 1) + "*");
+        log.push(search(n % 9, n, &format!("(a{}={value})", n % 20_000)));
         log.push(format!("conn={} op={n} RESULT err=0 tag=101 nentries=0 etime=0.1", n % 9));
     }),
-    ("look-ups of attributes", |n, log| {
+    ("lookups of attributes", |n, log| {
         log.push(format!("conn=1 op={n} STAT read index: attribute=a{n}{} key(eq)={n} --> count {n}", "b".repeat(200)));
     }),
-    ("accounts that fail", |n, log| {
+    ("failed binds", |n, log| {
         log.push(format!("conn={} op={n} BIND dn=\"uid={n},{}\" method=128 version=3", n % 9, "y".repeat(900)));
         log.push(format!("conn={} op={n} RESULT err=49 tag=97 nentries=0 etime=0.1", n % 9));
     }),
-    ("clients that go", |n, log| {
+    ("short connections", |n, log| {
         log.push(format!("conn={n} fd=64 slot=64 connection from {} to {}", client(n), client(n)));
         log.push(format!("conn={n} op=0 fd=64 closed - reason {n}"));
     }),
@@ -92,7 +94,7 @@ const TEXT: [(&str, Lines); 18] = [
         log.push(format!("conn={} fd=64 slot=64 connection from ::1 to ::1", n * 2));
         log.push(format!("conn={} op=1 fd=64 closed - U1", n * 2));
     }),
-    ("rests of a connection of before", |n, log| {
+    ("idle times of a connection opened before", |n, log| {
         log.push(format!("conn=1 op={} RESULT err=0 tag=101 nentries=0 etime=0.1", n * 2));
         log.push(search(1, n * 2 + 1, "(a=b)"));
     }),
@@ -142,7 +144,7 @@ fn hexadecimal(n: u64) -> String {
     format!("{:08x}.{:08x} 0x1 ", 0x6b00_0aac + n / 50, n % 1_000_000_000)
 }
 
-/// The most memory that this process has had, KiB; nothing where the system does not tell.
+/// The peak resident memory of this process, KiB; `None` where the system does not report it.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -155,34 +157,34 @@ fn feed(dialect: &str, stamp: Stamp, lines: Lines) -> u64 {
     let mut scan = Scan::new(Hints { latest: 0, offset: Offset::Fixed(0) }, CAPS, all);
     let (mut written, mut number, mut counted) = (0, 0, 0);
     while written < BYTES {
-        let mut piece = String::with_capacity(PIECE + 4096);
-        while piece.len() < PIECE {
-            let mut told = Vec::new();
-            lines(number, &mut told);
+        let mut chunk = String::with_capacity(CHUNK + 4096);
+        while chunk.len() < CHUNK {
+            let mut texts = Vec::new();
+            lines(number, &mut texts);
             number += 1;
-            for line in told {
-                let _ = writeln!(piece, "{}{line}", stamp(number));
+            for line in texts {
+                let _ = writeln!(chunk, "{}{line}", stamp(number));
             }
         }
-        (dialect.scan)(piece.as_bytes(), &mut scan);
-        written += piece.len();
+        (dialect.scan)(chunk.as_bytes(), &mut scan);
+        written += chunk.len();
         if scan.is_heavy() {
-            counted += scan.take().1.expect("a piece").lines;
+            counted += scan.take().1.expect("a chunk").lines;
         }
     }
-    counted + scan.take().1.expect("a piece").lines
+    counted + scan.take().1.expect("a chunk").lines
 }
 
 #[test]
 fn memory_is_bounded_whatever_is_read() {
     let Some(before) = peak() else {
-        let why = b"not measured: no /proc/self/status here tells the most memory that a process has had\n";
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), why); // println! shows only where a test fails
+        let why = b"not measured: this system does not report the peak memory of a process in /proc/self/status\n";
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), why); // println! is shown only where a test fails
         return;
     };
     let text = TEXT.iter().map(|&(what, lines)| (what, "389-text", stamp as Stamp, lines));
     for (what, dialect, stamp, lines) in text.chain(OTHERS) {
-        let _ = fs::write("/proc/self/clear_refs", "5"); // forget the peak so far
+        let _ = fs::write("/proc/self/clear_refs", "5"); // reset the peak
         assert!(feed(dialect, stamp, lines) > 0);
         let grown = peak().unwrap_or(before).saturating_sub(before);
         println!("{what}: {grown} KiB");

@@ -1,7 +1,7 @@
-//! Damaged vectors, by the ten thousand: no panic (and, as tests are built, no overflow), each line counted once, and
-//! what does not depend on the edge of a piece is the same wherever the log is cut.
+//! Tens of thousands of damaged vectors: no panic (and no overflow, as in any test build), each line counted once, and
+//! counts that do not depend on the edge of a chunk are the same wherever the log is cut.
 //!
-//! Always the same mutations, so that whatever fails here fails again. `fuzz/` looks farther, as long as it may.
+//! The mutations are always the same, so a failure is reproducible. `fuzz/` searches further.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ const FORGED: [&[u8]; 24] = [
     b"...",
 ];
 
-/// A generator of numbers by chance (xorshift), the same in each run.
+/// A pseudo-random generator (xorshift) with a fixed seed.
 struct Chance(u64);
 
 impl Chance {
@@ -54,15 +54,15 @@ impl Chance {
     }
 }
 
-fn scanned(dialect: &Dialect, pieces: &[&[u8]], period: Period) -> (Segment, bool) {
+fn scanned(dialect: &Dialect, chunks: &[&[u8]], period: Period) -> (Segment, bool) {
     let hints = Hints { latest: 1_795_240_800_000_000_000, offset: Offset::Fixed(3600) };
     let mut scan = Scan::new(hints, CAPS, period);
-    for piece in pieces {
-        (dialect.scan)(piece, &mut scan);
+    for chunk in chunks {
+        (dialect.scan)(chunk, &mut scan);
     }
     let over = scan.is_over();
     let (before, within) = scan.take();
-    (before.or(within).expect("there is a piece"), over)
+    (before.or(within).expect("a chunk"), over)
 }
 
 fn damaged(log: &[u8], chance: &mut Chance) -> Vec<u8> {

@@ -8,14 +8,14 @@ const LONGEST_CODE: usize = 64;
 /// The close code, chosen here, of a close without one because the client reset the connection.
 const RESET: &[u8] = b"reset";
 
-/// `fd=-?\d{1,10} (closed|Disconnect)\b`, from that word on.
+/// `fd=-?\d{1,10} (closed|Disconnect)\b`: the text from that word on.
 pub fn close(text: &[u8]) -> Option<&[u8]> {
     let (_, text) = signed(text.strip_prefix(b"fd=")?, 10)?;
     let text = text.strip_prefix(b" ")?;
     (starts_with_word(text, b"closed") || starts_with_word(text, b"Disconnect")).then_some(text)
 }
 
-/// U1 of `Disconnect - Cleanly Closed Connection - U1`; of a close without a code what it says instead.
+/// U1 of `Disconnect - Cleanly Closed Connection - U1`; for a close without a code its text.
 pub fn close_code(text: &[u8]) -> &[u8] {
     let code = rfind(text, b" - ").map_or(text, |end| &text[end + 3..]);
     if let [b'A'..=b'Z', b'0'..=b'9'] | [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9'] = code {

@@ -1,10 +1,10 @@
-//! What a connection says of itself: who comes from where, as whom, and why it ends.
+//! The lines of a connection: its opening, its client behind a proxy, its account.
 
 use super::requests::is_request;
 use crate::fields::{any, before, digits, is_space, is_word, word};
 use crate::scan::Scan;
 
-/// Reads what a connection says of itself; tells whether it is understood.
+/// Reads a line of a connection; returns whether it is understood.
 pub fn read_event(log: &mut Scan, conn: i64, time: i64, text: &[u8]) -> bool {
     if let Some((client, server)) = opened(text) {
         log.opened(conn, time, address(client), if client == b"local" { b"" } else { server });
@@ -61,13 +61,13 @@ fn after_tls(text: &[u8]) -> Option<&[u8]> {
     text.strip_prefix(b"TLS").or_else(|| text.strip_prefix(b"SSL"))
 }
 
-/// `(Internal) op=\S{1,60} `: what stands behind is done by the server for an operation of this connection.
+/// `(Internal) op=\S{1,60} `: the internal operation after it, which the server does for an operation of this connection.
 fn internal(text: &[u8]) -> Option<&[u8]> {
     let (_, text) = word(text.strip_prefix(b"(Internal) op=")?, 60)?;
     text.strip_prefix(b" ")
 }
 
-/// A peer without port and brackets; what is no address stays as it is (`local`, `unknown`).
+/// A peer address without port and brackets; any other text unchanged (`local`, `unknown`).
 pub fn address(peer: &[u8]) -> &[u8] {
     with_port(peer).or_else(|| in_brackets(peer)).unwrap_or(peer)
 }

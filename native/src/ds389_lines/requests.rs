@@ -11,14 +11,14 @@ use crate::scan::Scan;
 const KINDS: [(&[u8], OperationKind); 6] =
     [(b"ADD", ADD), (b"MOD", MODIFY), (b"DEL", DELETE), (b"MODRDN", MODRDN), (b"CMP", COMPARE), (b"EXT", EXTENDED)];
 
-/// Reads what an operation says of itself, but for its result; tells whether it is understood.
+/// Reads a line of an operation except its result; returns whether it is understood.
 pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) -> bool {
     if let Some(text) = text.strip_prefix(b"SRCH base=\"") {
         let Some((base, scope, text)) = base_and_scope(text) else { return false };
         let Some(filter) = filter(text).or_else(|| refused(text)) else { return false };
         log.search(conn, op, time, base, scope, filter);
     } else if let Some(text) = text.strip_prefix(b"BIND dn=\"") {
-        let Some(dn) = named(text) else { return false };
+        let Some(dn) = bind_dn(text) else { return false };
         log.bind(conn, op, time, dn);
     } else if text == b"UNBIND" || text.starts_with(b"UNBIND,") {
         log.unbind(conn, op, time);
@@ -38,7 +38,7 @@ pub fn read_request(log: &mut Scan, conn: i64, op: i64, time: i64, text: &[u8]) 
     true
 }
 
-/// Reads behind `SRCH base="` the base, the scope, and what stands behind `filter="`.
+/// Reads the text after `SRCH base="`: the base, the scope, and the text after `filter="`.
 ///
 /// A base ends before the first `" scope=`.
 #[inline(always)]
@@ -55,7 +55,7 @@ pub fn base_and_scope(text: &[u8]) -> Option<(&[u8], i64, &[u8])> {
     }
 }
 
-/// The filter of a search: all before the last `" attrs=`.
+/// The filter of a search: everything before the last `" attrs=`.
 #[inline(always)]
 pub fn filter(text: &[u8]) -> Option<&[u8]> {
     let mut end = text.len().checked_sub(b" attrs=".len())?;
@@ -67,14 +67,14 @@ pub fn filter(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The filter of a search without attrs=, which the server refused: all before a quote at the end, or with a comma.
+/// The filter of a search without attrs=, which the server refused: everything before a quote at the end or a comma.
 fn refused(text: &[u8]) -> Option<&[u8]> {
     let end = memrchr_iter(b'"', text).find(|&end| matches!(text.get(end + 1), None | Some(b',')))?;
     Some(&text[..end])
 }
 
-/// Who asks behind `BIND dn="`: all before the last `" method=`.
-fn named(text: &[u8]) -> Option<&[u8]> {
+/// The DN after `BIND dn="`: everything before the last `" method=`.
+fn bind_dn(text: &[u8]) -> Option<&[u8]> {
     let end = memrchr_iter(b'"', text).find(|&end| text[end + 1..].starts_with(b" method="))?;
     Some(&text[..end])
 }
@@ -86,7 +86,7 @@ fn request(text: &[u8]) -> Option<OperationKind> {
     (rest.starts_with(b" dn=\"") || rest.starts_with(b" oid=\"")).then_some(*kind)
 }
 
-/// `ABANDON targetop=(\d{1,10}|[A-Z][\w -]{1,60}) msgid=`: the operation, or that there was none (`NOTFOUND`).
+/// `ABANDON targetop=(\d{1,10}|[A-Z][\w -]{1,60}) msgid=`: the operation, or none (`NOTFOUND`).
 fn abandoned(text: &[u8]) -> Option<Option<i64>> {
     let text = text.strip_prefix(b"ABANDON targetop=")?;
     if let Some((target, rest)) = number(text, 10) {
@@ -100,7 +100,7 @@ fn abandoned(text: &[u8]) -> Option<Option<i64>> {
 }
 
 /// `STAT read index: attribute=\S{1,256} key\(\w{1,20}\)=.* --> count -?\d{1,10}( \(duration [\d.]{1,30}\))?`: the
-/// attribute, the kind of index, and how many ids the key has. The key is the client's, and ends at the last arrow.
+/// attribute, the kind of index, and the length of the ID list. The key comes from the client, and ends at the last arrow.
 fn looked_up(text: &[u8]) -> Option<(&[u8], &[u8], i64)> {
     const ARROW: &[u8] = b" --> count ";
     let (attribute, text) = word(text.strip_prefix(b"STAT read index: attribute=")?, 256)?;
@@ -126,7 +126,7 @@ fn is_passed_over(text: &[u8]) -> bool {
     WORDS.iter().any(|word| starts_with_word(text, word)) || of_the_server().unwrap_or(false)
 }
 
-/// Whether a text begins with the name of a request.
+/// Returns whether a text begins with the name of a request.
 pub fn is_request(text: &[u8]) -> bool {
     const NAMES: [&[u8]; 8] = [b"SRCH", b"ADD", b"MOD", b"DEL", b"MODRDN", b"CMP", b"BIND", b"EXT"];
     NAMES.iter().any(|name| starts_with_word(text, name))

@@ -1,4 +1,4 @@
-//! What stands behind RESULT: the answer, the timings of any era, and what a client can have written.
+//! Results: the head, the durations of any version, and text of the client.
 //!
 //! ```text
 //! err=0 tag=101 nentries=1 wtime=0.000091024 optime=0.000464531 etime=0.000554371 notes=P,A details="..." pr_idx=0 pr_cookie=-1
@@ -13,18 +13,18 @@ use crate::result_fields::ResultFields;
 use crate::scan::Scan;
 use crate::stamps;
 
-/// What `err=0 tag=101 nentries=1` says.
+/// The head of a result: `err=0 tag=101 nentries=1`.
 #[derive(Clone, Copy)]
 pub struct ResultHead {
-    /// LDAP's result code.
+    /// The result code.
     pub err: i64,
     /// The kind of the operation.
     pub kind: OperationKind,
-    /// Entries sent.
+    /// Entries returned.
     pub entries: i64,
 }
 
-/// Reads `err=0 tag=101 nentries=1`, and returns what stands behind; tag 48 is the server's own.
+/// Reads `err=0 tag=101 nentries=1`, and returns the rest; tag 48 is internal to the server.
 #[inline(always)]
 pub fn result_head(text: &[u8]) -> Option<(ResultHead, &[u8])> {
     const USUAL: &[u8; 23] = b"err=0 tag=101 nentries=";
@@ -41,7 +41,7 @@ pub fn result_head(text: &[u8]) -> Option<(ResultHead, &[u8])> {
     Some((ResultHead { err, kind: of_tag(tag), entries: entries.max(0) }, rest))
 }
 
-/// Reads what stands behind an answer.
+/// Reads the tail of a result.
 pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: ResultHead, tail: &[u8]) {
     let (timings, rest) = ResultTail::read(tail);
     let rest = trimmed(rest);
@@ -57,7 +57,7 @@ pub fn read_result(log: &mut Scan, conn: i64, op: i64, time: i64, result_head: R
     log.result(conn, op, time, &outcome);
 }
 
-/// What may stand behind nentries=: the timings of any era, the notes; then what a client can have written begins.
+/// What may follow nentries=: the durations of any version, and the notes. Text of the client comes after it.
 ///
 /// ```text
 /// [ wqtime=S][ wtime=S][ optime=S][ writetime=S][ etime=S][ wbusy=W wqdepth=W][ notes=N[ details="D"]][ csn=W]
@@ -125,7 +125,7 @@ fn noted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((notes, details.unwrap_or(rest)))
 }
 
-/// A page of a paged search (RFC 2696); cookie -1 is the last. The session id is the client's.
+/// A page of a paged search (RFC 2696); cookie -1 is the last. The session id comes from the client.
 ///
 /// ```text
 /// [ sid="..."[ notes=N[ details="D"]]] pr_idx=0 pr_cookie=-1[ sid="..."]
@@ -137,7 +137,7 @@ struct ResultPage<'a> {
 }
 
 impl<'a> ResultPage<'a> {
-    /// A session id ends where it last can; with notes behind it if there is such an end.
+    /// A session id ends at its last possible end, preferably one with notes after it.
     fn read(text: &'a [u8]) -> Option<Self> {
         let Some(session) = text.strip_prefix(b" sid=\"") else { return Self::page(text, b"") };
         let behind = || memrchr_iter(b'"', session).map(|end| &session[end + 1..]);
@@ -157,14 +157,14 @@ impl<'a> ResultPage<'a> {
     }
 }
 
-/// The DN that a bind's result ends with; before it the client's session id may stand.
+/// The DN at the end of a bind's result; the client's session id may come before it.
 fn account(rest: &[u8]) -> Option<&[u8]> {
     let quote = memrchr_iter(b'"', rest).find(|&quote| rest[..quote].ends_with(b" dn="))?;
     let (session, dn) = (&rest[..quote - b" dn=".len()], rest[quote + 1..].strip_suffix(b"\"")?);
     (session.is_empty() || session.starts_with(b" sid=\"")).then_some(dn)
 }
 
-/// The nanoseconds of a duration; a clock that was set back makes some servers log less than nothing.
+/// The nanoseconds of a duration; 0 for a negative one, which some servers log when the clock is set back.
 pub fn duration_of(seconds: &[u8]) -> i64 {
     if seconds.starts_with(b"-") { 0 } else { stamps::duration(seconds) }
 }

@@ -1,4 +1,4 @@
-//! Lines of no client: the header that each file begins with, and what the server does for nobody's operation.
+//! Lines outside clients' connections: the header of each file, and internal operations.
 
 use memchr::memrchr;
 
@@ -6,7 +6,7 @@ use crate::ds389_lines::is_request;
 use crate::fields::{any, blanks, digits, is_space, is_word, stripped, word};
 use crate::scan::Scan;
 
-/// Reads a line that is no client's: what the server does for nobody's operation, or what no rule fits.
+/// Reads a line that is not of a client's connection: an internal operation, or a line that no rule matches.
 ///
 /// ```text
 /// conn=Internal(\(\d{1,18}\))? +(op=\S{1,60} +)?(SRCH|ADD|MOD|DEL|MODRDN|CMP|BIND|EXT)?
@@ -19,7 +19,7 @@ pub fn outside(log: &mut Scan, line: &[u8], text: &[u8]) {
     }
 }
 
-/// What stands behind `conn=Internal(1) op=0(1)(1) `.
+/// The text after `conn=Internal(1) op=0(1)(1) `.
 fn internal(text: &[u8]) -> Option<&[u8]> {
     let number =
         text.strip_prefix(b"(").and_then(|text| digits(text, 18)).and_then(|(_, text)| text.strip_prefix(b")"));
@@ -28,15 +28,16 @@ fn internal(text: &[u8]) -> Option<&[u8]> {
     Some(operation.map_or(text, blanks))
 }
 
-/// Reads a line of the header that each file begins with, rotated ones too (it is no sign of a restart), or none.
+/// Reads a line of the header at the begin of each file, or an unknown line. Rotated files have a header too, so it is no
+/// sign of a restart.
 pub fn read_header(log: &mut Scan, line: &[u8]) {
-    let said = stripped(line);
+    let text = stripped(line);
     let is_indented = line.first().is_some_and(|&byte| is_space(byte));
-    if is_indented && is_version(said) {
-        log.header(b"", said);
-    } else if is_indented && is_instance(said) {
-        log.header(said, b"");
-    } else if !said.is_empty() {
+    if is_indented && is_version(text) {
+        log.header(b"", text);
+    } else if is_indented && is_instance(text) {
+        log.header(text, b"");
+    } else if !text.is_empty() {
         return log.misread(line);
     }
     log.passed_over(1);

@@ -1,4 +1,4 @@
-//! How a connection begins and ends.
+//! The opening and closing of a connection.
 
 use super::record::{Handled, Record, digits, ends};
 use crate::fields::{is_space, run};
@@ -33,12 +33,12 @@ fn server(text: &[u8]) -> Option<&[u8]> {
 /// `closed (idletimeout)`.
 pub fn close(conn: i64, text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"closed")?;
-    let told = || {
+    let in_parentheses = || {
         let text = text.strip_prefix(b" (")?;
         let (reason, rest) = run(text, 99, |byte| byte != b')').unwrap_or((b"", text));
         Some((reason, rest.strip_prefix(b")")?))
     };
-    let (reason, rest) = told().unwrap_or((b"", text));
+    let (reason, rest) = in_parentheses().unwrap_or((b"", text));
     ends(rest)?;
     record.count(|log, time| log.closed(conn, time, reason))
 }

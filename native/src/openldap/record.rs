@@ -33,12 +33,12 @@ impl Record<'_> {
     }
 }
 
-/// What follows a number of any length.
+/// The rest after a number of any length.
 pub fn digits(text: &[u8]) -> Option<&[u8]> {
     fields::digits(text, usize::MAX).map(|(_, rest)| rest)
 }
 
-/// Nothing, if the line ends here; some have a blank or a carriage return there.
+/// Returns `Some` at the end of a line, which may have blanks and a carriage return.
 pub fn ends(text: &[u8]) -> Option<()> {
     text.iter().all(|byte| matches!(byte, b' ' | b'\r')).then_some(())
 }

@@ -1,4 +1,4 @@
-//! What is said of no connection: by the server of its database and itself, by a syslog of lines it lost.
+//! Messages without a connection: missing indexes, the start of the server, lines lost by syslog.
 
 use super::record::{Handled, Record, ends};
 use crate::fields::{is_space, is_word, run};
@@ -8,7 +8,7 @@ use crate::syslog;
 pub fn not_indexed(text: &[u8], record: &mut Record) -> Option<Handled> {
     let text = text.strip_prefix(b"<= ")?;
     let (database, _) = run(text, 9 + 1, is_word)?;
-    // The name of a database holds no underscore today; if one does, the last that fits divides.
+    // No backend has an underscore in its name today; with one, the last that matches divides.
     let divided = (1..database.len()).rev().filter(|&at| database[at] == b'_');
     let (attribute, kind) = divided.into_iter().find_map(|at| {
         let (_, rest) = run(&text[at + 1..], 30, is_word)?;

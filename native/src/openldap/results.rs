@@ -1,4 +1,4 @@
-//! The answer to a request, and how long it took.
+//! The result of a request, and its duration.
 
 use super::record::{CONN_DIGITS, Handled, Record};
 use crate::fields::{self, like, number, signed};
@@ -30,7 +30,7 @@ fn times(text: &[u8]) -> Option<(Times, &[u8])> {
     Some(((qtime, etime), text))
 }
 
-/// Nanoseconds of `0.005531`; None where the clock was set back meanwhile.
+/// Nanoseconds of `0.005531`; `None` for a negative one, after the clock was set back.
 fn elapsed(text: &[u8]) -> Option<(Option<i64>, &[u8])> {
     let positive = text.strip_prefix(b"-");
     let (seconds, text) = number(positive.unwrap_or(text), 9)?;
@@ -40,7 +40,7 @@ fn elapsed(text: &[u8]) -> Option<(Option<i64>, &[u8])> {
     Some((positive.is_none().then_some(nanoseconds), rest))
 }
 
-/// What follows a word, or nothing.
+/// The rest after a word, which may be empty.
 fn word(text: &[u8]) -> &[u8] {
     fields::word(text, usize::MAX).map_or(text, |(_, rest)| rest)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_set_back_tells_no_duration() {
+    fn a_clock_set_back_gives_no_duration() {
         assert_eq!(elapsed(b"12.005531 x"), Some((Some(12_005_531_000), &b" x"[..])));
         assert_eq!(elapsed(b"-1.999990"), Some((None, &b""[..])));
         assert_eq!(elapsed(b"0.00001"), None);

@@ -1,10 +1,10 @@
-//! What syslog daemons say of messages that they did not keep.
+//! Reports of syslog daemons on dropped messages.
 
 use crate::fields::{is_word, number, run};
 
-/// How many messages a syslog daemon says it did not keep: rsyslog's imuxsock and imjournal, and journald of a unit.
+/// The number of messages dropped by a syslog daemon: rsyslog's imuxsock and imjournal, and journald for a unit.
 ///
-/// rsyslog may speak of another program: it tells a pid at best. journald names the unit.
+/// rsyslog may mean another program, as it reports at most a pid. journald names the unit.
 pub fn lost(message: &[u8]) -> Option<i64> {
     lost_by_pid(message).or_else(|| lost_by_rate(message)).or_else(|| suppressed(message))
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lost_lines_are_told_by_three_daemons() {
+    fn three_daemons_report_lost_lines() {
         assert_eq!(lost(b"imuxsock lost 103 messages from pid 5122 due to rate-limiting"), Some(103));
         assert_eq!(lost(b"imuxsock[pid: 57, name: x]: 1024 messages lost due to rate-limiting (9)"), Some(1024));
         assert_eq!(lost(b"Suppressed 917 messages from slapd.service"), Some(917));
