@@ -1,6 +1,6 @@
-"""Candidates: what a server finds of a filter in its indexes before it looks at any entry, and why not more.
+"""Candidates: the entries that a server takes from its indexes for a filter, before it tests any of them.
 
-Each family's room `candidates` simulates its own server; what all of them ask and answer is here.
+The module `candidates` of each product simulates its server; their common input and output types are here.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class Outlook(StrEnum):
 
     INDEXED = "indexed"
     PARTIALLY = "partially"
-    """Something had no index, and all the same few entries are looked at (389-ds notes U)."""
+    """A part of the filter has no index, but few entries are tested (389-ds notes U)."""
     UNINDEXED = "unindexed"
-    """Every entry below the base is looked at, or the search is refused."""
+    """Every entry below the base is tested, or the search is refused."""
     DEPENDS = "depends"
-    """On how many entries have a value, which nobody has told."""
+    """It depends on how many entries have a value, which is not known."""
 
 
 class Cause(StrEnum):
-    """Why an assertion gives no list of entries, or that it does."""
+    """Why an assertion yields no list of candidates; NONE: it does."""
 
     NONE = "indexed"
     NOT_LOOKED_UP = "not-looked-up"
-    """What was looked up before it was enough."""
+    """Assertions before it left few enough candidates."""
     NO_INDEX = "no-index"
     TYPE_MISSING = "type-missing"
     """The attribute is indexed, but not for this kind of assertion."""
@@ -42,106 +42,106 @@ class Cause(StrEnum):
     TOO_SHORT = "substring-too-short"
     LIMIT = "limit-exceeded"
     LIMIT_PERHAPS = "limit-perhaps"
-    """There is an index; whether its list is short enough is not known."""
+    """There is an index; whether its ID list is within the limit is not known."""
     UNINDEXABLE = "unindexable"
     """No index answers it: negation, an extensible match without a rule of its own, objectClass=*, computed values."""
     UNKNOWN_ATTRIBUTE = "unknown-attribute"
-    """The schema does not know it, or has no rule for this kind of assertion: nothing matches, nothing is scanned."""
+    """The schema lacks the attribute or a rule for this kind of assertion: nothing matches, nothing is scanned."""
     UNCONFIGURED = "no-configuration"
     """The index configuration is not known."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
-    """An index to add: its attribute by the primary name, and the type in the family's words."""
+    """An index to add or remove: the primary name of its attribute, and the product's name of the index type."""
 
     attribute: str
     type: str
     rule: str = ""
-    """A matching rule without which the new index gives wrong answers (389-ds: integerOrderingMatch); empty: none."""
+    """A matching rule without which the new index returns wrong results (389-ds: integerOrderingMatch); empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """What becomes of one assertion."""
+    """The predicted use of indexes for one assertion of a filter."""
 
     assertion: Assertion
     outlook: Outlook
     cause: Cause
     change: Change | None = None
-    """The index that would answer it; None where it has one, or none would."""
+    """The index that would answer it; None if one exists or none would."""
     why: str = ""
-    """In words, for people: `shorter than 3 characters`, `negation`; a lower-case clause."""
+    """A lower-case clause for people: `shorter than 3 characters`, `a negation`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What becomes of a search."""
+    """The predicted use of indexes for a search."""
 
     outlook: Outlook
     leaves: tuple[Leaf, ...]
-    """One per assertion, in the order they are written; the negated ones, too."""
+    """One per assertion, in the order of the filter, the negated ones included."""
     added: tuple[Leaf, ...] = ()
-    """Assertions that the server joins to the filter by OR (slapd: objectClass=referral): each must be indexed, too."""
+    """Assertions that the server adds to the filter with OR (slapd: objectClass=referral): each must be indexed too."""
     why: str = ""
     possible: frozenset[Outlook] = frozenset()
-    """Where it depends: what it may be; empty where the family does not tell."""
+    """The possible outlooks, where it depends; empty if the product's simulation does not give them."""
     notes: frozenset[str] = frozenset()
-    """What the server's log may say of it (389-ds: nothing, U, A); empty where the family does not tell.
+    """The possible notes in the server's log (389-ds: none, U, A); empty if the product's simulation lacks them.
 
-    It is not the outlook: without a scan limit 389-ds reads all entries and says U, or nothing.
+    A note differs from the outlook: without a scan limit 389-ds reads all entries and notes U, or nothing.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How many entries there are of something: at least, and at most; None is not known."""
+    """Bounds of a number of entries; `most` None: not known."""
 
     least: int = 0
     most: int | None = None
 
     def exceeds(self, limit: int) -> bool | None:
-        """Tell whether it is more than a limit (negative: there is none); None: that is not known."""
+        """Return whether it is above a limit (negative: no limit); None if that is not known."""
         if limit < 0 or (self.most is not None and self.most <= limit):
             return False
         return True if self.least > limit else None
 
 
 class Frequencies(Protocol):
-    """How many entries have what, as far as anything tells."""
+    """Bounds of the number of entries that match, from the evidence."""
 
     def of(self, assertion: Assertion) -> Amount:
-        """Return how many entries the key (the shortest of the lists of the keys) of an assertion has."""
+        """Return how many entries the index key of an assertion has; with several keys, the shortest ID list."""
 
     def below(self, base: str, scope: str) -> Amount:
-        """Return how many entries lie in the scope of a base."""
+        """Return how many entries are in the scope of a base."""
 
 
 class UnknownFrequencies:
-    """Frequencies of which nothing is known."""
+    """Frequencies without evidence."""
 
     def of(self, assertion: Assertion) -> Amount:  # noqa: ARG002  a protocol
-        """Return that nothing is known."""
+        """Return bounds that exclude nothing."""
         return Amount()
 
     def below(self, base: str, scope: str) -> Amount:  # noqa: ARG002  a protocol
-        """Return that nothing is known."""
+        """Return bounds that exclude nothing."""
         return Amount()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """What a search is answered from."""
+    """The database that answers a search: its indexes, schema and value frequencies."""
 
     configuration: IndexConfiguration
     backend: Backend
     schema: Schema
     frequencies: Frequencies
     statuses: tuple[IndexStatus, ...] = ()
-    """What the server's own tool says of the state of its indexes (OpenDJ)."""
+    """The state of the indexes, as reported by the server's own tool (OpenDJ)."""
 
     def definition(self, attribute: str) -> IndexDefinition | None:
-        """Return the indexes of an attribute, by whatever of its names they are configured; not its supertype's."""
+        """Return the indexes of an attribute, configured with any of its names; not those of its supertype."""
         return self.backend.definition(self.schema.names(attribute))
 
     @property
@@ -151,7 +151,7 @@ class Database:
 
 
 class Candidates(Protocol):
-    """The room `candidates` of a family: a module of plain functions."""
+    """The module `candidates` of a product, which simulates its use of indexes."""
 
     def forecast(self, filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-        """Return what becomes of a search; `scope` is base, one, sub or subordinate."""
+        """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""

@@ -1,4 +1,4 @@
-"""What a close code means, by product: each has a room `codes`, keyed by the server's own word."""
+"""Close reasons by product and by the code or text in its access log."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ CLOSE_REASONS: Mapping[Family, Mapping[str, CloseReason]] = {
     Family.PING: ping.CLOSE_REASONS,
 }
 
-OURS = {
+ADDED_CODES = {
     "restart": CloseReason("the server restarted", CloseKind.RESTART),
-    "other": CloseReason("reasons that are not told apart", CloseKind.UNKNOWN),
+    "other": CloseReason("other reasons, counted together", CloseKind.UNKNOWN),
 }
-"""Codes that the reading of a log adds to the server's."""
+"""Codes that the log analysis adds to those of the servers."""
 
-SILENT = CloseReason("the log gives no reason", CloseKind.UNKNOWN)
-UNKNOWN = CloseReason("the server's own words", CloseKind.UNKNOWN)
+NO_CODE = CloseReason("the log contains no reason", CloseKind.UNKNOWN)
+UNKNOWN_CODE = CloseReason("the text of the server", CloseKind.UNKNOWN)
 
 
 def close_reason(family: Family | None, code: str) -> CloseReason:
-    """Return what the code of a close means in a product's log; a log is text, so it may be anything.
+    """Return the meaning of a close code in the log of a product; the code may be any text.
 
-    `family` None: logs of several products are added up; a code has its meaning if it means the same to all of them.
+    `family` None: the logs are of several products; a code then has a meaning only if it is the same in all of them.
     """
-    known = CLOSE_REASONS.get(family, {}).get(code) if family else _agreed(code)
-    return known or OURS.get(code) or (UNKNOWN if code else SILENT)
+    known = CLOSE_REASONS.get(family, {}).get(code) if family else _common_meaning(code)
+    return known or ADDED_CODES.get(code) or (UNKNOWN_CODE if code else NO_CODE)
 
 
-def _agreed(code: str) -> CloseReason | None:
-    """Return what a code means wherever it is known; no code is no word, whatever it means to slapd."""
+def _common_meaning(code: str) -> CloseReason | None:
+    """Return the meaning of a code if it is the same in all products; an empty code has none, except in slapd's log."""
     meanings = {closes[code] for closes in CLOSE_REASONS.values() if code and code in closes}
     return meanings.pop() if len(meanings) == 1 else None

@@ -1,4 +1,4 @@
-"""Why connections end: the words a server's log has for it, put in a person's, and what they have in common."""
+"""Close reasons of connections: the text for people, and a kind that is common to all products."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from enum import StrEnum
 
 
 class CloseKind(StrEnum):
-    """What kinds of end there are, whatever a product calls them."""
+    """The kinds of close reasons, common to all products; the values are part of the JSON report."""
 
     CLEAN = "clean"
-    """The client said UNBIND (RFC 4511, 4.3)."""
+    """The client sent UNBIND (RFC 4511, 4.3)."""
     CLIENT_GONE = "client gone"
-    """The client closed, reset or lost it without a word."""
+    """The client closed, reset or lost the connection without UNBIND."""
     IDLE = "idle"
     """The server's idle timeout."""
     NETWORK = "network"
-    """It would not carry bytes any more: a peer that does not read, a path that swallows packets."""
+    """The connection carried no more bytes: the peer does not read, or the path drops packets."""
     PROTOCOL = "protocol"
-    """What came was no LDAP, or more than is allowed."""
+    """The server received data that is not LDAP, or more than it allows."""
     SERVER = "server"
     """The server's own decision."""
     RESTART = "restart"
-    """The server began anew, and with it all numbers."""
+    """The server restarted, and its connection numbers with it."""
     UNKNOWN = "unknown"
-    """The log does not say, or in words we do not know."""
+    """The log has no reason, or an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CloseReason:
-    """A reason for a close."""
+    """A close reason."""
 
     text: str
-    """For a person; a part of a sentence."""
+    """A clause for people."""
     kind: CloseKind

@@ -1,13 +1,13 @@
-"""One assertion on OpenDJ, its relatives and PingDirectory: which index answers it, and what becomes of it.
+"""Index lookup of OpenDJ, its relatives and PingDirectory for one assertion.
 
     (cn=joe)       equality
-    (cn=jo*)       equality, in whose keys the values that begin so lie together; else substring
-    (cn=*jo*)      substring; a piece shorter than its keys is found at their beginning, so none is too short
-    (cn>=joe)      ordering, or an equality index that is in order (opends_matching_rules.py)
+    (cn=jo*)       equality, whose sorted keys keep such values together; else substring
+    (cn=*jo*)      substring; a piece shorter than the keys is a prefix of keys, so no piece is too short
+    (cn>=joe)      ordering, or a sorted equality index (opends_matching_rules.py)
     (cn=*)         presence
 
-An attribute's presence index answers what none of its other indexes does. A value that breaks its syntax matches
-nothing and needs no index; which syntax a value of a log has is not judged. Tried with OpenDJ 4.10.1.
+The presence index answers any assertion that no other index of the attribute answers. A value with an invalid syntax
+matches nothing and needs no index; the syntax of values in a log is not checked. Tested with OpenDJ 4.10.1.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
-from ldapdiag.servers.opends_matching_rules import Rules, canonical, rules_of
+from ldapdiag.servers.opends_matching_rules import MatchingRules, canonical, rules_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
     from ldapdiag.evidence.indexes.index_status import IndexState
 
 ENTRY_LIMIT = 4000
-"""index-entry-limit, unless it is set."""
+"""Default of index-entry-limit."""
 MOST_IN_RANGE = 100_000
-"""Entries of all keys of a range together; more are as good as no index (IndexFilter.CURSOR_ENTRY_LIMIT)."""
+"""Maximum entries of all keys of a range; with more the index is not used (IndexFilter.CURSOR_ENTRY_LIMIT)."""
 SUBSTRING_LENGTH = 6
-"""Octets of a substring key, unless substring-length is set."""
+"""Default of substring-length, in octets."""
 SUBSTRING = "substring"
 
 ALWAYS_COMPUTED = frozenset(
     {"entrydn", "etag", "governingstructurerule", "hassubordinates", "ismemberof", "numsubordinates"}
     | {"pwdpolicysubentry", "structuralobjectclass", "subschemasubentry"}
 )
-"""Virtual attributes of the configuration that setup writes."""
+"""Virtual attributes in the configuration that setup writes."""
 
 RANGES = frozenset({AssertionKind.GREATER, AssertionKind.LESS})
 NEGATED = "a negation"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """The types of index any one of which answers an assertion."""
+class AnsweringTypes:
+    """The index types that answer an assertion; any one of them is sufficient."""
 
     types: tuple[str, ...] = ()
-    """The one that lists the fewest entries first."""
+    """The one with the shortest list first."""
     add: str = ""
-    """The one to add; empty: none helps."""
-    scanned: frozenset[str] = frozenset()
-    """Those of which a range of keys is read, not one key."""
+    """The type to add; empty: none would help."""
+    by_range: frozenset[str] = frozenset()
+    """The types of which a range of keys is read instead of one key."""
     why: str = ""
-    """Why none answers it."""
+    """Why no type answers it."""
 
 
 def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
-    """Return what becomes of an assertion; `shared`: rules that compare alike share their keys."""
+    """Return the prediction for an assertion; `shared`: matching rules with the same keys share one index."""
     schema, name = database.schema, database.schema.primary(assertion.attribute)
     definition = database.definition(assertion.attribute)
     if definition is None and _is_computed(assertion, database):
         return _unindexable(assertion, "computed by the server")
     if definition is None and schema.types and schema.whole and assertion.attribute and not schema.find(name):
-        why = "the schema does not know it, and the server looks at every entry all the same"
+        why = "the schema lacks the attribute, but the server scans the database all the same"
         return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
     length = (definition.middle if definition else None) or SUBSTRING_LENGTH
     answers = answers_to(assertion, rules_of(name, schema), shared=shared, length=length)
@@ -79,7 +79,7 @@ def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
     ):
         return _by_presence(assertion, definition, database)
     elif not usable and "composite" in definition.types and assertion.kind is not AssertionKind.APPROXIMATE:
-        return _perhaps(assertion, "a composite index may answer it")
+        return _limit_unknown(assertion, "a composite index may answer it")
     if not usable:
         return _without_index(assertion, answers, name, database, definition)
     found = [_listed(assertion, one, definition, database, answers) for one in usable]
@@ -89,68 +89,72 @@ def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
 PREFERRED = (Outlook.INDEXED, Outlook.DEPENDS, Outlook.PARTIALLY, Outlook.UNINDEXED)
 
 
-def answers_to(assertion: Assertion, rules: Rules, *, shared: bool, length: int = SUBSTRING_LENGTH) -> Answers:
-    """Return the types of index that answer an assertion of an attribute with these rules."""
+def answers_to(
+    assertion: Assertion, rules: MatchingRules, *, shared: bool, length: int = SUBSTRING_LENGTH
+) -> AnsweringTypes:
+    """Return the index types that answer an assertion of an attribute with these rules."""
     ordered = ("equality",) if shared and rules.equality_orders else ()
     also_equal = ("ordering",) if ordered else ()
     match assertion.kind:
         case AssertionKind.PRESENCE if assertion.attribute == "objectclass":
-            return Answers(("presence",), why="every entry has it")
+            return AnsweringTypes(("presence",), why="every entry has it")
         case AssertionKind.PRESENCE:
-            return Answers(("presence",), "presence")
+            return AnsweringTypes(("presence",), "presence")
         case AssertionKind.APPROXIMATE:
-            return Answers(("approximate",), "approximate" if rules.approximate else "", why="no approximate rule")
+            return AnsweringTypes(
+                ("approximate",), "approximate" if rules.approximate else "", why="no approximate rule"
+            )
         case AssertionKind.GREATER | AssertionKind.LESS:
             types = ("ordering", *ordered) if rules.ordering else ()
             add = "ordering" if rules.ordering else ""
-            return Answers(types, add, scanned=frozenset(types), why="no ordering rule")
+            return AnsweringTypes(types, add, by_range=frozenset(types), why="no ordering rule")
         case AssertionKind.SUBSTRING:
             return _of_substring(assertion, rules, also_equal, shared=shared, length=length)
         case AssertionKind.EXTENSIBLE if assertion.dn or not assertion.attribute:
-            return Answers(
-                why="an extensible match of every attribute" if not assertion.attribute else "a match of DNs"
+            return AnsweringTypes(
+                why="an extensible match of all attributes" if not assertion.attribute else "a match of DN components"
             )
         case AssertionKind.EXTENSIBLE if assertion.rule and canonical(assertion.rule) != rules.equality:
-            return Answers(why=f"an extensible match by {assertion.rule[:40]}")
+            return AnsweringTypes(why=f"an extensible match by {assertion.rule[:40]}")
         case AssertionKind.EQUALITY | AssertionKind.EXTENSIBLE:
-            return Answers(("equality", *also_equal), "equality")
+            return AnsweringTypes(("equality", *also_equal), "equality")
 
 
 def _of_substring(
-    assertion: Assertion, rules: Rules, also_equal: tuple[str, ...], *, shared: bool, length: int
-) -> Answers:
-    """Return what answers pieces: the first one lies in the equality index, too, where that has the same keys."""
+    assertion: Assertion, rules: MatchingRules, also_equal: tuple[str, ...], *, shared: bool, length: int
+) -> AnsweringTypes:
+    """Return the index types for a substring; the equality index also answers the initial piece if it has its keys."""
     if not rules.substring:
-        return Answers(why="no substring rule")
+        return AnsweringTypes(why="no substring rule")
     begins = assertion.initial != 0 and (rules.equality_begins or not shared)
     beginning = ("equality", *also_equal) if begins else ()
     alone = assertion.final == 0 and not assertion.middle
     short = all(piece is not None and piece < length for piece in assertion.pieces)
-    scanned = frozenset(beginning) | ({SUBSTRING} if short else frozenset())
-    return Answers((SUBSTRING, *beginning), "equality" if begins and alone else SUBSTRING, scanned)
+    by_range = frozenset(beginning) | ({SUBSTRING} if short else frozenset())
+    return AnsweringTypes((SUBSTRING, *beginning), "equality" if begins and alone else SUBSTRING, by_range)
 
 
 def limit_of(database: Database, definition: IndexDefinition | None = None, type_: str = "") -> int:
-    """Return the entry limit of an index, or the backend's, which holds for scopes, too; -1: none."""
+    """Return the entry limit of an index, else of the backend, which also limits scopes; -1: none."""
     own = definition.scan_limits if definition else ()
     for one in own:
         if type_ in one.types:
             return one.limit
-    told = definition.entry_limit if definition else None
-    limit = told if told is not None else database.backend.entry_limit
+    configured = definition.entry_limit if definition else None
+    limit = configured if configured is not None else database.backend.entry_limit
     return ENTRY_LIMIT if limit is None else limit or -1
 
 
 def longest_list(database: Database, definition: IndexDefinition | None, type_: str) -> int:
-    """Return how many entries a key lists at most; -1: any number. A key that reaches its limit lists none any more."""
+    """Return the maximum entries of a key; -1: any number. A key that reaches its limit is not used any more."""
     limit = limit_of(database, definition, type_)
     return limit - 1 if limit > 0 else -1
 
 
 def _listed(
-    assertion: Assertion, type_: str, definition: IndexDefinition, database: Database, answers: Answers
+    assertion: Assertion, type_: str, definition: IndexDefinition, database: Database, answers: AnsweringTypes
 ) -> Leaf:
-    """Return what becomes of an assertion that an index of this type is for."""
+    """Return the prediction for an assertion that an index of this type answers."""
     state = _state(definition, type_, database)
     if definition.built is False or (definition.built is None and state is not None and not state.valid):
         change = Change(definition.attribute, type_) if type_ != "extensible" else None
@@ -158,23 +162,24 @@ def _listed(
         return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.NOT_BUILT, change=change, why=why)
     longest = longest_list(database, definition, type_)
     amount = database.frequencies.of(assertion)
-    if type_ in answers.scanned:
+    if type_ in answers.by_range:
         exceeds = _range_exceeds(amount, longest, state, database)
     else:
         exceeds = _key_exceeds(assertion, amount, longest, state)
     if exceeds is None:
-        return _perhaps(assertion, f"more than {longest if longest >= 0 else MOST_IN_RANGE} entries may have it")
+        return _limit_unknown(assertion, f"more than {longest if longest >= 0 else MOST_IN_RANGE:,} entries may match")
     if exceeds:
-        why = f"more than {longest if longest >= 0 and type_ not in answers.scanned else MOST_IN_RANGE} entries have it"
+        limit = longest if longest >= 0 and type_ not in answers.by_range else MOST_IN_RANGE
+        why = f"more than {limit:,} entries match"
         return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.LIMIT, why=why)
     return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NONE)
 
 
 def _key_exceeds(assertion: Assertion, amount: Amount, longest: int, state: IndexState | None) -> bool | None:
-    """Tell whether one key has too many entries: by the server's own count, else by what the log shows."""
-    told = amount.exceeds(longest)
-    if state is None or state.over_limit is None or told is not None:
-        return told
+    """Return whether one key has too many entries, from the log or from the server's own count."""
+    exceeds = amount.exceeds(longest)
+    if state is None or state.over_limit is None or exceeds is not None:
+        return exceeds
     if state.over_limit == 0:
         return False
     if assertion.kind is AssertionKind.PRESENCE:
@@ -187,7 +192,7 @@ def _key_exceeds(assertion: Assertion, amount: Amount, longest: int, state: Inde
 
 
 def _range_exceeds(amount: Amount, longest: int, state: IndexState | None, database: Database) -> bool | None:
-    """Tell whether a range of keys has a key with too many entries, or too many in all."""
+    """Return whether a range of keys has a key with too many entries, or too many entries in total."""
     if amount.exceeds(MOST_IN_RANGE):
         return True
     if longest >= 0 and amount.exceeds(longest) is False:
@@ -200,7 +205,7 @@ def _range_exceeds(amount: Amount, longest: int, state: IndexState | None, datab
 
 
 def _state(definition: IndexDefinition, type_: str, database: Database) -> IndexState | None:
-    """Return what the server said of an index; an ordering index may be the equality index."""
+    """Return the state of an index as the server reports it; an ordering index may be the equality index."""
     suffixes = {comparable(one) for one in database.backend.suffixes}
     its = [one for one in database.statuses if not suffixes or comparable(one.suffix) in suffixes]
     if type_ == "ordering":
@@ -211,25 +216,25 @@ def _state(definition: IndexDefinition, type_: str, database: Database) -> Index
 
 
 def _by_presence(assertion: Assertion, definition: IndexDefinition, database: Database) -> Leaf:
-    """Return what becomes of an assertion that only the presence index answers: all entries with the attribute."""
+    """Return the prediction for an assertion that only the presence index answers: all entries with the attribute."""
     text = f"({definition.attribute}=*)"
     presence = Assertion(kind=AssertionKind.PRESENCE, attribute=assertion.attribute, text=text, value="*")
-    return replace(_listed(presence, "presence", definition, database, Answers()), assertion=assertion)
+    return replace(_listed(presence, "presence", definition, database, AnsweringTypes()), assertion=assertion)
 
 
 def _without_index(
     assertion: Assertion,
-    answers: Answers,
+    answers: AnsweringTypes,
     name: str,
     database: Database,
     definition: IndexDefinition | None = None,
 ) -> Leaf:
-    """Return what becomes of an assertion that no index is for, and which one to add."""
+    """Return the prediction for an assertion without an index, with the one to add."""
     if not answers.add:
         return _unindexable(assertion, answers.why)
     longest = longest_list(database, definition, answers.add)
-    if answers.add not in answers.scanned and database.frequencies.of(assertion).exceeds(longest):
-        why = f"more than {longest} entries have it, so that an index would not list them"
+    if answers.add not in answers.by_range and database.frequencies.of(assertion).exceeds(longest):
+        why = f"more than {longest:,} entries match, so an index would not be used"
         return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.LIMIT, why=why)
     cause = Cause.NO_INDEX if definition is None or not definition.types else Cause.TYPE_MISSING
     return Leaf(
@@ -241,8 +246,8 @@ def _without_index(
     )
 
 
-def _is_by_other_rule(assertion: Assertion, definition: IndexDefinition, *, schema_rules: Rules) -> bool:
-    """Tell whether an extensible match has an index by its own rule."""
+def _is_by_other_rule(assertion: Assertion, definition: IndexDefinition, *, schema_rules: MatchingRules) -> bool:
+    """Return whether an extensible match has an index by its matching rule."""
     if assertion.kind is not AssertionKind.EXTENSIBLE or assertion.dn or not assertion.rule:
         return False
     rule = canonical(assertion.rule)
@@ -259,15 +264,15 @@ def _unindexable(assertion: Assertion, why: str) -> Leaf:
     return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
 
 
-def _perhaps(assertion: Assertion, why: str) -> Leaf:
+def _limit_unknown(assertion: Assertion, why: str) -> Leaf:
     return Leaf(assertion=assertion, outlook=Outlook.DEPENDS, cause=Cause.LIMIT_PERHAPS, why=why)
 
 
 def negated(assertion: Assertion) -> Leaf:
-    """Return what becomes of an assertion within a negation: nobody looks it up."""
+    """Return the prediction for an assertion in a negation, which the server does not look up."""
     return _unindexable(assertion, NEGATED)
 
 
-def passed(assertion: Assertion) -> Leaf:
-    """Return what becomes of an assertion that need not be looked up any more."""
+def not_looked_up(assertion: Assertion) -> Leaf:
+    """Return the prediction for an assertion that needs no lookup any more."""
     return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NOT_LOOKED_UP)

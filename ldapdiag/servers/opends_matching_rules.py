@@ -1,9 +1,9 @@
-"""Matching rules of OpenDJ, and which of them share the keys of one index.
+"""Matching rules of OpenDJ, and those that share the keys of one index.
 
-From version 3 on an index is named by its matching rule, and rules that compare alike share one: an equality index by
-caseIgnoreMatch is in order, so it answers `>=` and `<=` by caseIgnoreOrderingMatch and `abc*` by
-caseIgnoreSubstringsMatch, too. Where the schema names no rule, the syntax decides. Both were read off OpenDJ 4.10.1.
-OpenDS, OpenDJ 2, Oracle Unified Directory and PingDirectory keep an index per type.
+From version 3 on OpenDJ has an index per matching rule, which rules with the same keys share: the keys of an equality
+index by caseIgnoreMatch are sorted, so it also answers `>=` and `<=` by caseIgnoreOrderingMatch and `abc*` by
+caseIgnoreSubstringsMatch. If the schema has no rule for an attribute, its syntax determines one. Both were tested with
+OpenDJ 4.10.1. OpenDS, OpenDJ 2, Oracle Unified Directory and PingDirectory have an index per type.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ SHARED = {
     "caseignoreia5substringsmatch": "caseignoreia5match",
     "caseexactia5substringsmatch": "caseexactia5match",
 }
-"""Ordering rules, and substring rules for the piece at the beginning, by the equality rule whose keys they read."""
+"""Equality rules whose keys are used by ordering rules, and by substring rules for the initial piece."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The matching rules of an attribute type; empty: it has none."""
+class MatchingRules:
+    """The matching rules of an attribute type; an empty string: none."""
 
     equality: str
     ordering: str = ""
@@ -79,19 +79,19 @@ class Rules:
 
     @property
     def equality_orders(self) -> bool:
-        """Tell whether ranges are answered by the keys of the equality rule."""
+        """Return whether the keys of the equality rule answer ranges."""
         return bool(self.equality) and SHARED.get(self.ordering) == self.equality
 
     @property
     def equality_begins(self) -> bool:
-        """Tell whether the beginning of a value is looked up in the keys of the equality rule."""
+        """Return whether the keys of the equality rule answer an initial substring."""
         return bool(self.equality) and SHARED.get(self.substring) == self.equality
 
 
-TEXT = Rules("caseignorematch", "caseignoreorderingmatch", "caseignoresubstringsmatch", approximate=True)
-PLAIN_TEXT = Rules("caseignorematch", "caseignoreorderingmatch", "caseignoresubstringsmatch")
-OCTETS = Rules("octetstringmatch", "octetstringorderingmatch")
-TIME = Rules("generalizedtimematch", "generalizedtimeorderingmatch", "caseignoresubstringsmatch")
+TEXT = MatchingRules("caseignorematch", "caseignoreorderingmatch", "caseignoresubstringsmatch", approximate=True)
+PLAIN_TEXT = MatchingRules("caseignorematch", "caseignoreorderingmatch", "caseignoresubstringsmatch")
+OCTETS = MatchingRules("octetstringmatch", "octetstringorderingmatch")
+TIME = MatchingRules("generalizedtimematch", "generalizedtimeorderingmatch", "caseignoresubstringsmatch")
 
 LDAP = "1.3.6.1.4.1.1466.115.121.1."
 OF_SYNTAX = {
@@ -99,31 +99,31 @@ OF_SYNTAX = {
     **{f"{LDAP}{arc}": PLAIN_TEXT for arc in (22, 51, 52, 58)},
     **{f"{LDAP}{arc}": OCTETS for arc in (5, 9, 10, 21, 23, 25, 28, 40, 49)},
     **{f"{LDAP}{arc}": TIME for arc in (24, 53)},
-    f"{LDAP}6": Rules("bitstringmatch"),
-    f"{LDAP}7": Rules("booleanmatch"),
-    f"{LDAP}8": Rules("certificateexactmatch", "octetstringorderingmatch"),
-    f"{LDAP}12": Rules("distinguishednamematch", "", "caseignoresubstringsmatch"),
-    f"{LDAP}27": Rules("integermatch", "integerorderingmatch", "caseexactsubstringsmatch"),
-    f"{LDAP}34": Rules("uniquemembermatch", "", "caseignoresubstringsmatch"),
-    f"{LDAP}36": Rules("numericstringmatch", "numericstringorderingmatch", "caseexactsubstringsmatch"),
-    f"{LDAP}38": Rules("objectidentifiermatch", "", "caseignoresubstringsmatch"),
-    f"{LDAP}39": Rules("caseignorelistmatch", "", "caseignorelistsubstringsmatch"),
-    f"{LDAP}41": Rules("caseignorematch", "", "caseignoresubstringsmatch"),
-    f"{LDAP}50": Rules("telephonenumbermatch", "", "telephonenumbersubstringsmatch"),
-    "1.3.6.1.1.16.1": Rules("uuidmatch", "uuidorderingmatch"),
+    f"{LDAP}6": MatchingRules("bitstringmatch"),
+    f"{LDAP}7": MatchingRules("booleanmatch"),
+    f"{LDAP}8": MatchingRules("certificateexactmatch", "octetstringorderingmatch"),
+    f"{LDAP}12": MatchingRules("distinguishednamematch", "", "caseignoresubstringsmatch"),
+    f"{LDAP}27": MatchingRules("integermatch", "integerorderingmatch", "caseexactsubstringsmatch"),
+    f"{LDAP}34": MatchingRules("uniquemembermatch", "", "caseignoresubstringsmatch"),
+    f"{LDAP}36": MatchingRules("numericstringmatch", "numericstringorderingmatch", "caseexactsubstringsmatch"),
+    f"{LDAP}38": MatchingRules("objectidentifiermatch", "", "caseignoresubstringsmatch"),
+    f"{LDAP}39": MatchingRules("caseignorelistmatch", "", "caseignorelistsubstringsmatch"),
+    f"{LDAP}41": MatchingRules("caseignorematch", "", "caseignoresubstringsmatch"),
+    f"{LDAP}50": MatchingRules("telephonenumbermatch", "", "telephonenumbersubstringsmatch"),
+    "1.3.6.1.1.16.1": MatchingRules("uuidmatch", "uuidorderingmatch"),
 }
-"""What holds where the schema names no rule (OpenDJ 4.10.1); RFC 4517 3.3, RFC 4530."""
+"""The rules of a syntax, used if the schema has none (OpenDJ 4.10.1); RFC 4517 3.3, RFC 4530."""
 
 
 def canonical(rule: str) -> str:
-    """Return a rule's name in lower case, whether it is told by its name or its OID."""
+    """Return the name of a rule in lower case, given its name or OID."""
     return NAMES.get(rule, rule.lower())
 
 
-def rules_of(attribute: str, schema: Schema) -> Rules:
-    """Return the rules of an attribute type; those of text where the schema does not know it or its syntax."""
+def rules_of(attribute: str, schema: Schema) -> MatchingRules:
+    """Return the rules of an attribute type; those of text if the schema lacks it or its syntax."""
     default = OF_SYNTAX.get(schema.syntax(attribute), TEXT)
-    return Rules(
+    return MatchingRules(
         equality=canonical(schema.equality(attribute)) or default.equality,
         ordering=canonical(schema.ordering(attribute)) or default.ordering,
         substring=canonical(schema.substring(attribute)) or default.substring,

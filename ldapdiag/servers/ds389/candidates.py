@@ -1,13 +1,15 @@
-"""Candidates on 389-ds: the list of ids it makes of a filter before it looks at any entry.
+"""Candidates on 389-ds: simulation of the ID list of a filter.
 
-    (&(uid=u1)(title=x))              the list of uid=u1; title is not looked up when that has no more than 10 ids
-    (&(objectClass=person)(title=x))  all ids, when there are more persons than the scan limit and title has no index
-    (|(uid=u1)(title=x))              all ids, at the first member that is all ids
+With an index of uid and none of title:
+
+    (&(uid=u1)(title=x))              the list of uid=u1; title is not looked up if that has at most 10 ids
+    (&(objectClass=person)(title=x))  all ids, if there are more persons than the scan limit
+    (|(uid=u1)(title=x))              all ids, from the first member that is all ids
     (!(uid=u1))                       all ids; nothing is looked up
 
-`All ids` are then cut down to what lies below the base, if that list is not over the scan limit itself. So an unindexed
-search below a small base is noted U, or not at all, and so is any search where the scan limit is off. Read from
-back-ldbm/filterindex.c, idl_set.c, idl_common.c and ldbm_search.c; every rule was tried with 2.3.1.
+`All ids` are then reduced to the entries below the base, unless their list is over the scan limit. So an unindexed
+search below a small base has note U or none, and so has any search without a scan limit. From back-ldbm/filterindex.c,
+idl_set.c, idl_common.c and ldbm_search.c; every rule was tested with 2.3.1.
 """
 
 from __future__ import annotations
@@ -20,64 +22,69 @@ from ldapdiag.evidence.filter_tree import Node, assertions
 from ldapdiag.evidence.ldif import comparable
 from ldapdiag.servers.candidates import Amount, Database, Forecast, Outlook
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
-from ldapdiag.servers.ds389.id_lists import FilterWalk, passed
-from ldapdiag.servers.ds389.index_lookup import Ids
+from ldapdiag.servers.ds389.id_lists import FilterEvaluation, not_looked_up
+from ldapdiag.servers.ds389.index_lookup import IdList
 from ldapdiag.servers.ds389.scan_limits import LimitsOf, exceeds, limits_of
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Version
 
 MANY = 4000
-"""Entries below a base: to look at more is called unindexed here, whatever the server's note. It was the scan limit."""
+"""Entries below a base: a scan of more counts as unindexed, whatever the server notes. The former scan limit."""
 
-BASE_ALONE = "the entry of the base alone is looked at"
-EVERYTHING = "no part of the filter narrows it down"
-NARROWED = "no part of the filter narrows it down, but few entries lie below the base"
+BASE_ALONE = "only the base entry is tested"
+EVERYTHING = "no part of the filter reduces the candidates"
+NARROWED = "no part of the filter reduces the candidates, but few entries are below the base"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """What differs between servers of this lineage."""
+class EvaluationRules:
+    """The differences between the servers with back-ldbm."""
 
     rearranges: bool = True
     checks_names: bool = True
-    """An attribute that the schema does not know is not looked up."""
+    """The server does not look up an attribute that the schema lacks."""
     limits: LimitsOf = limits_of
 
 
-def ways_of(version: Version) -> Ways:
-    """Return the ways of a version; of an unknown one the present ways."""
+def rules_of(version: Version) -> EvaluationRules:
+    """Return the rules of a version; for an unknown version the present ones."""
     # Ticket 49372 came with 1.4.0; nsslapd-verify-filter-schema with 1.4.2.
-    return Ways(rearranges=not version or version >= (1, 4), checks_names=not version or version >= (1, 4, 2))
-
-
-def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-    """Return what becomes of a search."""
-    return forecast_with(ways_of(database.version), filter_, base, scope, database)
-
-
-def forecast_with(ways: Ways, filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-    """Return what becomes of a search at a server of these ways."""
-    if scope == "base":
-        leaves = tuple(passed(assertion, BASE_ALONE) for assertion in assertions(filter_))
-        told = frozenset({Outlook.INDEXED})
-        return Forecast(outlook=Outlook.INDEXED, leaves=leaves, why=BASE_ALONE, possible=told, notes=frozenset({""}))
-    walk = FilterWalk(database, limits=ways.limits, checks_names=ways.checks_names)
-    part = as_written(filter_)
-    ids = walk.find(rearranged(part) if ways.rearranges else part, reached=True, in_and=scope == "one")
-    ends = set(_ends(ids, walk.noted, _Below(base, scope, database, ways.limits)))
-    possible = frozenset(end.outlook for end in ends)
-    return Forecast(
-        outlook=next(iter(possible)) if len(possible) == 1 else Outlook.DEPENDS,
-        leaves=walk.told,
-        why=next(iter({end.why for end in ends})) if len({end.why for end in ends}) == 1 else "",
-        possible=possible,
-        notes=frozenset(end.note for end in ends),
+    return EvaluationRules(
+        rearranges=not version or version >= (1, 4), checks_names=not version or version >= (1, 4, 2)
     )
 
 
-class _End(NamedTuple):
-    """What a search may come to."""
+def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
+    """Predict the use of indexes for a search."""
+    return forecast_with(rules_of(database.version), filter_, base, scope, database)
+
+
+def forecast_with(rules: EvaluationRules, filter_: Node, base: str, scope: str, database: Database) -> Forecast:
+    """Predict the use of indexes for a search on a server with these rules."""
+    if scope == "base":
+        leaves = tuple(not_looked_up(assertion, BASE_ALONE) for assertion in assertions(filter_))
+        possible = frozenset({Outlook.INDEXED})
+        return Forecast(
+            outlook=Outlook.INDEXED, leaves=leaves, why=BASE_ALONE, possible=possible, notes=frozenset({""})
+        )
+    evaluation = FilterEvaluation(database, limits=rules.limits, checks_names=rules.checks_names)
+    part = as_written(filter_)
+    ids = evaluation.find(rearranged(part) if rules.rearranges else part, reached=True, in_and=scope == "one")
+    results = set(_results(ids, evaluation.noted, _Scope(base, scope, database, rules.limits)))
+    possible = frozenset(one.outlook for one in results)
+    reasons = {one.why for one in results}
+    return Forecast(
+        outlook=next(iter(possible)) if len(possible) == 1 else Outlook.DEPENDS,
+        leaves=evaluation.in_filter_order,
+        why=reasons.pop() if len(reasons) == 1 else "",
+        possible=possible,
+        notes=frozenset(one.note for one in results),
+    )
+
+
+class _Result(NamedTuple):
+    """A possible result of a search."""
 
     outlook: Outlook
     note: str
@@ -85,8 +92,8 @@ class _End(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Below:
-    """What lies in the scope of a search."""
+class _Scope:
+    """The entries in the scope of a search."""
 
     base: str
     scope: str
@@ -95,16 +102,17 @@ class _Below:
 
     @property
     def amount(self) -> Amount:
-        """Return the entries in scope; of what is not known, the suffix has many."""
-        told = self.database.frequencies.below(self.base, self.scope)
-        if self.scope == "one" or told.exceeds(MANY) is not None:
-            return told
+        """Return the number of entries in scope; if it is not known, the suffix has many."""
+        amount = self.database.frequencies.below(self.base, self.scope)
+        if self.scope == "one" or amount.exceeds(MANY) is not None:
+            return amount
         whole = {"", *(comparable(suffix) for suffix in self.database.backend.suffixes)}
-        return replace(told, least=max(told.least, told.most or 1 << 62)) if comparable(self.base) in whole else told
+        at_suffix = comparable(self.base) in whole
+        return replace(amount, least=max(amount.least, amount.most or 1 << 62)) if at_suffix else amount
 
     @property
     def exceeds_limit(self) -> bool | None:
-        """Tell whether the index by which the server knows what lies there gives all ids itself."""
+        """Return whether the server's own list of the entries in scope (parentid, ancestorid) is over its limit."""
         name = "parentid" if self.scope == "one" else "ancestorid"
         definition = self.database.definition(name)
         limits = self.limits(definition, "eq", None, self.database, in_and=True)
@@ -114,18 +122,18 @@ class _Below:
         return exceeds(Amount(max(0, amount.least - base_itself), most), limits)
 
 
-def _ends(ids: Ids, noted: bool | None, below: _Below) -> Iterable[_End]:  # noqa: FBT001  the notes so far
-    """Yield what a search may come to, by what its filter gives."""
+def _results(ids: IdList, noted: bool | None, scope: _Scope) -> Iterable[_Result]:  # noqa: FBT001  three values
+    """Yield the possible results of a search with these candidates and notes."""
     for every in _either(ids.every):
         for unindexed in _either(noted):
             note, outlook = ("U", Outlook.PARTIALLY) if unindexed else ("", Outlook.INDEXED)
             if not every:
-                yield _End(outlook, note, "")
+                yield _Result(outlook, note, "")
                 continue
-            for too_many in _either(below.exceeds_limit):
-                for many in (True,) if too_many else _either(below.amount.exceeds(MANY)):
-                    seen = Outlook.UNINDEXED if many else outlook
-                    yield _End(seen, "A" if too_many else note, EVERYTHING if many else NARROWED)
+            for too_many in _either(scope.exceeds_limit):
+                for many in (True,) if too_many else _either(scope.amount.exceeds(MANY)):
+                    scanned = Outlook.UNINDEXED if many else outlook
+                    yield _Result(scanned, "A" if too_many else note, EVERYTHING if many else NARROWED)
 
 
 def _either(known: bool | None) -> tuple[bool, ...]:  # noqa: FBT001  three values

@@ -1,11 +1,11 @@
-"""The order in which 389-ds goes through a filter: it rearranges the filter before it looks anything up.
+"""The order in which 389-ds evaluates a filter: it rearranges the filter before the index lookup.
 
     (&(employeeNumber=1)(objectClass=person)(uid=u1))    (&(uid=u1)(employeeNumber=1)(objectClass=person))
     (|(uid=u1)(cn=*a*)(|(sn=x)(mail=*b*)))               (|(mail=*b*)(cn=*a*)(uid=u1)(sn=x))
 
-In an AND equalities go first, last written first, but for objectClass; in an OR what usually has no index does. Sets of
-the same kind within each other are one. Only the first set among the members of a set is treated so in its turn, and
-nothing within a NOT is. Source: ldap/servers/slapd/filter.c, slapi_filter_optimise(), since ticket 49372.
+In an AND the equality assertions except objectClass move to the front in reverse order; in an OR the kinds that usually
+have no index do. Nested sets of the same operator are merged. Of the members of a set, only the first set is rearranged
+in turn; nothing in a NOT is. Source: slapi_filter_optimise() in ldap/servers/slapd/filter.c, since ticket 49372.
 """
 
 from __future__ import annotations
@@ -23,73 +23,73 @@ FIRST_IN_OR = frozenset({AssertionKind.SUBSTRING, AssertionKind.GREATER, Asserti
 
 
 @dataclass(frozen=True, slots=True)
-class LeafPart:
-    """An assertion, and where it is written: the how manieth of its filter."""
+class AssertionPart:
+    """An assertion and its position in the filter, from 0."""
 
     assertion: Assertion
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
-    """A set of parts; `not` has one member."""
+class FilterSet:
+    """A set of parts; a `not` has one member."""
 
     operator: Literal["and", "or", "not"]
-    members: tuple[Part, ...]
+    members: tuple[FilterPart, ...]
 
 
-Part = LeafPart | Set
+FilterPart = AssertionPart | FilterSet
 
 
-def as_written(node: Node) -> Part:
+def as_written(node: Node) -> FilterPart:
     """Return the parts of a filter in the order they are written."""
-    return _Placing().part(node)
+    return _Numbering().part(node)
 
 
-class _Placing:
-    """Numbers the assertions of a filter."""
+class _Numbering:
+    """Number the assertions of a filter."""
 
     def __init__(self) -> None:
-        self.placed = 0
+        self.count = 0
 
-    def part(self, node: Node) -> Part:
+    def part(self, node: Node) -> FilterPart:
         match node:
             case And(members):
-                return Set("and", tuple(map(self.part, members)))
+                return FilterSet("and", tuple(map(self.part, members)))
             case Or(members):
-                return Set("or", tuple(map(self.part, members)))
+                return FilterSet("or", tuple(map(self.part, members)))
             case Not(member):
-                return Set("not", (self.part(member),))
+                return FilterSet("not", (self.part(member),))
             case Assertion():
-                self.placed += 1
-                return LeafPart(node, self.placed - 1)
+                self.count += 1
+                return AssertionPart(node, self.count - 1)
 
 
-def rearranged(part: Part) -> Part:
-    """Return a filter as the server goes through it."""
-    if isinstance(part, LeafPart) or part.operator == "not":
+def rearranged(part: FilterPart) -> FilterPart:
+    """Return a filter in the order of evaluation."""
+    if isinstance(part, AssertionPart) or part.operator == "not":
         return part
     flat = list(_flat(part))
-    first = [one for one in flat if _goes_first(part, one)]
-    rest = [one for one in flat if not _goes_first(part, one)]
+    first = [one for one in flat if _moves_to_front(part, one)]
+    rest = [one for one in flat if not _moves_to_front(part, one)]
     members = [*reversed(first), *rest]
     for number, member in enumerate(members):
-        if isinstance(member, Set) and member.operator != "not":
+        if isinstance(member, FilterSet) and member.operator != "not":
             members[number] = rearranged(member)
             break
     return replace(part, members=tuple(members))
 
 
-def _flat(part: Set) -> Iterator[Part]:
+def _flat(part: FilterSet) -> Iterator[FilterPart]:
     for member in part.members:
-        if isinstance(member, Set) and member.operator == part.operator:
+        if isinstance(member, FilterSet) and member.operator == part.operator:
             yield from _flat(member)
         else:
             yield member
 
 
-def _goes_first(part: Set, member: Part) -> bool:
-    if isinstance(member, Set):
+def _moves_to_front(part: FilterSet, member: FilterPart) -> bool:
+    if isinstance(member, FilterSet):
         return False
     if part.operator == "or":
         return member.assertion.kind in FIRST_IN_OR

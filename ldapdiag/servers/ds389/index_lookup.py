@@ -1,7 +1,7 @@
-"""Lookups: what 389-ds finds in its indexes for one assertion, and whether it notes that there was no index.
+"""Index lookup of 389-ds for one assertion: the ID list, and whether the server notes a missing index.
 
-What finds no index gives `all ids`, and note U; what finds too many entries gives `all ids` without any note; a key
-that is not there gives none. Read from back-ldbm/filterindex.c and index.c, and tried with 2.3.1.
+Without an index the result is `all ids`, with note U; with an ID list over the limit, `all ids` without a note; with a
+key that does not exist, an empty list. From back-ldbm/filterindex.c and index.c, tested with 2.3.1.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
-from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, shortest
+from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
     from ldapdiag.servers.ds389.scan_limits import Limits, LimitsOf
 
-WORDS = {
+INDEX_TYPES = {
     AssertionKind.EQUALITY: "eq",
     AssertionKind.GREATER: "eq",
     AssertionKind.LESS: "eq",
@@ -30,41 +30,41 @@ WORDS = {
 INTEGER = "1.3.6.1.4.1.1466.115.121.1.27"
 BINARY = frozenset(f"1.3.6.1.4.1.1466.115.121.1.{number}" for number in (5, 23, 28, 40))
 WITHOUT_SUBSTRINGS = BINARY | {INTEGER}
-"""Syntaxes of which the server makes no substring keys: tried with one attribute of each kind that 2.3.1 has."""
+"""Syntaxes without substring keys; tested with one attribute of each syntax of 2.3.1."""
 SORTED_AS_NUMBERS = frozenset({"integerorderingmatch", "2.5.13.15"})
 
-EVERYBODYS = frozenset(
+OF_EVERY_ENTRY = frozenset(
     {"objectclass", "createtimestamp", "creatorsname", "entrydn", "entryid", "modifiersname", "modifytimestamp"}
     | {"nsuniqueid", "parentid"}
 )
-"""Attributes that every entry has, but for the suffix."""
+"""Attributes that every entry except the suffix has."""
 COMPUTED = frozenset({"hassubordinates", "numsubordinates"})
-"""What the server makes of the entries below; for its presence it does not use the index there is."""
+"""Computed from the entries below; presence assertions do not use their index."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
-    """What may be in a list of candidates."""
+class IdList:
+    """A list of candidates, or `all ids`."""
 
     every: bool | None
-    """All ids instead of a list; None: that is not known."""
+    """`All ids` instead of a list; None if that is not known."""
     size: Amount = field(default_factory=Amount)
-    """Of the list, where it is one."""
+    """The size of the list, if it is one."""
 
 
-ALL = Ids(every=True)
-NOTHING = Ids(every=False, size=Amount(0, 0))
-EITHER = Ids(every=None)
+ALL = IdList(every=True)
+NOTHING = IdList(every=False, size=Amount(0, 0))
+EITHER = IdList(every=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What becomes of one assertion when the server gets to it."""
+    """The result of the lookup of one assertion, if the server evaluates it."""
 
     leaf: Leaf
-    ids: Ids
+    ids: IdList
     noted: bool | None
-    """The server notes that there was no index; None: that is not known."""
+    """The server notes a missing index; None if that is not known."""
 
 
 def look_up(
@@ -75,44 +75,44 @@ def look_up(
     limits: LimitsOf = limits_of,
     checks_names: bool = True,
 ) -> Lookup:
-    """Return what becomes of an assertion.
+    """Return the result for an assertion.
 
-    `limits` tells how long a list may be; `checks_names`: a filter's attributes are looked for in the schema first.
+    `limits` returns the limits of its ID list; `checks_names`: the server first looks attributes up in the schema.
     """
     if _is_unknown(assertion, database):
         return _of_unknown(assertion, checks_names=checks_names)
     definition = database.definition(assertion.attribute)
     if assertion.kind is AssertionKind.EXTENSIBLE:
         return _extensible(assertion, definition)
-    if hopeless := _unindexable(assertion, definition, database):
-        # Without any key nothing is looked up, and of an approximate match the server does not note that.
+    if unindexable := _unindexable(assertion, definition, database):
+        # Without any key nothing is looked up; for an approximate match the server does not note that.
         noted = assertion.kind is not AssertionKind.APPROXIMATE or bool(_computed(assertion, database))
-        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=hopeless), ALL, noted)
-    if own := _own_way(assertion):
+        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=unindexable), ALL, noted)
+    if own := _special_attribute(assertion):
         return own
     keys = has_keys(assertion, definition)
     if keys is False:
-        why = shortest(definition)
+        why = too_short(definition)
         return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.TOO_SHORT, why=why), ALL, noted=True)
-    if lacking := _lacking(assertion, definition, database):
-        return lacking
+    if unindexed := _without_index(assertion, definition, database):
+        return unindexed
     if keys is None:
-        why = f"{shortest(definition)}; the lengths are not known"
+        why = f"{too_short(definition)}; the lengths are not known"
         return Lookup(_leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=None)
-    word = WORDS[assertion.kind]
-    return _listed(assertion, definition, database, limits(definition, word, assertion, database, in_and=in_and))
+    type_ = INDEX_TYPES[assertion.kind]
+    return _listed(assertion, definition, database, limits(definition, type_, assertion, database, in_and=in_and))
 
 
-def _own_way(assertion: Assertion) -> Lookup | None:
-    """Return what becomes of an attribute that the server answers in a way of its own."""
+def _special_attribute(assertion: Assertion) -> Lookup | None:
+    """Return the result for an attribute that the server answers without its index."""
     match assertion.attribute, assertion.kind, (assertion.value or "").lower():
         case "entrydn", AssertionKind.EQUALITY, _:
-            why, size = "looked up among the DNs", Amount(0, 1)
+            why, size = "looked up by DN", Amount(0, 1)
         case ("numsubordinates", AssertionKind.GREATER, _) | ("hassubordinates", AssertionKind.EQUALITY, "true"):
-            why, size = "looked up among the entries that have any below them", Amount()
+            why, size = "looked up among the entries with subordinates", Amount()
         case _:
             return None
-    return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why), Ids(every=False, size=size), noted=False)
+    return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why), IdList(every=False, size=size), noted=False)
 
 
 def _is_unknown(assertion: Assertion, database: Database) -> bool:
@@ -121,12 +121,12 @@ def _is_unknown(assertion: Assertion, database: Database) -> bool:
 
 
 def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
-    """Return what becomes of an attribute that the schema does not know (nsslapd-verify-filter-schema).
+    """Return the result for an attribute that the schema lacks (nsslapd-verify-filter-schema).
 
-    The server looks for none of its keys and takes none for an answer; but a substring has no key at all, for it has no
-    syntax, and so it scans (2.3.1).
+    The server looks up no key and returns an empty list; but a substring without a syntax has no key at all, so the
+    server scans (2.3.1).
     """
-    why = "the schema does not know the attribute"
+    why = "the schema lacks the attribute"
     if assertion.kind is AssertionKind.SUBSTRING or not checks_names:
         noted = assertion.kind is not AssertionKind.EXTENSIBLE
         return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), ALL, noted)
@@ -134,7 +134,7 @@ def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
 
 
 def _extensible(assertion: Assertion, definition: IndexDefinition | None) -> Lookup:
-    """Return what becomes of an extensible match: only an index by its own rule answers it, and nothing is noted."""
+    """Return the result for an extensible match: only an index with its rule answers it; nothing is noted."""
     rules = {rule.lower() for rule in definition.rules} if definition and definition.built is not False else set()
     if assertion.rule and assertion.rule in rules:
         why = "the index has a rule of this name"
@@ -144,7 +144,7 @@ def _extensible(assertion: Assertion, definition: IndexDefinition | None) -> Loo
 
 
 def _unindexable(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> str:
-    """Return why no index can answer an assertion, or nothing."""
+    """Return why no index can answer an assertion, or an empty string."""
     if definition is None and (computed := _computed(assertion, database)):
         return f"its values are computed ({computed})"
     syntax = database.schema.syntax(assertion.attribute)
@@ -152,33 +152,33 @@ def _unindexable(assertion: Assertion, definition: IndexDefinition | None, datab
         case AssertionKind.PRESENCE:
             name = database.schema.primary(assertion.attribute).lower()
             has_index = definition is not None and "pres" in definition.types
-            return "every entry has it" if name in COMPUTED or (name in EVERYBODYS and not has_index) else ""
+            return "every entry has it" if name in COMPUTED or (name in OF_EVERY_ENTRY and not has_index) else ""
         case AssertionKind.GREATER | AssertionKind.LESS if assertion.options:
-            return "a range of an attribute with options: the server looks for an index of that name"
+            return "a range of an attribute with options: the server needs an index of that whole name"
         case AssertionKind.SUBSTRING if syntax in WITHOUT_SUBSTRINGS:
-            return "there are no substring keys of its syntax"
+            return "its syntax has no substring keys"
         case AssertionKind.APPROXIMATE if syntax in BINARY or (
             assertion.value is not None and not any(letter.isalpha() for letter in assertion.value)
         ):
-            return "it has no sound"
+            return "its value has no phonetic key"
         case _:
             return ""
 
 
 def _computed(assertion: Assertion, database: Database) -> str:
-    """Return what computes the values of an attribute, or nothing."""
+    """Return what computes the values of an attribute, or an empty string."""
     computed = database.configuration.virtual_attributes
     return computed.get(assertion.attribute, "") or computed.get(
         database.schema.primary(assertion.attribute).lower(), ""
     )
 
 
-def _lacking(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> Lookup | None:
-    """Return what becomes of an assertion that has no index; None where it has one."""
+def _without_index(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> Lookup | None:
+    """Return the result for an assertion without an index; None if it has one."""
     name = database.schema.primary(assertion.attribute)
     change = _change(assertion, name, database)
     if definition is None and not database.configuration.whole:
-        why = "a part of the index configuration alone is at hand"
+        why = "only a part of the index configuration was collected"
         return Lookup(_leaf(assertion, Outlook.DEPENDS, Cause.UNCONFIGURED, change, why), EITHER, noted=None)
     if definition is None:
         cause, why = Cause.NO_INDEX, f"{name} has no index"
@@ -186,45 +186,45 @@ def _lacking(assertion: Assertion, definition: IndexDefinition | None, database:
         types = ",".join(sorted(definition.types))
         cause, why = Cause.TYPE_MISSING, f"{name} is indexed for {types}" if types else f"{name} has no index"
     elif definition.built is False:
-        cause, why = Cause.NOT_BUILT, "the index is not built: until it is, the server does as if there were none"
+        cause, why = Cause.NOT_BUILT, "the index is not built, so the server does not use it"
     else:
         return None
     return Lookup(_leaf(assertion, Outlook.UNINDEXED, cause, change, why), ALL, noted=True)
 
 
 def _change(assertion: Assertion, name: str, database: Database) -> Change:
-    """Return the index that would answer an assertion; one of numbers is sorted as numbers from the beginning."""
-    word = WORDS[assertion.kind]
-    of_numbers = word == "eq" and database.schema.syntax(name) == INTEGER
-    return Change(name, word, "integerOrderingMatch" if of_numbers else "")
+    """Return the index that would answer an assertion; an index of integers is sorted as numbers."""
+    type_ = INDEX_TYPES[assertion.kind]
+    of_numbers = type_ == "eq" and database.schema.syntax(name) == INTEGER
+    return Change(name, type_, "integerOrderingMatch" if of_numbers else "")
 
 
 def _listed(assertion: Assertion, definition: IndexDefinition | None, database: Database, limits: Limits) -> Lookup:
-    """Return what becomes of an assertion whose keys are in an index."""
+    """Return the result for an assertion with an index."""
     if limits == {0}:
-        why = "nsIndexIDListScanLimit of 0: the index is not used here"
+        why = "nsIndexIDListScanLimit is 0, so the index is not used here"
         return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=True)
-    misled = _is_sorted_as_text(assertion, definition, database)
-    amount = Amount() if misled else database.frequencies.of(assertion)
-    if assertion.options:  # the index has the values with all options
+    unsorted = _is_sorted_as_text(assertion, definition, database)
+    amount = Amount() if unsorted else database.frequencies.of(assertion)
+    if assertion.options:  # one index has the values with and without options
         amount = Amount(amount.least)
-    why = "sorted as text, not as numbers: without integerOrderingMatch answers may lack entries" if misled else ""
+    why = "sorted as text, not as numbers: without integerOrderingMatch results may lack entries" if unsorted else ""
     match None if 0 in limits else exceeds(amount, limits):
         case True:
-            told = f"more than {min(limits)} entries: the scan limit; no further index changes that"
-            return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=told), ALL, noted=False)
+            why = f"more than {min(limits):,} entries: the ID list scan limit; no additional index changes that"
+            return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=False)
         case False:
             leaf = _leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why)
-            return Lookup(leaf, Ids(every=False, size=_common(amount, assertion, definition)), noted=False)
+            return Lookup(leaf, IdList(every=False, size=_common(amount, assertion, definition)), noted=False)
         case None:
-            told = why or f"indexed, if no more than {max(limits)} entries match"
-            leaf = _leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=told)
+            why = why or f"indexed if at most {max(limits):,} entries match"
+            leaf = _leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=why)
             size = _common(amount, assertion, definition)
-            return Lookup(leaf, Ids(every=None, size=size), noted=None if 0 in limits else False)
+            return Lookup(leaf, IdList(every=None, size=size), noted=None if 0 in limits else False)
 
 
 def _common(amount: Amount, assertion: Assertion, definition: IndexDefinition | None) -> Amount:
-    """Return how many ids all keys of an assertion have in common, by how many the one with the fewest has."""
+    """Return the size of the intersection of all keys of an assertion, given that of the shortest list."""
     if assertion.kind is AssertionKind.SUBSTRING:
         alone = number_of_keys(assertion, definition) == 1
     else:
@@ -235,9 +235,9 @@ def _common(amount: Amount, assertion: Assertion, definition: IndexDefinition | 
 
 
 def _is_sorted_as_text(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> bool:
-    """Tell whether a range of numbers is read from an index whose keys are in the order of texts: 10 before 9.
+    """Return whether a range of numbers is read from an index whose keys are sorted as text (10 before 9).
 
-    Measured with 2.3.1: (shadowMax>=990) of the values 0 to 3019 finds 10 entries, not 2030.
+    Measured with 2.3.1: (shadowMax>=990) of the values 0 to 3019 returns 10 entries instead of 2030.
     """
     if assertion.kind not in RANGES or database.schema.syntax(assertion.attribute) != INTEGER:
         return False

@@ -1,12 +1,12 @@
-"""Substring keys of 389-ds: pieces of a value of a fixed length, and which pieces of a filter have any.
+"""Substring index keys of 389-ds: parts of a value with a fixed length.
 
     (cn=abc*)      ^ab abc       the anchor is a part of the key
     (cn=*abcd*)    abc bcd
     (cn=*bc)       bc$
-    (cn=*ab*)      none: such a filter looks at every entry, whatever indexes there are
+    (cn=*ab*)      none: such a search is always unindexed
 
-Blanks that the attribute's rule ignores are not reckoned with. Source: ldap/servers/plugins/syntaxes/string.c,
-string_assertion2keys_sub().
+Spaces that the attribute's matching rule ignores are not taken into account. Source: string_assertion2keys_sub() in
+ldap/servers/plugins/syntaxes/string.c.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import SHORT_PIECE, Assertion, AssertionKind
+from ldapdiag.servers.substring_pieces import is_long_enough
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.indexes import IndexDefinition
 
 KEY_LENGTH = 3
-"""Octets, unless nsSubStrBegin, nsSubStrMiddle and nsSubStrEnd say otherwise; `^` and `$` count."""
+"""Octets, `^` and `$` included, unless nsSubStrBegin, nsSubStrMiddle and nsSubStrEnd are set."""
 
 
 def has_keys(assertion: Assertion, definition: IndexDefinition | None) -> bool | None:
-    """Tell whether an assertion has any key; None: the lengths of the pieces of its substring are not known."""
+    """Return whether an assertion has any key; None if the lengths of its substring pieces are not known."""
     if assertion.kind is not AssertionKind.SUBSTRING:
         return True
     begin, middle, end = key_lengths(definition)
     answers = [
-        _at_least(assertion.initial, begin - 1),
-        *(_at_least(length, middle) for length in assertion.middle),
-        _at_least(assertion.final, end - 1),
+        is_long_enough(assertion.initial, begin - 1),
+        *(is_long_enough(length, middle) for length in assertion.middle),
+        is_long_enough(assertion.final, end - 1),
     ]
     return True if True in answers else None if None in answers else False
 
 
 def number_of_keys(assertion: Assertion, definition: IndexDefinition | None) -> int | None:
-    """Return how many keys a substring has; None: the lengths of its pieces are not known."""
+    """Return the number of keys of a substring; None if the lengths of its pieces are not known."""
     if None in assertion.pieces or SHORT_PIECE in assertion.pieces:
         return None
     begin, middle, end = key_lengths(definition)
@@ -48,23 +49,14 @@ def number_of_keys(assertion: Assertion, definition: IndexDefinition | None) -> 
 
 
 def key_lengths(definition: IndexDefinition | None) -> tuple[int, int, int]:
-    """Return the octets of substring keys at the beginning, in the middle and at the end, `^` and `$` included."""
-    told = (definition.initial, definition.middle, definition.final) if definition else (None, None, None)
-    begin, middle, end = (KEY_LENGTH if length is None else length for length in told)
+    """Return the octets of keys at the beginning, in the middle and at the end, `^` and `$` included."""
+    lengths = (definition.initial, definition.middle, definition.final) if definition else (None, None, None)
+    begin, middle, end = (KEY_LENGTH if length is None else length for length in lengths)
     return begin, middle, end
 
 
-def _at_least(length: int | None, wanted: int) -> bool | None:
-    """Tell whether a piece is long enough; the longest length that a shape tells means that or more."""
-    if length == 0:
-        return False
-    if length is None or length == SHORT_PIECE < wanted:
-        return None
-    return length >= wanted
-
-
-def shortest(definition: IndexDefinition | None) -> str:
-    """Return how short the pieces are that have no key, in words."""
+def too_short(definition: IndexDefinition | None) -> str:
+    """Return a clause with the lengths of pieces that have no key."""
     begin, middle, end = key_lengths(definition)
     if (begin, middle, end) == (KEY_LENGTH, KEY_LENGTH, KEY_LENGTH):
         return "shorter than 3 characters, or 2 at either end"

@@ -1,7 +1,7 @@
-"""Candidates on Directory Server Enterprise Edition: those of 389-ds before it rearranged filters. Not tried.
+"""Candidates on Directory Server Enterprise Edition: as on 389-ds before it rearranged filters. Not tested.
 
-Both grew out of Netscape's server. DSEE keeps no list longer than the all-ids threshold of the index, of the suffix, or
-of the server (nsslapd-allidsthreshold), and notes U for what is `all ids` in the end, never for a part of a filter.
+Both derive from Netscape's server. DSEE keeps no ID list longer than the all-ids threshold of the index, the suffix or
+the server (nsslapd-allidsthreshold). It notes U if the result is `all ids`, never for a part of a filter.
 Source: Oracle E19424, "Analyzing Indexes"; nsslapd-allidsthreshold(5dsconf) in E28967.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.servers.candidates import Cause, Forecast, Outlook
-from ldapdiag.servers.ds389.candidates import Ways, forecast_with
+from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
 
 if TYPE_CHECKING:
@@ -21,46 +21,47 @@ if TYPE_CHECKING:
     from ldapdiag.servers.ds389.scan_limits import Limits
 
 DEFAULT_THRESHOLD = 4000
-THRESHOLD = "more than {} entries: the all-ids threshold; a higher one acts after reindexing"
+THRESHOLD = "more than {:,} entries: the all-ids threshold; a higher one applies after reindexing"
 
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-    """Return what becomes of a search; what is indexed in part is indexed here."""
-    told = forecast_with(WAYS, filter_, base, scope, database)
-    possible = frozenset(Outlook.INDEXED if one is Outlook.PARTIALLY else one for one in told.possible)
+    """Predict the use of indexes for a search; a partly indexed one counts as indexed here."""
+    of_389 = forecast_with(RULES, filter_, base, scope, database)
+    possible = frozenset(Outlook.INDEXED if one is Outlook.PARTIALLY else one for one in of_389.possible)
     return replace(
-        told,
+        of_389,
         outlook=next(iter(possible)) if len(possible) == 1 else Outlook.DEPENDS,
-        leaves=tuple(map(_in_its_words, told.leaves)),
+        leaves=tuple(map(_with_threshold, of_389.leaves)),
         possible=possible,
-        notes=frozenset("U" if note == "A" else "" for note in told.notes),
+        notes=frozenset("U" if note == "A" else "" for note in of_389.notes),
     )
 
 
 def thresholds(
     definition: IndexDefinition | None,
-    word: str,  # noqa: ARG001  as 389-ds is asked
-    assertion: Assertion | None,  # noqa: ARG001  as 389-ds is asked
+    type_: str,  # noqa: ARG001  the parameters of limits_of
+    assertion: Assertion | None,  # noqa: ARG001  the parameters of limits_of
     database: Database,
     *,
-    in_and: bool,  # noqa: ARG001  as 389-ds is asked
+    in_and: bool,  # noqa: ARG001  the parameters of limits_of
 ) -> Limits:
     """Return the all-ids threshold of an index: its own, else its suffix's, else the server's."""
-    told = (
+    configured = (
         definition.entry_limit if definition is not None else None,
         database.backend.entry_limit,
         database.configuration.scan_limit,
         DEFAULT_THRESHOLD,
     )
-    threshold = next(one for one in told if one is not None)
+    threshold = next(one for one in configured if one is not None)
     return frozenset({threshold if threshold > 0 else UNLIMITED})
 
 
-WAYS = Ways(rearranges=False, checks_names=False, limits=thresholds)
+RULES = EvaluationRules(rearranges=False, checks_names=False, limits=thresholds)
 
 
-def _in_its_words(leaf: Leaf) -> Leaf:
+def _with_threshold(leaf: Leaf) -> Leaf:
+    """Return a prediction whose reason names DSEE's threshold instead of the ID list scan limit."""
     if leaf.cause is not Cause.LIMIT:
         return leaf
     limit = "".join(letter for letter in leaf.why.partition("entries")[0] if letter.isdigit())
-    return replace(leaf, why=THRESHOLD.format(limit))
+    return replace(leaf, why=THRESHOLD.format(int(limit)) if limit else leaf.why)

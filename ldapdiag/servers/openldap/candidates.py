@@ -1,15 +1,17 @@
-"""Candidates on OpenLDAP's slapd: what back-mdb finds of a filter in its indexes (back-mdb/filterindex.c, search.c).
+"""Candidates on OpenLDAP's slapd: simulation of back-mdb (back-mdb/filterindex.c, search.c).
 
-    (&(uid=x)(title=y))       the list of uid=x, whatever title has: an AND takes what is not indexed for all entries
-    (|(uid=x)(title=y))       all entries: an OR joins every member
+With an index of uid and none of title:
+
+    (&(uid=x)(title=y))       the ID list of uid=x: in an AND, a member without an index stands for all entries
+    (|(uid=x)(title=y))       all entries: an OR is the union of predictions members
     (!(uid=x))                all entries
-    (&(nosuch=x)(title=y))    none: what cannot be evaluated matches nothing, and an AND ends where nothing is left
+    (&(nosuch=x)(title=y))    none: an undefined assertion matches nothing, and an AND ends when no entry is left
 
-Every search but that of the base alone and of (objectClass=*) is asked as (|(objectClass=referral)(filter)). So without
-an eq index of objectClass, which slapd does not make by itself, every search scans (tried with 2.5.13).
+Except for scope base and for (objectClass=*), slapd searches for (|(objectClass=referral)(filter)). So without an eq
+index of objectClass, which slapd does not create by itself, every search scans (tested with 2.5.13).
 
-`all entries` is all entries in the scope: where that holds fewer than the list, slapd goes through the scope, and looks
-at those of the list alone. back-bdb and back-hdb of 2.4 find the same. The limit size.unchecked (err 11) is not judged.
+`All entries` means all in the scope: if the scope has fewer entries than the ID list, slapd goes through the scope and
+tests those that are in the list. back-bdb and back-hdb of 2.4 have the same result. size.unchecked (err 11) is ignored.
 """
 
 from __future__ import annotations
@@ -28,42 +30,42 @@ if TYPE_CHECKING:
 REFERRAL = Assertion(
     kind=AssertionKind.EQUALITY, attribute="objectclass", text="(objectClass=referral)", value="referral"
 )
-BASE_ALONE = "the entry of the base alone is looked at"
-NEGATED = "a negation: slapd looks at every entry"
+BASE_ALONE = "only the base entry is tested"
+NEGATED = "a negation: slapd scans the database"
 
 
-class Found(Enum):
-    """What an assertion or a set of them finds."""
+class CandidateSet(Enum):
+    """The candidates of a part of a filter, in ascending order of size."""
 
     NOTHING = auto()
     LIST = auto()
     PERHAPS = auto()
-    """A list, or all; nobody has told what decides it."""
+    """A list, or all; the evidence does not show which."""
     ALL = auto()
 
 
-OF_OUTLOOK = {Outlook.UNINDEXED: Found.ALL, Outlook.DEPENDS: Found.PERHAPS}
-OF_FOUND = {Found.ALL: Outlook.UNINDEXED, Found.PERHAPS: Outlook.DEPENDS}
+CANDIDATE_SETS = {Outlook.UNINDEXED: CandidateSet.ALL, Outlook.DEPENDS: CandidateSet.PERHAPS}
+OUTLOOKS = {CandidateSet.ALL: Outlook.UNINDEXED, CandidateSet.PERHAPS: Outlook.DEPENDS}
 
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-    """Return what becomes of a search; the base does not matter, for all is what is below it."""
+    """Predict the use of indexes for a search; the base does not matter."""
     del base
     if scope == "base":
-        return Forecast(outlook=Outlook.INDEXED, leaves=tuple(map(_passed, assertions(filter_))), why=BASE_ALONE)
-    found, leaves = _find(filter_, database)
+        return Forecast(outlook=Outlook.INDEXED, leaves=tuple(map(_not_looked_up, assertions(filter_))), why=BASE_ALONE)
+    candidates, leaves = _find(filter_, database)
     added = _added(filter_, database)
     if any(leaf.outlook is Outlook.UNINDEXED for leaf in added):
-        why = "slapd also looks for referrals, and objectClass has no eq index"
+        why = "slapd also searches for referrals, and objectClass has no eq index"
         return Forecast(outlook=Outlook.UNINDEXED, leaves=leaves, added=added, why=why)
-    outlook = OF_FOUND.get(found, Outlook.INDEXED)
+    outlook = OUTLOOKS.get(candidates, Outlook.INDEXED)
     if outlook is Outlook.INDEXED and any(leaf.outlook is not Outlook.INDEXED for leaf in leaves):
         outlook = Outlook.PARTIALLY
     return Forecast(outlook=outlook, leaves=leaves, added=added)
 
 
 def _added(filter_: Node, database: Database) -> tuple[Leaf, ...]:
-    """Return what slapd joins to a filter by OR: it looks for referrals, too, unless everything is asked for."""
+    """Return what slapd adds to a filter with OR: a search for referrals, unless the filter is (objectClass=*)."""
     everything = isinstance(filter_, Assertion) and (filter_.kind, filter_.attribute) == (
         AssertionKind.PRESENCE,
         "objectclass",
@@ -71,45 +73,47 @@ def _added(filter_: Node, database: Database) -> tuple[Leaf, ...]:
     return () if everything else (look_up(REFERRAL, database),)
 
 
-def _find(node: Node, database: Database) -> tuple[Found, tuple[Leaf, ...]]:
-    """Return what a part of a filter finds, and what becomes of its assertions."""
+def _find(node: Node, database: Database) -> tuple[CandidateSet, tuple[Leaf, ...]]:
+    """Return the candidates of a part of a filter, and the prediction for each of predictions assertions."""
     match node:
         case And(members):
-            return _of_and(members, database)
+            return _intersection(members, database)
         case Or(members):
             several = [_find(member, database) for member in members]
-            return _union(found for found, _ in several), tuple(leaf for _, leaves in several for leaf in leaves)
+            return _union(candidates for candidates, _ in several), tuple(
+                leaf for _, leaves in several for leaf in leaves
+            )
         case Not(member):
-            return _of_not(member, database)
+            return _complement(member, database)
         case Assertion():
             leaf = look_up(node, database)
             if leaf.cause is Cause.UNKNOWN_ATTRIBUTE or _matches_nothing(leaf, database):
-                return Found.NOTHING, (leaf,)
-            return OF_OUTLOOK.get(leaf.outlook, Found.LIST), (leaf,)
+                return CandidateSet.NOTHING, (leaf,)
+            return CANDIDATE_SETS.get(leaf.outlook, CandidateSet.LIST), (leaf,)
 
 
-def _of_and(members: tuple[Node, ...], database: Database) -> tuple[Found, tuple[Leaf, ...]]:
-    """Return what all members have in common; in the order written, as long as anything is left."""
-    found, leaves = Found.ALL, list[Leaf]()
+def _intersection(members: tuple[Node, ...], database: Database) -> tuple[CandidateSet, tuple[Leaf, ...]]:
+    """Return the intersection of the members, in the order of the filter, until no entry is left."""
+    candidates, leaves = CandidateSet.ALL, list[Leaf]()
     for member in members:
-        if found is Found.NOTHING:
-            leaves += map(_passed, assertions(member))
+        if candidates is CandidateSet.NOTHING:
+            leaves += map(_not_looked_up, assertions(member))
             continue
-        one, its = _find(member, database)
-        leaves += its
-        found = min(found, one, key=lambda each: each.value)
-    return found, tuple(leaves)
+        one, predictions = _find(member, database)
+        leaves += predictions
+        candidates = min(candidates, one, key=lambda each: each.value)
+    return candidates, tuple(leaves)
 
 
-def _of_not(member: Node, database: Database) -> tuple[Found, tuple[Leaf, ...]]:
-    """Return all, but for a set without members: that is constant, and so is what it is not (RFC 4526)."""
+def _complement(member: Node, database: Database) -> tuple[CandidateSet, tuple[Leaf, ...]]:
+    """Return all entries; none for the negation of the empty AND, which is always true (RFC 4526)."""
     if member == And(()):
-        return Found.NOTHING, ()
-    return Found.ALL, tuple(_negated(leaf) for leaf in _find(member, database)[1])
+        return CandidateSet.NOTHING, ()
+    return CandidateSet.ALL, tuple(_negated(leaf) for leaf in _find(member, database)[1])
 
 
-def _union(several: Iterable[Found]) -> Found:
-    return max(several, key=lambda each: each.value, default=Found.NOTHING)
+def _union(several: Iterable[CandidateSet]) -> CandidateSet:
+    return max(several, key=lambda each: each.value, default=CandidateSet.NOTHING)
 
 
 def _matches_nothing(leaf: Leaf, database: Database) -> bool:
@@ -117,10 +121,10 @@ def _matches_nothing(leaf: Leaf, database: Database) -> bool:
 
 
 def _negated(leaf: Leaf) -> Leaf:
-    """Return what becomes of a negated assertion: nobody looks it up, and it may yet be undefined."""
+    """Return the prediction for a negated assertion: it is not looked up, but may be undefined."""
     cause = leaf.cause if leaf.cause is Cause.UNKNOWN_ATTRIBUTE else Cause.UNINDEXABLE
     return replace(leaf, outlook=Outlook.UNINDEXED, cause=cause, change=None, why=NEGATED)
 
 
-def _passed(assertion: Assertion) -> Leaf:
+def _not_looked_up(assertion: Assertion) -> Leaf:
     return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NOT_LOOKED_UP)

@@ -1,8 +1,8 @@
-"""Candidates on PingDirectory, as on OpenDS, from which it was made; not tried.
+"""Candidates on PingDirectory: as on OpenDS, from which it derives. Not tested.
 
-Its documentation: an index key has an entry limit, substring keys one of their own; searches without an index are
-refused without the privilege unindexed-search. It reorders an AND by what it knows of the lists, and has composite
-indexes, whose use only its own debugsearchindex tells.
+From its documentation: an index key has an entry limit, substring keys have their own; an unindexed search is refused
+without the privilege unindexed-search. It orders the members of an AND by the sizes of their lists, and has composite
+indexes, whose use only its debugsearchindex shows.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
-    """Return what becomes of a search; `scope` is base, one, sub or subordinate."""
+    """Predict the use of indexes for a search; `scope` is base, one, sub or subordinate."""
     return opends_candidates.forecast(filter_, base, scope, database, shared=False)

@@ -1,4 +1,4 @@
-"""Reasons for a close in PingDirectory's log, which grew out of OpenDS as OpenDJ did and kept its words.
+"""Close reasons in PingDirectory's log: those of OpenDS, from which it derives as OpenDJ does.
 
 [01/Jan/2024:00:00:00 -0600] DISCONNECT conn=1 reason="Client Unbind" msg="The client has closed the connection"
 """

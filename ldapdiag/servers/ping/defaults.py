@@ -1,6 +1,6 @@
 """Defaults of PingDirectory, from its documentation of 8.0 to 11.1; no copy was available to measure.
 
-Where that documentation was not at hand, the default of OpenDS, its origin, is given. They apply to any version.
+Where that was not available, the default is that of OpenDS, from which it derives. All apply to any version.
 """
 
 from __future__ import annotations

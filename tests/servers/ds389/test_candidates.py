@@ -104,10 +104,14 @@ class TestAnyFilter:
 
     @given(FILTERS)
     def test_is_looked_up_in_another_order_and_nothing_is_lost(self, filter_):
-        def places(part):
-            return [part.place] if hasattr(part, "place") else [one for each in part.members for one in places(each)]
+        def positions(part):
+            return (
+                [part.position]
+                if hasattr(part, "position")
+                else [one for each in part.members for one in positions(each)]
+            )
 
-        assert sorted(places(rearranged(as_written(filter_)))) == places(as_written(filter_))
+        assert sorted(positions(rearranged(as_written(filter_)))) == positions(as_written(filter_))
 
     @given(FILTERS)
     def test_is_no_matter_when_the_base_alone_is_looked_at(self, filter_):
