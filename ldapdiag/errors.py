@@ -1,9 +1,9 @@
-"""The errors people see: each says what was tried, on what, and what to do next."""
+"""Errors shown to the operator: each says what was attempted, on what, why it failed, and what to do next."""
 
 
 class LdapdiagError(Exception):
-    """Base of every error that ends a run with one plain line instead of a traceback."""
+    """End a run with one plain line instead of a traceback; the base class of all expected errors."""
 
 
 class UsageError(LdapdiagError):
-    """The command line asks for something that does not exist."""
+    """Report an invalid command line."""

@@ -1,4 +1,4 @@
-"""The command line: options in, calls out. One file per command; nothing heavy is imported before it is needed."""
+"""The command line: parses options and calls the program. One file per command; heavy imports are late."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ import os
 import signal
 import sys
 
-INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of a program ended by Ctrl-C, as shells give it: 130."""
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 
-OBJECTS = 100_000
-"""As many new ones before garbage is looked for: what is imported is none, and looking at it again takes a tenth."""
+GC_THRESHOLD = 100_000
+"""New objects between two garbage collections. Imports create many and no garbage; scanning them costs a tenth."""
 
 
 def main() -> None:
-    """Run the command line. Whatever goes wrong ends in one plain line and an exit code, never in a traceback."""
+    """Run the command line. Every failure ends in one plain line and an exit code, never in a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup, which ignores it
         signal.signal(signal.SIGINT, lambda *_: sys.exit(INTERRUPTED))
-    gc.set_threshold(OBJECTS)
-    atexit.register(gc.freeze)  # what is left has not to be looked through: it ends with the process
+    gc.set_threshold(GC_THRESHOLD)
+    atexit.register(gc.freeze)  # no collection at exit: the memory ends with the process
     try:
         from ldapdiag.cli.app import app  # noqa: PLC0415  import late: --help must be quick
 
@@ -35,7 +34,7 @@ def main() -> None:
         if os.environ.get("LDAPDIAG_TRACEBACK"):
             raise
         sys.stderr.write(
-            f"ldapdiag: this is a bug ({type(error).__name__}: {neutral(str(error))}); "
-            "set LDAPDIAG_TRACEBACK=1 to see where\n"
+            f"ldapdiag: bug in ldapdiag ({type(error).__name__}: {neutral(str(error))}); "
+            "set LDAPDIAG_TRACEBACK=1 for a traceback, and report it\n"
         )
-        sys.exit(2)
+        sys.exit(FAILED)

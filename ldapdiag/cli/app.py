@@ -1,4 +1,4 @@
-"""The commands, registered."""
+"""The command line application with its commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001  typer hands the option's value over by position
+def _version(wanted: bool) -> None:  # noqa: FBT001  typer passes the value of the option by position
     if wanted:
         typer.echo(f"ldapdiag {__version__}")
         raise typer.Exit
@@ -32,10 +32,10 @@ def _version(wanted: bool) -> None:  # noqa: FBT001  typer hands the option's va
 def options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Find who holds an LDAP server's connections, which are dead at the other end, and what to set."""
+    """Diagnose the connections and the indexes of LDAP servers: ghost connections, timeouts, missing indexes."""
 
 
 app.command()(diagnose)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldapdiag.cli.output import complain, standard_output
+from ldapdiag.cli.output import print_error, standard_output
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def checks(
             columns = shutil.get_terminal_size().columns
             stream.write(manual_page(known[0], columns) if one else _catalogue(known, columns))
     except LdapdiagError as error:
-        complain(error)
+        print_error(error)
         raise typer.Exit(2) from None
 
 

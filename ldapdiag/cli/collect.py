@@ -1,4 +1,4 @@
-"""ldapdiag collect: targets in, one capture out; nothing is judged."""
+"""ldapdiag collect: save the evidence of live targets as a capture; nothing is judged."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.options import Asked, asks_targets
-from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell
+from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from threading import Event
 
-    from ldapdiag.sources.live.sampling import Gathered
+    from ldapdiag.sources.live.sampling import LiveEvidence
 
 
-@asks_targets
+@with_collection_options
 def collect(
     target: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, which is what "
-            "no TARGET means).",
+            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host). Default: "
+            "local:.",
             show_default=False,
         ),
     ] = None,
@@ -37,7 +37,8 @@ def collect(
         typer.Option(
             "--output",
             "-o",
-            help="The capture: NAME.tar.gz, NAME.tar.zst, or a new or empty folder.",
+            metavar="CAPTURE",
+            help="Write the capture to NAME.tar.gz, NAME.tar.zst, or a new or empty folder.",
             show_default=False,
         ),
     ] = None,
@@ -45,7 +46,7 @@ def collect(
         bool,
         typer.Option(
             "--anonymise",
-            help="Give DNs, addresses, host names and values other names, the same in all files; what is what is "
+            help="Replace DNs, addresses, host names and values by pseudonyms, the same in all files; the key is "
             "written beside the capture, to NAME.map.json.",
         ),
     ] = False,
@@ -53,74 +54,79 @@ def collect(
         bool,
         typer.Option(
             "--print-script",
-            help="Print the same collection as a sh script, for a team that owns a host; its output is evidence.",
+            help="Print the collection as a sh script, for the administrators of a host; its output is evidence.",
         ),
     ] = False,
-    terms: Asked,
+    options: OptionsFactory,
 ) -> None:
-    """Take the evidence of both ends home, to be judged elsewhere.
+    """Collect the evidence of servers and clients into a capture, to be judged elsewhere.
 
-    What `ldapdiag diagnose` would read of the same targets is saved as it came, with the times it was taken, from
-    where, and what could not be had; `ldapdiag diagnose CAPTURE` says the same anywhere. Keys, passwords and their
-    hashes are not read, so they are not in it.
+    The capture contains the evidence that ldapdiag diagnose would read from these targets, unchanged, with its times,
+    its origins and what could not be collected; ldapdiag diagnose CAPTURE gives the same report anywhere. Keys,
+    passwords and their hashes are not collected.
 
-    Exit code: 0 saved, 2 nothing could be gathered or saved, 130 Ctrl-C (what was had by then is saved).
+    Exit code: 0 saved, 2 nothing collected or saved, 130 Ctrl-C (what was collected until then is saved).
     """
     try:
         if print_script:
             _print_script()
             return
         if output is None:
-            raise UsageError("name the capture to write: --output incident.tar.gz")
+            raise UsageError("no capture named: use --output, as in --output incident.tar.gz")
         with interruptible(target or []) as stop:
-            _collect(target or [], terms, stop, output, anonymised=anonymise)
+            _collect(target or [], options, stop, output, anonymised=anonymise)
     except LdapdiagError as error:
-        complain(error)
-        raise typer.Exit(2) from None
+        print_error(error)
+        raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _collect(named: list[str], terms: Asked, stop: Event, output: Path, *, anonymised: bool) -> None:
-    from ldapdiag.report.progress import reading  # noqa: PLC0415  import late: --help must be quick
+def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output: Path, *, anonymised: bool) -> None:
+    from ldapdiag.report.progress import show_progress  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
     from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
-    from ldapdiag.sources.targets import Remote, sorted_out  # noqa: PLC0415
+    from ldapdiag.sources.targets import SshTarget, split_targets  # noqa: PLC0415
 
-    targets, paths = sorted_out(named)
+    targets, paths = split_targets(arguments)
     if paths:
-        raise UsageError(f"{paths[0]}: collect takes targets, not files: what is a file already, diagnose reads")
-    if files := [target.told for target in targets if isinstance(target, Remote) and target.path]:
-        raise UsageError(f"{files[0]}: collect takes hosts, whose secrets it leaves out; copy the file itself (scp)")
+        raise UsageError(f"{paths[0]}: collect accepts only live targets; give files to diagnose")
+    if files := [target.label for target in targets if isinstance(target, SshTarget) and target.path]:
+        raise UsageError(f"{files[0]}: collect accepts hosts, not single files; copy the file with scp")
     archive.ready(output, with_key=anonymised)
-    agreed = terms()
-    with reading() as progress:
-        gathered = ask(targets, agreed, stop=stop, progress=progress or SILENCE)
-    if not on_one_screen():
-        tell(gathered.gaps)
+    collection = options()
+    with show_progress() as progress:
+        gathered = ask(targets, collection, stop=stop, progress=progress or SILENCE)
+    if not outputs_share_terminal():
+        print_gaps(gathered.gaps)
     if not gathered.pieces:
-        complain(f"nothing could be gathered, so {output} was not written")
-        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+        print_error(f"cannot write {output}: no evidence was collected")
+        raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     names: Mapping[str, str] = {}
     if anonymised:
         gathered, names = _anonymised(gathered)
     kept = archive.write(output, gathered.pieces, gaps=gathered.gaps, offsets=gathered.clock_offsets)
-    complain(f"{output}: {len(kept.entries)} files of {len({entry.folder for entry in kept.entries})} hosts")
+    hosts = len({entry.folder for entry in kept.entries})
+    print_error(f"{output}: {_count(len(kept.entries), 'file')} of {_count(hosts, 'host')}")
     if anonymised:
-        complain(f"{archive.write_key(output, names)}: which name stands for which; it stays here")
+        print_error(f"{archive.write_key(output, names)}: key to the pseudonyms; keep it private")
 
 
-def _anonymised(gathered: Gathered) -> tuple[Gathered, Mapping[str, str]]:
-    """Return the same under other names, and which name stands for which."""
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _anonymised(gathered: LiveEvidence) -> tuple[LiveEvidence, Mapping[str, str]]:
+    """Return the evidence with pseudonyms, and the key to them."""
     import secrets  # noqa: PLC0415  import late
 
     from ldapdiag.sources.anonymising.anonymise import anonymise  # noqa: PLC0415  import late
-    from ldapdiag.sources.live.sampling import Gathered  # noqa: PLC0415
+    from ldapdiag.sources.live.sampling import LiveEvidence  # noqa: PLC0415
 
     other = anonymise(
         gathered.pieces, secret=secrets.token_bytes(32), gaps=gathered.gaps, offsets=gathered.clock_offsets
     )
-    renamed = Gathered(pieces=tuple(other.pieces), gaps=tuple(other.gaps), clock_offsets=dict(other.offsets))
+    renamed = LiveEvidence(pieces=tuple(other.pieces), gaps=tuple(other.gaps), clock_offsets=dict(other.offsets))
     return renamed, other.mapping
 
 

@@ -1,4 +1,4 @@
-"""ldapdiag indexes: access logs and index configuration in, the smallest set of indexes out."""
+"""ldapdiag indexes: the smallest set of missing indexes, from access logs and the index configuration."""
 
 from __future__ import annotations
 
@@ -8,97 +8,114 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED, moments
+from ldapdiag.cli import times
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import interruptible
-from ldapdiag.cli.judging import FailOn, Form, Output, Since, Strict, Worst, deliver, exit_code, judged
-from ldapdiag.cli.options import Asked, asks_targets
-from ldapdiag.cli.output import complain, on_one_screen, tell
+from ldapdiag.cli.judging import (
+    FailOn,
+    FailOnOption,
+    OutputOption,
+    ReportFormat,
+    SinceOption,
+    StrictOption,
+    deliver,
+    exit_code,
+    run_diagnosis,
+)
+from ldapdiag.cli.options import OptionsFactory, with_collection_options
+from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.sources.collection_options import Terms
+    from ldapdiag.sources.collection_options import CollectionOptions
 
 
-@asks_targets
+@with_collection_options
 def indexes(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="EVIDENCE",
-            help="Access logs and index configuration: files, folders, captures; - is standard input. Or, live: "
-            "ldap://HOST, ldaps://HOST, ldapi://%2FPATH (its configuration), ssh://HOST (its log, too), local: (this "
-            "host, which is what no EVIDENCE means).",
+            help="Access logs and index configuration: files, folders, captures; - for standard input. Or live "
+            "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
+            "(this host). Default: local:.",
             show_default=False,
         ),
     ] = None,
     *,
-    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
-    ldif: Annotated[bool, typer.Option("--ldif", help="Write the remedies alone, as LDIF for ldapmodify.")] = False,
-    script: Annotated[bool, typer.Option("--script", help="Write the remedies alone, as a shell script.")] = False,
-    output: Output = None,
-    fail_on: Worst = FailOn.HIGH,
-    since: Since = None,
-    strict: Strict = False,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="Write the report in this format.")
+    ] = ReportFormat.TEXT,
+    ldif: Annotated[bool, typer.Option("--ldif", help="Write only the remedies, as LDIF for ldapmodify.")] = False,
+    script: Annotated[bool, typer.Option("--script", help="Write only the remedies, as a shell script.")] = False,
+    output: OutputOption = None,
+    fail_on: FailOnOption = FailOn.HIGH,
+    since: SinceOption = None,
+    strict: StrictOption = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show every filter, and every finding in full.")
+        bool, typer.Option("--verbose", "-v", help="Show all filters, and all findings in full.")
     ] = False,
-    terms: Asked,
+    options: OptionsFactory,
 ) -> None:
-    """Find the indexes that are missing: which searches scan, why, and the smallest set of indexes that ends it.
+    """Find missing indexes: unindexed searches, their cause, and the smallest set of indexes that removes them.
 
-    Name the access logs of a server and its index configuration, as in
+    Name the access logs of a server and its index configuration:
 
         ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* /etc/dirsrv/slapd-ds1/dse.ldif
 
-    or let a live server say how its indexes are set:
+    or read the configuration from the live server:
 
         ldapdiag indexes ldaps://ds1 access* -D "cn=Directory Manager" -W
 
-    The configuration is 389-ds' or DSEE's dse.ldif, OpenLDAP's cn=config (slapcat -n0) or slapd.conf, OpenDJ's or
-    PingDirectory's config.ldif, or what dsconfig list-backend-indexes prints. The schema helps (cn=schema as LDIF),
-    and so does what says which lists are over a limit: OpenDJ's debugsearchindex, its filter-use, backendstat
-    show-index-status, and the STAT lines of 389-ds.
+    Configuration: dse.ldif of 389-ds or DSEE, cn=config of OpenLDAP (slapcat -n0) or slapd.conf, config.ldif of OpenDJ
+    or PingDirectory, or the output of dsconfig list-backend-indexes. Also useful: the schema (cn=schema as LDIF), and
+    output on ID lists over their limit: OpenDJ's debugsearchindex, its filter-use, backendstat show-index-status, and
+    the STAT lines of 389-ds.
 
-    Each filter is put through the server's own way of finding candidates. Told are the indexes to add, with the
-    commands that add and build them, and what no index can help. Nothing is changed.
+    Each filter is evaluated as the server does it. The report lists the indexes to add, with the commands that add and
+    build them, and the searches that no index would help. Nothing is changed.
 
-    Exit code: 0 nothing at or above --fail-on, 1 there is (or a check crashed), 2 nothing could be read, 130 Ctrl-C.
+    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no evidence, 130 Ctrl-C.
     """
     try:
-        if ldif + script + (form is Form.JSON) > 1:
-            raise UsageError("--ldif, --script and --format json each write something else: choose one")
+        if ldif + script + (form is ReportFormat.JSON) > 1:
+            raise UsageError("--ldif, --script and --format json exclude each other: use one of them")
         with interruptible(evidence or []) as stop:
-            since_when = moments.since("--since", since)
-            asked = partial(_terms, terms)
-            diagnosis = judged(evidence or [], cache(_checks), asked, stop, since=since_when, verbose=verbose)
-        if form is Form.JSON or ldif or script or output or not on_one_screen():
-            tell(diagnosis.bundle.gaps)
+            since_when = times.since("--since", since)
+            collection = partial(_collection_options, options)
+            diagnosis = run_diagnosis(
+                evidence or [], cache(_checks), collection, stop, since=since_when, verbose=verbose
+            )
+        if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
+            print_gaps(diagnosis.bundle.gaps)
         deliver(partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose), output)
     except LdapdiagError as error:
-        complain(error)
-        raise typer.Exit(2) from None
+        print_error(error)
+        raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else exit_code(diagnosis, fail_on, strict=strict))
 
 
-def _terms(asked: Asked) -> Terms:
-    """Return how targets are asked: once is enough for what does not change from one look to the next."""
-    return replace(asked(), apart=0.0, logs=True)
+def _collection_options(options: OptionsFactory) -> CollectionOptions:
+    """Return the options with access logs, and without a sample interval: indexes do not change between snapshots."""
+    return replace(options(), sample_interval_seconds=0.0, logs=True)
 
 
 def _checks() -> tuple[AnyCheck, ...]:
-    """Return the checks whose signature asks for indexes, ours and anybody's."""
+    """Return all installed checks with index facts in their signature."""
     from ldapdiag.analysis.providers import INDEX_FACTS  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.catalogue import installed_checks  # noqa: PLC0415
 
-    def asks(check: AnyCheck) -> bool:
+    def needs_indexes(check: AnyCheck) -> bool:
         return any(need.fact in INDEX_FACTS for need in check.needs if need.every or not need.optional)
 
-    return tuple(filter(asks, installed_checks()))
+    return tuple(filter(needs_indexes, installed_checks()))
 
 
-def _write(diagnosis: Diagnosis, form: Form, stream: TextIO, *, ldif: bool, script: bool, verbose: bool) -> None:
+def _write(
+    diagnosis: Diagnosis, form: ReportFormat, stream: TextIO, *, ldif: bool, script: bool, verbose: bool
+) -> None:
     from datetime import UTC, datetime  # noqa: PLC0415  import late
 
     from ldapdiag.report import as_json  # noqa: PLC0415  import late
@@ -108,7 +125,7 @@ def _write(diagnosis: Diagnosis, form: Form, stream: TextIO, *, ldif: bool, scri
         stream.write(remedies.as_ldif(diagnosis))
     elif script:
         stream.write(remedies.as_script(diagnosis))
-    elif form is Form.JSON:
+    elif form is ReportFormat.JSON:
         stream.write(as_json.render(diagnosis, datetime.now(UTC), indexes=as_data.plans(diagnosis)))
     else:
         as_text.print_indexes(diagnosis, stream, verbose=verbose)

@@ -1,4 +1,4 @@
-"""Ctrl-C in long work: the first one ends the work and keeps what was had, the second one ends the run."""
+"""Ctrl-C during long work: the first ends the work and keeps the results so far, the second ends the run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 STDERR = 2
-MESSAGE = b"ldapdiag: stopping, and keeping what there is; Ctrl-C again ends it at once\n"
+MESSAGE = b"ldapdiag: interrupted; the results so far are kept. Press Ctrl-C again to end at once\n"
 
 
 @contextmanager
 def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
-    """Lend an event that Ctrl-C sets, where any of this evidence is a target; reading files just ends."""
-    from ldapdiag.sources.targets import sorted_out  # noqa: PLC0415  import late
+    """Yield an event that Ctrl-C sets, if the evidence contains a live target; else Ctrl-C ends the run."""
+    from ldapdiag.sources.targets import split_targets  # noqa: PLC0415  import late
 
-    targets, _ = sorted_out(evidence)
+    targets, _ = split_targets(evidence)
     if targets:
         with stoppable() as stop:
             yield stop
@@ -30,7 +30,7 @@ def interruptible(evidence: Iterable[str]) -> Iterator[Event]:
 
 @contextmanager
 def stoppable() -> Iterator[Event]:
-    """Lend an event that Ctrl-C sets, unless it is ignored (nohup)."""
+    """Yield an event that Ctrl-C sets, unless SIGINT is ignored (nohup)."""
     stop = Event()
     before = signal.getsignal(signal.SIGINT)
     if before is signal.SIG_IGN:
@@ -41,7 +41,7 @@ def stoppable() -> Iterator[Event]:
         stop.set()
         signal.signal(signal.SIGINT, before)
         with suppress(OSError):
-            os.write(STDERR, MESSAGE)  # a stream may be in the middle of a write, and refuses another from a handler
+            os.write(STDERR, MESSAGE)  # not through a stream, which refuses a write from a handler during another one
 
     signal.signal(signal.SIGINT, first)
     try:

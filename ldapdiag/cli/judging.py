@@ -1,4 +1,4 @@
-"""Judging: evidence gathered and judged, and the report delivered, as every command does that judges."""
+"""Steps that `diagnose` and `indexes` share: gather the evidence, run the checks, write the report, exit code."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED
-from ldapdiag.cli.output import complain, standard_output, tell, write_file
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
+from ldapdiag.cli.output import print_error, print_gaps, standard_output, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
     from ldapdiag.catalogue import AnyCheck
     from ldapdiag.diagnosis import Diagnosis
-    from ldapdiag.sources.collection_options import Terms
+    from ldapdiag.sources.collection_options import CollectionOptions
 
 
-class Form(StrEnum):
-    """The forms a report can take."""
+class ReportFormat(StrEnum):
+    """Output formats of a report."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class FailOn(StrEnum):
-    """From which severity on the exit code is 1."""
+    """The lowest severity that makes the exit code 1."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -40,71 +40,79 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
+FormatOption = Annotated[ReportFormat, typer.Option("--format", help="Write the report in this format.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the report to FILE not to standard output.",
+        show_default=False,
+    ),
 ]
-Worst = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
-Since = Annotated[
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 for a finding of at least this severity.")]
+SinceOption = Annotated[
     str | None,
     typer.Option(
         "--since",
         metavar="TIME",
-        help="Count what access logs tell from this time on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
+        help="Read access logs from TIME on, as in 2026-11-20 or 2026-11-20T08:45 (UTC).",
         show_default=False,
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1, too, when a check could not judge.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with 1 for a check that is not judged, too.")]
 
 
-def load(checks: Callable[[], object]) -> None:
-    """Import what judges and what tells of it: that takes as long as scanning a few hundred megabytes."""
+def import_early(checks: Callable[[], object]) -> None:
+    """Import checks and reports while logs are scanned: that takes as long as a few hundred megabytes of log."""
     from ldapdiag import diagnosis  # noqa: F401, PLC0415  import late
     from ldapdiag.report import as_text  # noqa: F401, PLC0415  import late
 
     checks()
 
 
-def judged(
+def run_diagnosis(
     evidence: list[str],
     checks: Callable[[], Sequence[AnyCheck]],
-    asked: Callable[[], Terms],
+    options: Callable[[], CollectionOptions],
     stop: Event,
     *,
     since: int | None,
     verbose: bool,
 ) -> Diagnosis:
-    """Gather the evidence, and let the checks judge it; typer.Exit where there is none."""
+    """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
-    from ldapdiag.report.progress import reading  # noqa: PLC0415
+    from ldapdiag.report.progress import show_progress  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
     from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
 
-    native.chosen()  # the environment may ask for one that cannot be had
-    terms = asked()
-    with reading() as progress:
+    native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
+    collection = options()
+    with show_progress() as progress:
         bundle = gather(
             evidence,
-            ldap_ports=terms.ldap_ports,
-            terms=terms,
+            ldap_ports=collection.ldap_ports,
+            options=collection,
             progress=progress or SILENCE,
             stop=stop,
             since=since,
-            meanwhile=partial(load, checks),
+            meanwhile=partial(import_early, checks),
         )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
-        complain(notice)
-    if all(isinstance(fact, Schema) for fact in bundle.facts):  # which any server shows to anybody
-        tell((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
-        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+        print_error(notice)
+    if all(isinstance(fact, Schema) for fact in bundle.facts):  # which any server shows to any client
+        print_gaps((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
+        raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
     return judge(bundle, checks())
 
 
 def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
-    """Write a report to standard output, or to the file the operator named."""
+    """Write a report to a file, or to standard output."""
     if output is None:
         with standard_output() as stream:
             write(stream)
@@ -115,7 +123,7 @@ def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
-    """Return 1 when something is as bad as --fail-on, a check crashed or, with --strict, could not judge."""
+    """Return 1 for a finding of at least --fail-on, a crashed check or, with --strict, a check not judged; else 0."""
     from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
 
     if diagnosis.crashed:

@@ -1,4 +1,4 @@
-"""ldapdiag log: access logs in, what they say out; nothing is judged."""
+"""ldapdiag log: report the contents of access logs; nothing is judged."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldapdiag.cli import INTERRUPTED, moments
+from ldapdiag.cli import times
+from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
-from ldapdiag.cli.judging import Form
-from ldapdiag.cli.output import complain, on_one_screen, standard_output, tell, write_file
+from ldapdiag.cli.judging import OutputOption, ReportFormat
+from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output, write_file
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log.by import By
@@ -29,45 +30,47 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.access_log import LogReading
     from ldapdiag.sources.logs.border import Period
 
-EVERY = 2.0
-"""Seconds between two looks at a log that is followed."""
+FOLLOW_SECONDS = 2.0
+"""Time between two reads of a log with --follow."""
 
 CLEAR = "\x1b[H\x1b[2J"
-"""Cursor home, and an empty screen (ECMA-48)."""
+"""Cursor home, erase display (ECMA-48)."""
 RULE = f"{'-' * 40}\n"
-"""Before each report of a log that is followed, where the one before stays."""
+"""Separates the reports of --follow where the output is not a terminal."""
 
 
 def log(  # noqa: PLR0913  one parameter per option of the command
     file: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="Logs, folders, globs, archives; - is standard input.", show_default=False
+            metavar="FILE...", help="Logs, folders, globs, archives; - for standard input.", show_default=False
         ),
     ],
     *,
-    form: Annotated[Form, typer.Option("--format", help="What to write.")] = Form.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the report to this file.", show_default=False)
-    ] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Rows of the leading table.")] = 10,
-    by: Annotated[By, typer.Option("--by", help="What the leading table adds searches up by.")] = By.SHAPE,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="Write the report in this format.")
+    ] = ReportFormat.TEXT,
+    output: OutputOption = None,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=1, max=100_000, help="Show N rows of the main table.")
+    ] = 10,
+    by: Annotated[By, typer.Option("--by", help="Group the searches of the main table by this.")] = By.SHAPE,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help="Count from this time on.", show_default=False)
+        str | None, typer.Option("--since", metavar="TIME", help="Read the logs from TIME on.", show_default=False)
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Count up to this time.", show_default=False)
+        str | None, typer.Option("--until", metavar="TIME", help="Read the logs up to TIME.", show_default=False)
     ] = None,
     zone: Annotated[
         str | None,
         typer.Option(
             "--zone",
             metavar="ZONE",
-            help="Of logs whose times name none (syslog), as in Europe/Berlin; UTC unless told.",
+            help="Assume ZONE for times without a zone (syslog), as in Europe/Berlin; default UTC.",
             show_default=False,
         ),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is added, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Report again as logs grow, until Ctrl-C.")] = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -75,7 +78,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             metavar="N",
             min=1,
             max=64,
-            help="Processes or threads that read; one per core.",
+            help="Read with N processes or threads; default one per core.",
             show_default=False,
         ),
     ] = None,
@@ -83,122 +86,130 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         Scanner | None,
         typer.Option(
             "--scanner",
-            help="Who reads: native (of 389-ds and slapd, much faster) where it is installed, else python; "
-            "LDAPDIAG_SCANNER says so for every command.",
+            help="Use this scanner; default native where installed (389-ds and slapd, much faster), else python. "
+            "LDAPDIAG_SCANNER sets it for all commands.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Say what is in an access log: which searches are slow, on which attribute, from whom, and much more.
+    """Report the contents of access logs: slow searches, their attributes and clients, and much more.
 
-    Reads the access logs of 389-ds, Red Hat and Sun directory servers, slapd's log (its stderr or syslog, at loglevel
-    stats), those of OpenDJ and its kin, of PingDirectory, and Active Directory's events 1644 as CSV; plain or in gz,
-    bz2, xz, zst, tar. What a file is comes from its content, and the order of rotated files from their times:
+    Supported: access logs of 389-ds, Red Hat and Sun directory servers, the log of slapd (stderr or syslog, loglevel
+    stats), those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 as CSV; plain or as
+    gz, bz2, xz, zst, tar. Files are recognised by their content, and rotated files are ordered by their times:
 
         ldapdiag log /var/log/dirsrv/slapd-ds1/access*
 
-    Logs of several servers are added up. Files that tell the same twice (text and JSON, stderr and syslog, a file and
-    its copy) are counted once.
+    Logs of several servers are combined. Files with the same records (text and JSON, stderr and syslog, a file and its
+    copy) count once.
 
-    TIME is ISO 8601: 2026-11-20 (that whole day), 2026-11-20T08:45, 2026-11-20T09:45:30+01:00; UTC where it names no
-    zone. What is connected and bound when --since begins is known from the log before it.
+    TIME is ISO 8601: 2026-11-20 (the whole day), 2026-11-20T08:45, 2026-11-20T09:45:30+01:00; UTC without a zone. The
+    log before --since is used to know the open connections and their bind DNs at that time.
 
-    Exit code: 0 read, 2 nothing was a log, 130 Ctrl-C (what had been read by then is told).
+    Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
     """
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415  import late: --help must be quick
 
     try:
         if follow and (since or until):
-            raise UsageError("--follow reads what is to come, --since and --until what has been: leave either out")
-        period = Period(moments.since("--since", since), moments.until("--until", until))
+            raise UsageError("--follow excludes --since and --until: omit one of them")
+        period = Period(times.since("--since", since), times.until("--until", until))
         if period.since is not None and period.until is not None and period.until < period.since:
-            raise UsageError(f"--until {until} is before --since {since}: nothing lies between them")
-        zone_of_logs = moments.zone("--zone", zone)
-        _complain_of_scanner(scanner)
+            raise UsageError(f"--until {until} is before --since {since}: exchange them")
+        zone_of_logs = times.zone("--zone", zone)
+        _print_scanner_notice(scanner)
         write = _writer(form, output, top, by, again=follow)
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner)
             else:
                 reading = _read(file, workers, period, zone_of_logs, stop, scanner)
-                if form is Form.JSON or output or not on_one_screen():
-                    _complain_of_gaps(reading)
-                write(_told(reading, period))
+                if form is ReportFormat.JSON or output or not outputs_share_terminal():
+                    _print_stream_gaps(reading)
+                write(_read_log(reading, period))
     except LdapdiagError as error:
-        complain(error)
-        raise typer.Exit(2) from None
+        print_error(error)
+        raise typer.Exit(FAILED) from None
     raise typer.Exit(INTERRUPTED if stop.is_set() else 0)
 
 
-def _complain_of_scanner(scanner: Scanner | None) -> None:
-    """Say, unless nobody wants it, that there is a native scanner that cannot be used; NoNativeError if it must be."""
+def _print_scanner_notice(scanner: Scanner | None) -> None:
+    """Print why the installed native scanner is not used. Raises NoNativeError if it was requested."""
     from ldapdiag.sources.logs import native  # noqa: PLC0415  import late
 
     if native.chosen(scanner) is Scanner.PYTHON and scanner is None and (notice := native.notice()):
-        complain(notice)
+        print_error(notice)
 
 
 def _read(
-    named: list[str],
+    arguments: list[str],
     workers: int | None,
     period: Period,
     zone: tzinfo | None,
     stop: Event,
     scanner: Scanner | None,
 ) -> LogReading:
-    from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
+    from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.access_log import SILENCE, read  # noqa: PLC0415
 
     asked = period if (period.since, period.until) != (None, None) else None
-    with reading_bytes() as meter:
+    with show_byte_progress() as meter:
         reading = read(
-            named, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop, scanner=scanner
+            arguments, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop, scanner=scanner
         )
-    _complain_of_others(reading, stop)
+    _print_other_files(reading, stop)
     return reading
 
 
 def _follow(
-    named: list[str],
+    arguments: list[str],
     workers: int | None,
     zone: tzinfo | None,
     stop: Event,
     write: Callable[[ReadLog], bool],
     scanner: Scanner | None,
 ) -> None:
-    """Write the report again and again, as the logs grow, as long as anybody reads it."""
-    from ldapdiag.report.progress import reading_bytes  # noqa: PLC0415  import late
+    """Write the report whenever the logs grow, until the output is closed."""
+    from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.access_log import SILENCE, follow  # noqa: PLC0415
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
 
-    with reading_bytes() as meter:
+    with show_byte_progress() as meter:
         readings = follow(
-            named, workers=workers, meter=meter or SILENCE, zone=zone, stop=stop, every=EVERY, scanner=scanner
+            arguments,
+            workers=workers,
+            meter=meter or SILENCE,
+            zone=zone,
+            stop=stop,
+            every=FOLLOW_SECONDS,
+            scanner=scanner,
         )
         first = next(readings)
-    _complain_of_others(first, stop)
+    _print_other_files(first, stop)
     for reading in readings if first.waits else chain((first,), readings):
-        if not write(_told(reading, Period(), goes_on=True)):
+        if not write(_read_log(reading, Period(), goes_on=True)):
             return
 
 
-def _complain_of_others(reading: LogReading, stop: Event) -> None:
-    """Say what is no log, a line each; where nothing is one, that is all there is to say."""
+def _print_other_files(reading: LogReading, stop: Event) -> None:
+    """Print a line for each file that is not an access log. Raises typer.Exit when none is."""
     for one in reading.not_logs:
         how = getattr(one, "how", None)
-        complain(f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}")
+        print_error(
+            f"{one.target}{'' if one.reason.startswith('is ') else ':'} {one.reason}{f'; {how}' if how else ''}"
+        )
     if reading.waits:
-        complain("there is no record yet; waiting for one")
+        print_error("no record yet; waiting for the first")
     elif not reading.streams:
-        raise typer.Exit(INTERRUPTED if stop.is_set() else 2)
+        raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
 
 
-def _complain_of_gaps(reading: LogReading) -> None:
-    tell([gap for stream in reading.streams for gap in stream.gaps])
+def _print_stream_gaps(reading: LogReading) -> None:
+    print_gaps([gap for stream in reading.streams for gap in stream.gaps])
 
 
-def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
-    """Return what was read, added up; a reading that goes on is not touched."""
+def _read_log(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
+    """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued."""
     from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
     from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
     from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
@@ -235,14 +246,14 @@ def _told(reading: LogReading, period: Period, *, goes_on: bool = False) -> Read
     )
 
 
-def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], bool]:
-    """Return who writes a report and tells whether it was read to its end.
+def _writer(form: ReportFormat, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], bool]:
+    """Return a function that writes a report and returns whether the output is still open.
 
-    `again`: another one follows, on a terminal in its place, else behind it.
+    `again`: another report follows; on a terminal it replaces this one, else it comes after it.
     """
 
     def to(stream: TextIO, read: ReadLog) -> None:
-        if form is Form.JSON:
+        if form is ReportFormat.JSON:
             from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
 
             stream.write(as_json.line(read) if again and output is None else as_json.render(read))
@@ -255,12 +266,12 @@ def _writer(form: Form, output: Path | None, top: int, by: By, *, again: bool) -
 
     def write(read: ReadLog) -> bool:
         if output is None:
-            read_to = []
+            finished = []
             with standard_output() as stream:
                 to(stream, read)
                 stream.flush()
-                read_to.append("its end")
-            return bool(read_to)  # head, or a pager, may have left before
+                finished.append(True)
+            return bool(finished)  # empty when a reader such as head closed the output
         text = StringIO()
         to(text, read)
         write_file(output, text.getvalue())

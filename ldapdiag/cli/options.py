@@ -1,4 +1,4 @@
-"""The options that say how targets are asked: whom to bind as, how long to wait. Every command that asks has them."""
+"""Options for collection from live targets: bind, timeout and sampling. All commands that collect share them."""
 
 from __future__ import annotations
 
@@ -10,81 +10,83 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ldapdiag.cli.binding import binding_of
+from ldapdiag.cli.bind_options import bind_options
 
 if TYPE_CHECKING:
-    from ldapdiag.sources.collection_options import Terms
+    from ldapdiag.sources.collection_options import CollectionOptions
 
 BindDn = Annotated[
     str | None,
-    typer.Option("--bind-dn", "-D", metavar="DN", help="Bind as this.", show_default=False),
+    typer.Option("--bind-dn", "-D", metavar="DN", help="Bind as this DN (needs -W or -y).", show_default=False),
 ]
-Prompt = Annotated[bool, typer.Option("--prompt", "-W", help="Ask for the password.")]
+Prompt = Annotated[bool, typer.Option("--prompt", "-W", help="Prompt for the password.")]
 PasswordFile = Annotated[
     Path | None,
     typer.Option(
         "--password-file",
         "-y",
         metavar="FILE",
-        help="Read the password from this file; a newline at its end is not part of it.",
+        help="Read the password from FILE, without the newline at its end.",
         show_default=False,
     ),
 ]
-Simple = Annotated[bool, typer.Option("-x", help="Simple bind; it is the default with -D.")]
+Simple = Annotated[bool, typer.Option("-x", help="Use a simple bind (default with -D).")]
 Sasl = Annotated[
     str | None,
-    typer.Option("-Y", metavar="MECHANISM", help="SASL: EXTERNAL or GSSAPI.", show_default=False),
+    typer.Option("-Y", metavar="MECHANISM", help="Use a SASL bind: EXTERNAL or GSSAPI.", show_default=False),
 ]
-StartTls = Annotated[int, typer.Option("-Z", count=True, help="StartTLS; -ZZ: or give up.", show_default=False)]
+StartTlsCount = Annotated[
+    int, typer.Option("-Z", count=True, help="Use StartTLS if available; -ZZ: require it.", show_default=False)
+]
 CaFile = Annotated[
     Path | None,
     typer.Option(
         "--ca-file",
         metavar="FILE",
-        help="The authorities to trust, instead of the system's (PEM).",
+        help="Trust the authorities in FILE (PEM) instead of the system's.",
         show_default=False,
     ),
 ]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Accept any certificate: whoever answers is believed.")]
-Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo -n on the hosts where root sees more.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Accept any server certificate.")]
+Sudo = Annotated[bool, typer.Option("--sudo", help="Use sudo -n on the hosts, for evidence that only root can read.")]
 Timeout = Annotated[
     int,
-    typer.Option("--timeout", min=1, max=3600, metavar="SECONDS", help="Give each target up after this."),
+    typer.Option("--timeout", min=1, max=3600, metavar="SECONDS", help="Stop waiting for a target after SECONDS."),
 ]
-Apart = Annotated[
+SampleInterval = Annotated[
     float,
     typer.Option(
         "--apart",
         min=0,
         max=86400,
         metavar="SECONDS",
-        help="Between two looks at a server; from 60 on its growth is measured, too.",
+        help="Wait SECONDS between the two snapshots of a server; from 60 on, its growth is measured, too.",
     ),
 ]
 
 
-Asked = Callable[[], "Terms"]
-"""Tells on which terms targets are to be asked; it may ask for a password first."""
+OptionsFactory = Callable[[], "CollectionOptions"]
+"""Returns the collection options; may prompt for a password first."""
 
 
-def terms_of(  # noqa: PLR0913  one parameter per option
+def collection_options(  # noqa: PLR0913  one parameter per option
     *,
     bind_dn: BindDn = None,
     prompt: Prompt = False,
     password_file: PasswordFile = None,
     simple: Simple = False,
     sasl: Sasl = None,
-    start_tls: StartTls = 0,
+    start_tls: StartTlsCount = 0,
     ca_file: CaFile = None,
     insecure: Insecure = False,
     sudo: Sudo = False,
     timeout: Timeout = 10,
-    apart: Apart = 4.0,
-) -> Terms:
-    """Return the terms these options ask for; UsageError says which of them do not go together."""
-    from ldapdiag.sources.collection_options import Terms  # noqa: PLC0415  import late
+    apart: SampleInterval = 4.0,
+) -> CollectionOptions:
+    """Return the collection options. Raises UsageError for options that exclude each other."""
+    from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late
 
-    binding = binding_of(
+    bind = bind_options(
         bind_dn,
         prompt=prompt,
         password_file=password_file,
@@ -94,32 +96,32 @@ def terms_of(  # noqa: PLR0913  one parameter per option
         ca_file=ca_file,
         insecure=insecure,
     )
-    return Terms(binding=binding, sudo=sudo, seconds=timeout, apart=apart)
+    return CollectionOptions(bind=bind, sudo=sudo, timeout_seconds=timeout, sample_interval_seconds=apart)
 
 
-def asks_targets(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options above; it receives what they amount to as `terms: Asked`."""
-    own, asking = inspect.signature(command), inspect.signature(terms_of)
+def with_collection_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the collection options to a command, which receives them as `options: OptionsFactory`."""
+    own, added = inspect.signature(command), inspect.signature(collection_options)
 
     @wraps(command)
-    def with_terms(**given: Any) -> None:  # noqa: ANN401  whatever the command line holds
-        terms = partial(terms_of, **{name: given.pop(name) for name in asking.parameters})
-        command(**given, terms=terms)
+    def with_options(**given: Any) -> None:  # noqa: ANN401  whatever the command line contains
+        options = partial(collection_options, **{name: given.pop(name) for name in added.parameters})
+        command(**given, options=options)
 
-    hints = _hints(command) | _hints(terms_of)
-    shown = [one for one in own.parameters.values() if one.name != "terms"]
-    with_terms.__signature__ = own.replace(  # type: ignore[attr-defined]  # typer reads it
+    hints = _hints(command) | _hints(collection_options)
+    shown = [one for one in own.parameters.values() if one.name != "options"]
+    with_options.__signature__ = own.replace(  # type: ignore[attr-defined]  # typer reads it
         parameters=[
             one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-            for one in (*shown, *asking.parameters.values())
+            for one in (*shown, *added.parameters.values())
         ]
     )
-    with_terms.__annotations__ = hints
-    return with_terms
+    with_options.__annotations__ = hints
+    return with_options
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a function's parameters; Terms is imported for type checkers alone."""
-    known = function.__globals__ | {"Terms": object}
-    hints = get_type_hints(function, globalns=known, include_extras=True)
-    return {name: hint for name, hint in hints.items() if name not in {"terms", "return"}}
+    """Return the annotations of a function's parameters; CollectionOptions is imported for type checkers only."""
+    names = function.__globals__ | {"CollectionOptions": object}
+    hints = get_type_hints(function, globalns=names, include_extras=True)
+    return {name: hint for name, hint in hints.items() if name not in {"options", "return"}}

@@ -1,4 +1,4 @@
-"""Where the commands write: standard output, a file, and standard error for what could not be read."""
+"""Output of the commands: the report to standard output or a file, errors and gaps to standard error."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.bundle import Gap, PassedOver
 
-ALIKE = 3
-"""Lines about files with one and the same trouble, before the rest of them is counted."""
+MAX_ALIKE = 3
+"""Lines for files with the same reason; further ones are counted."""
 
 
 @contextmanager
 def standard_output() -> Iterator[TextIO]:
-    """Lend standard output. A reader that leaves early (head, a pager) is no error; a full disk is one, in a line."""
+    """Yield standard output. A reader that closes it early (head, a pager) is not an error; a full disk is."""
     from ldapdiag.report.encodable import make_encodable  # noqa: PLC0415  import late
 
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stdout is None:  # closed by the parent process
         raise UsageError("cannot write the report: standard output is closed; use --output FILE")
     make_encodable(sys.stdout)
     try:
@@ -38,42 +38,46 @@ def standard_output() -> Iterator[TextIO]:
         _silence()
     except OSError as error:
         _silence()
-        raise UsageError(f"cannot write the report to standard output: {error.strerror}") from error
+        raise UsageError(f"cannot write the report to standard output: {_reason(error)}; use --output FILE") from error
 
 
-def on_one_screen() -> bool:
-    """Tell whether a person reads both outputs on one terminal, where nothing should stand twice."""
+def outputs_share_terminal() -> bool:
+    """Return whether both outputs are terminals, where nothing should appear twice."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
 
 
 def _silence() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not stumble over it at its end."""
+    """Discard the buffered output, so that the interpreter does not fail to write it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
 def write_file(path: Path, text: str) -> None:
-    """Write a report to a file the operator named."""
+    """Write a report to a file."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write the report to {path}: {error.strerror}; choose another --output") from error
+        raise UsageError(f"cannot write the report to {path}: {_reason(error)}; choose another --output") from error
 
 
-def complain(problem: object) -> None:
+def print_error(problem: object) -> None:
     """Write one line to standard error."""
     from ldapdiag.report.neutral import neutral  # noqa: PLC0415  import late
 
     typer.echo(f"ldapdiag: {neutral(str(problem))}", err=True)
 
 
-def tell(troubles: Iterable[Gap | PassedOver]) -> None:
-    """Say on standard error what could not be read and why, a line each; many alike are counted."""
+def print_gaps(gaps: Iterable[Gap | PassedOver]) -> None:
+    """Write each gap as a line to standard error; many with the same reason are counted."""
     alike: dict[str, list[Gap | PassedOver]] = defaultdict(list)
-    for trouble in troubles:
-        alike[trouble.reason].append(trouble)
+    for gap in gaps:
+        alike[gap.reason].append(gap)
     for reason, several in alike.items():
-        for trouble in several[:ALIKE]:
-            how = getattr(trouble, "how", None)
-            complain(f"{trouble.target.removesuffix(':')}: {reason}{f'; {how}' if how else ''}")
-        if len(several) > ALIKE:
-            complain(f"and {len(several) - ALIKE} more: {reason}")
+        for gap in several[:MAX_ALIKE]:
+            how = getattr(gap, "how", None)
+            print_error(f"{gap.target.removesuffix(':')}: {reason}{f'; {how}' if how else ''}")
+        if len(several) > MAX_ALIKE:
+            print_error(f"and {len(several) - MAX_ALIKE} more: {reason}")

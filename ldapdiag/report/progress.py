@@ -1,4 +1,4 @@
-"""Progress: what is being read and asked, on stderr, and only where a person watches."""
+"""Progress of reading and collecting, on standard error, and only on a terminal."""
 
 from __future__ import annotations
 
@@ -20,55 +20,56 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.bundle import Gap
 
 WIDTH = 28
-"""Columns for a target's name, before what it said."""
+"""Columns for the name of a target."""
+SUMMARY_WIDTH = 40
+"""Columns for the result of a target, before its duration."""
 
 
-class Watched:
-    """A line for each target, which stays, and one for what goes on just now."""
+class TerminalProgress:
+    """A permanent line for each target, and a status line for the current step."""
 
     def __init__(self, console: Console, status: Status) -> None:
         self.console = console
         self.status = status
 
     def __call__(self, path: str) -> None:
-        """Show the file that is read."""
-        self._now(f"reading {path}")
+        """Show the file that is being read."""
+        self._status_line(f"reading {path}")
 
-    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
-        """Leave a line on what a target said, and behind it the first that it did not."""
-        lacking = ""
+    def answered(self, target: str, summary: str, seconds: float, gap: Gap | None = None) -> None:
+        """Print the result of a target, and its first gap on a second line."""
+        self._line(target, f"✔ {summary:{SUMMARY_WIDTH}}", f"{seconds:.1f} s")
         if gap:
-            of = "" if gap.target == target else f"{gap.target}: "
-            lacking = f"; but {of}{gap.reason}{_advice(gap)}"
-        self._line(target, f"✔ {told}", f"{seconds:.1f} s{lacking}")
+            subject = "" if gap.target == target else f"{gap.target}: "
+            self._line("", f"✘ {subject}{gap.reason}{_advice(gap)}", "")
 
     def failed(self, gap: Gap) -> None:
-        """Leave a line on why a target said nothing, and what to try."""
+        """Print why a target gave no evidence, and what to try."""
         self._line(gap.target, f"✘ {gap.reason}{_advice(gap)}", "")
 
     def waiting(self, seconds: float) -> None:
-        """Show for how long nothing will happen."""
-        self._now(f"second look in {ceil(seconds)} s")
+        """Show the time until the second snapshot."""
+        self._status_line(f"second snapshot in {ceil(seconds)} s")
 
-    def _now(self, text: str) -> None:
+    def _status_line(self, text: str) -> None:
         from rich.text import Text  # noqa: PLC0415  import late
 
         self.status.update(Text(neutral(text), no_wrap=True, overflow="ellipsis"))
 
-    def _line(self, target: str, told: str, aside: str) -> None:
+    def _line(self, target: str, text: str, duration: str) -> None:
         from rich.text import Text  # noqa: PLC0415  import late
 
-        line = f"{neutral(target):{WIDTH}} {neutral(told)}  {neutral(aside)}".rstrip()
+        line = f"{neutral(target):{WIDTH}} {neutral(text)}  {duration}".rstrip()
         self.console.print(Text(line), soft_wrap=True)
 
 
 def _advice(gap: Gap) -> str:
-    return f". {gap.how}" if gap.how else ""
+    return f"; {gap.how}" if gap.how else ""
 
 
 @contextmanager
-def reading() -> Iterator[Watched | None]:
-    """Yield who is to hear of progress, None where nobody watches; its line of the moment is gone at the end."""
+def show_progress() -> Iterator[TerminalProgress | None]:
+    """Yield a progress display, None without a terminal; its status line is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -77,28 +78,28 @@ def reading() -> Iterator[Watched | None]:
     make_encodable(sys.stderr)
     console = Console(stderr=True, highlight=False)
     with console.status("reading", spinner="line") as status:
-        yield Watched(console, status)
+        yield TerminalProgress(console, status)
 
 
-class BytesRead:
-    """A bar of the bytes that have been read, with their rate and the time left."""
+class ByteProgress:
+    """A bar of the bytes read, with the rate and the remaining time."""
 
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
 
     def begin(self, total_bytes: int | None) -> None:
-        """Show how far the reading is; None: nobody knows how much there is."""
+        """Show the bar; `total_bytes` is None when the size is unknown."""
         self._progress.update(self._task, total=total_bytes, visible=True)
 
     def advance(self, size: int) -> None:
-        """Show that so many bytes more have been read."""
+        """Count more bytes as read."""
         self._progress.advance(self._task, size)
 
 
 @contextmanager
-def reading_bytes() -> Iterator[BytesRead | None]:
-    """Yield who is to hear how far a long reading is, None where nobody watches; the bar is gone at the end."""
+def show_byte_progress() -> Iterator[ByteProgress | None]:
+    """Yield a progress bar, None without a terminal; it is erased at the end."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -122,4 +123,4 @@ def reading_bytes() -> Iterator[BytesRead | None]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as progress:
-        yield BytesRead(progress, progress.add_task("reading", total=None, visible=False))
+        yield ByteProgress(progress, progress.add_task("reading", total=None, visible=False))

@@ -1,22 +1,51 @@
-"""Terms: how targets are asked, as the operator says."""
+"""Collection options: how evidence is collected from live targets, as set on the command line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from ldapdiag.sources.live.ldap.binding import Binding
+
+class Mechanism(StrEnum):
+    """Bind mechanisms, by their names in ldapsearch(1). SIMPLE without a DN is an anonymous bind."""
+
+    SIMPLE = "SIMPLE"
+    EXTERNAL = "EXTERNAL"
+    GSSAPI = "GSSAPI"
+
+
+class StartTls(StrEnum):
+    """Use of StartTLS on a plain port: never; optional (-Z); required (-ZZ)."""
+
+    NO = "no"
+    TRY = "try"
+    MUST = "must"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How targets are asked."""
+class BindOptions:
+    """Credentials of a bind, and the TLS that its connection needs first."""
 
-    binding: Binding = field(default_factory=Binding)
+    dn: str = ""
+    password: str = field(default="", repr=False)
+    mechanism: Mechanism = Mechanism.SIMPLE
+    start_tls: StartTls = StartTls.NO
+    """After a failed TRY the session continues in clear text, but never sends a password."""
+    ca_file: str | None = None
+    insecure: bool = False
+    """Accept any certificate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionOptions:
+    """Options that hold for all targets of a run."""
+
+    bind: BindOptions = field(default_factory=BindOptions)
     sudo: bool = False
-    seconds: int = 10
-    """The time limit of each target, for its first answer, for every later look and for its logs."""
-    apart: float = 4.0
-    """Seconds between two looks at a server."""
+    timeout_seconds: int = 10
+    """Time limit per target: for the first collection, for each later snapshot, and for the access logs."""
+    sample_interval_seconds: float = 4.0
+    """Time between the two snapshots of a server."""
     logs: bool = False
-    """Whether hosts are asked for the access logs of their directory servers, too."""
+    """Collect the access logs of the directory servers on the hosts, too."""
     ldap_ports: frozenset[int] = frozenset()

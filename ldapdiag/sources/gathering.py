@@ -16,15 +16,15 @@ from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.progress import SILENCE
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
-from ldapdiag.sources.targets import Directory, sorted_out
+from ldapdiag.sources.targets import LdapTarget, split_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.sources.collection_options import Terms
+    from ldapdiag.sources.collection_options import CollectionOptions
     from ldapdiag.sources.files.input import Found
-    from ldapdiag.sources.live.sampling import Gathered
+    from ldapdiag.sources.live.sampling import LiveEvidence
     from ldapdiag.sources.progress import Progress
     from ldapdiag.sources.recognition.reading import InputReading
     from ldapdiag.sources.targets import Target
@@ -142,7 +142,7 @@ def gather(
     evidence: Iterable[str],
     *,
     ldap_ports: Iterable[int] = (),
-    terms: Terms | None = None,
+    options: CollectionOptions | None = None,
     progress: Progress = SILENCE,
     stop: Event | None = None,
     since: int | None = None,
@@ -150,15 +150,15 @@ def gather(
 ) -> Bundle:
     """Read files and folders, and collect from targets, into a bundle; no evidence named means this host.
 
-    `terms` say how targets are asked, `progress` is called for each file and target, and `stop`, when set, ends the
+    `options` are those of live targets, `progress` is called for each file and target, and `stop`, when set, ends the
     collection early: what was collected by then is in the bundle, with a gap. Of access logs, only what came at or
     after `since` counts (nanoseconds since 1970). `meanwhile` is done, perhaps, while other threads read logs.
     """
-    targets, paths = sorted_out(evidence)
+    targets, paths = split_targets(evidence)
     stop = stop or Event()
     basket = Basket(DiscoveredLogs(Period(since=since) if since is not None else None), progress)
     if targets:
-        _take_answers(ask(targets, terms, stop=stop, progress=progress), basket)
+        _take_answers(ask(targets, options, stop=stop, progress=progress), basket)
     for path in paths:
         named = Named(path)
         basket.named.append(named)
@@ -185,21 +185,24 @@ def gather(
 
 def named_ports(targets: Iterable[Target]) -> frozenset[int]:
     """Return the ports of the directories that were named: what listens there serves LDAP."""
-    return frozenset(target.place.port for target in targets if isinstance(target, Directory) and target.place.port)
+    ports = (target.address.port for target in targets if isinstance(target, LdapTarget))
+    return frozenset(filter(None, ports))
 
 
-def ask(targets: Sequence[Target], terms: Terms | None, *, stop: Event, progress: Progress) -> Gathered:
+def ask(
+    targets: Sequence[Target], options: CollectionOptions | None, *, stop: Event, progress: Progress
+) -> LiveEvidence:
     """Collect from the targets side by side, and return their answers."""
-    from ldapdiag.sources.collection_options import Terms  # noqa: PLC0415  import late
-    from ldapdiag.sources.live.collectors import parties_of  # noqa: PLC0415
-    from ldapdiag.sources.live.sampling import look_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
+    from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.collectors import collectors_for  # noqa: PLC0415
+    from ldapdiag.sources.live.sampling import collect_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
 
-    terms = terms or Terms()
-    terms = replace(terms, ldap_ports=terms.ldap_ports | named_ports(targets))
-    return look_live(parties_of(targets, terms, stop), terms, stop=stop, progress=progress)
+    options = options or CollectionOptions()
+    options = replace(options, ldap_ports=options.ldap_ports | named_ports(targets))
+    return collect_live(collectors_for(targets, options, stop), options, stop=stop, progress=progress)
 
 
-def _take_answers(gathered: Gathered, basket: Basket) -> None:
+def _take_answers(gathered: LiveEvidence, basket: Basket) -> None:
     basket.gaps.extend(gathered.gaps)
     answers = Named("")
     for piece in gathered.pieces:

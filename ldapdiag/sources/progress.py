@@ -1,4 +1,4 @@
-"""Progress: what whoever watches may hear while evidence is gathered."""
+"""The interface for progress while evidence is gathered, and an implementation that shows nothing."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Whoever watches."""
+    """Receives the progress."""
 
     def __call__(self, path: str) -> None:
-        """Hear of a file that is about to be read."""
+        """Show that a file is about to be read."""
 
-    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
-        """Hear what a target said, and the first that could not be had of it."""
+    def answered(self, target: str, summary: str, seconds: float, gap: Gap | None = None) -> None:
+        """Show the result of a target, a few words, and its first gap."""
 
     def failed(self, gap: Gap) -> None:
-        """Hear why a target said nothing."""
+        """Show why a target gave no evidence."""
 
     def waiting(self, seconds: float) -> None:
-        """Hear for how long nothing will happen."""
+        """Show how many seconds remain until the next snapshot."""
 
 
 class Silence:
-    """Nobody watches."""
+    """Show nothing."""
 
     def __call__(self, path: str) -> None:
-        """Say nothing of a file."""
+        """Do nothing."""
 
-    def answered(self, target: str, told: str, seconds: float, gap: Gap | None = None) -> None:
-        """Say nothing of an answer."""
+    def answered(self, target: str, summary: str, seconds: float, gap: Gap | None = None) -> None:
+        """Do nothing."""
 
     def failed(self, gap: Gap) -> None:
-        """Say nothing of a failure: it is in the bundle."""
+        """Do nothing: the gap is in the bundle."""
 
     def waiting(self, seconds: float) -> None:
-        """Say nothing of a pause."""
+        """Do nothing."""
 
 
 SILENCE = Silence()

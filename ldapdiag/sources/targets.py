@@ -1,8 +1,8 @@
-"""Targets: what an operator may name beside files, and which of it is asked over LDAP, over ssh or here.
+"""Targets: evidence that is collected live, from an LDAP server, over ssh, or on the local host.
 
 ldap://ds1  ldaps://ds1:1636  ldapi://%2Frun%2Fslapd-ds1.socket     a directory server
-ssh://app1  ssh://admin@app1:2222                                   that host's sockets, limits and servers
-local:      netns:blue                                              this host; one network namespace of it
+ssh://app1  ssh://admin@app1:2222                                   sockets, limits and servers of a remote host
+local:      netns:blue                                              the local host; one of its network namespaces
 """
 
 from __future__ import annotations
@@ -11,159 +11,181 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.live.ldap.place import PORTS, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+LDAP_PORTS = {"ldap": 389, "ldaps": 636}
+"""Default port by URL scheme."""
 LOCAL_SOCKET = "ldapi"
 SSH_PORT = 22
 HOST = re.compile(
     r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]{2,45}(?:%[A-Za-z0-9._-]{1,15})?\]"
 )
-"""A name or an address; what begins with a dash would be an option to ssh."""
+"""A host name or an address; ssh would take a leading dash for an option."""
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}")
 NAMESPACE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:@-]{0,200}")
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
-    """A directory server, asked over LDAP."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdapAddress:
+    """The address in an LDAP URL: a host and a port, or a socket of the local host."""
 
-    told: str
-    place: Place
+    scheme: str
+    """ldap, ldaps or ldapi."""
+    host: str = ""
+    """A host name, or an address without brackets; empty for a local socket."""
+    port: int = 0
+    path: str = ""
+    """Path of a local socket."""
+
+    @property
+    def url(self) -> str:
+        """Return the address as an LDAP URL."""
+        if self.path:
+            return f"{self.scheme}://{quote(self.path, safe='')}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class LdapTarget:
+    """A directory server, queried over LDAP."""
+
+    label: str
+    address: LdapAddress
 
     @property
     def name(self) -> str:
-        """Return what to call its host until an address tells better."""
-        return self.place.host or "local"
+        """Return the folder name of its host, used unless its address belongs to another target."""
+        return self.address.host or "local"
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """Another host, asked through the system's ssh; of `path`, a file there is read and nothing else."""
+class SshTarget:
+    """A remote host, reached through the system's ssh; with `path`, that one file only."""
 
-    told: str
+    label: str
     host: str
     user: str | None = None
     port: int | None = None
     path: str | None = None
-    among_ports: bool = False
-    """Another port of the same name was named as well: a tunnel leads to another machine behind each."""
+    name_with_port: bool = False
+    """The run names several ports of this host: each may be a tunnel to a different machine."""
 
     @property
     def name(self) -> str:
-        """Return what the report calls this host."""
+        """Return the name of this host in the report."""
         host = self.host.strip("[]")
-        return f"{host}:{self.port or SSH_PORT}" if self.among_ports else host
+        return f"{host}:{self.port or SSH_PORT}" if self.name_with_port else host
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
-    """This host."""
+class LocalTarget:
+    """The local host."""
 
-    told: str = "local:"
+    label: str = "local:"
 
 
 @dataclass(frozen=True, slots=True)
-class Namespace:
-    """One network namespace of this host, by its name in /run/netns."""
+class NamespaceTarget:
+    """One network namespace of the local host, by its name in /run/netns."""
 
-    told: str
+    label: str
     name: str
 
 
-Target = Directory | Remote | Local | Namespace
+Target = LdapTarget | SshTarget | LocalTarget | NamespaceTarget
 
 
-def sorted_out(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
-    """Return the targets among what an operator named, each once, and the paths; nothing named means this host."""
+def split_targets(evidence: Iterable[str]) -> tuple[list[Target], list[str]]:
+    """Split command line arguments into targets, without duplicates, and paths. No argument means the local host."""
     targets: dict[Target, None] = {}
     paths: list[str] = []
-    for named in evidence:
-        if (target := target_of(named)) is None:
-            paths.append(named)
+    for argument in evidence:
+        if (target := parse_target(argument)) is None:
+            paths.append(argument)
         else:
             targets[target] = None
     if not targets and not paths:
-        targets[Local()] = None
-    return list(_told_apart(list(targets))), paths
+        targets[LocalTarget()] = None
+    return list(_with_unique_names(list(targets))), paths
 
 
-def _told_apart(targets: list[Target]) -> Iterator[Target]:
-    """Yield the targets, hosts of one name and several ports with names of their own."""
+def _with_unique_names(targets: list[Target]) -> Iterator[Target]:
+    """Yield the targets; where the run names several ports of a host, its names include the port."""
     ports: dict[str, set[int]] = defaultdict(set)
     for target in targets:
-        if isinstance(target, Remote):
+        if isinstance(target, SshTarget):
             ports[target.host].add(target.port or SSH_PORT)
     for target in targets:
-        if isinstance(target, Remote) and len(ports[target.host]) > 1:
-            yield replace(target, among_ports=True)
+        if isinstance(target, SshTarget) and len(ports[target.host]) > 1:
+            yield replace(target, name_with_port=True)
         else:
             yield target
 
 
-def target_of(named: str) -> Target | None:
-    """Return the target this names; None when it is a path. UsageError: it is meant to be a target, and is none."""
-    scheme, colon, rest = named.partition(":")
+def parse_target(argument: str) -> Target | None:
+    """Return the target that an argument names; None for a path. Raises UsageError for an invalid target."""
+    scheme, colon, rest = argument.partition(":")
     if not colon:
         return None
     if scheme == "local":
-        return Local() if rest in {"", "//"} else None
+        return LocalTarget() if rest in {"", "//"} else None
     if scheme == "netns" and not rest.startswith("//"):
         if not NAMESPACE.fullmatch(rest):
-            raise UsageError(f"{named}: a namespace's name is expected after netns:, as 'ip netns' lists it")
-        return Namespace(named, rest)
+            raise UsageError(f"{argument}: invalid namespace name; use netns:NAME with a name that 'ip netns' lists")
+        return NamespaceTarget(argument, rest)
     if not rest.startswith("//"):
         return None
     if scheme == "ssh":
-        return _remote(named)
-    return Directory(named, _place(named, scheme)) if scheme in {*PORTS, LOCAL_SOCKET} else None
+        return _ssh_target(argument)
+    return LdapTarget(argument, _ldap_address(argument, scheme)) if scheme in {*LDAP_PORTS, LOCAL_SOCKET} else None
 
 
-def _remote(named: str) -> Remote:
-    user, host, port, path = _parts(named)
+def _ssh_target(argument: str) -> SshTarget:
+    user, host, port, path = _url_parts(argument)
     if user is not None and not USER.fullmatch(user):
-        raise UsageError(f"{_without_user(named)}: the part before @ is no user name; write ssh://user@host")
-    return Remote(named, host, user, port, path if path not in {"", "/"} else None)
+        raise UsageError(f"{_without_user(argument)}: invalid user name before @; use ssh://user@host")
+    return SshTarget(argument, host, user, port, path if path not in {"", "/"} else None)
 
 
-def _place(named: str, scheme: str) -> Place:
+def _ldap_address(argument: str, scheme: str) -> LdapAddress:
     if scheme == LOCAL_SOCKET:
-        path = unquote(named.removeprefix("ldapi://")).rstrip("/")
+        path = unquote(argument.removeprefix("ldapi://")).rstrip("/")
         if not path.startswith("/") or "\0" in path:
-            raise UsageError(f"{named}: write the path of the socket with %2F for each /, as in ldapi://%2Frun%2Fldapi")
-        return Place(scheme=scheme, path=path)
-    user, host, port, path = _parts(named)
+            raise UsageError(f"{argument}: invalid socket path; write each / as %2F, as in ldapi://%2Frun%2Fldapi")
+        return LdapAddress(scheme=scheme, path=path)
+    user, host, port, path = _url_parts(argument)
     if user is not None or path not in {"", "/"}:
-        what = f"only a host and a port are expected: {scheme}://host:port; whom to bind as: -D DN -W"
-        raise UsageError(f"{_without_user(named)}: {what}")
-    return Place(scheme=scheme, host=host.strip("[]"), port=port or PORTS[scheme])
+        reason = f"only a host and a port are allowed: {scheme}://host:port; give the bind DN with -D DN -W"
+        raise UsageError(f"{_without_user(argument)}: {reason}")
+    return LdapAddress(scheme=scheme, host=host.strip("[]"), port=port or LDAP_PORTS[scheme])
 
 
-def _parts(named: str) -> tuple[str | None, str, int | None, str]:
-    """Return user, host (IPv6 in brackets), port and path of a URL; UsageError names what is wrong with it."""
-    if not named.isprintable():  # urlsplit would leave line ends out
-        raise UsageError(f"{named!r}: a target is written in one line, without control characters")
+def _url_parts(argument: str) -> tuple[str | None, str, int | None, str]:
+    """Return user, host (IPv6 in brackets), port and path of a URL. Raises UsageError for an invalid one."""
+    if not argument.isprintable():  # urlsplit would drop line ends
+        raise UsageError(f"{argument!r}: control character in a target; remove it")
     try:
-        parts = urlsplit(named)
+        parts = urlsplit(argument)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"{_without_user(named)}: {str(error).lower()}") from error
+        raise UsageError(f"{_without_user(argument)}: invalid URL: {str(error).lower()}") from error
     user, at, _ = parts.netloc.rpartition("@")
     host = parts.netloc.rpartition("@")[2]
     if port is not None or host.endswith(":"):
         host = host.rpartition(":")[0]
     if parts.query or parts.fragment or not HOST.fullmatch(host):
-        what = f"no host name or address (IPv6 in brackets) after {parts.scheme}://"
-        raise UsageError(f"{_without_user(named)}: {what}")
+        reason = f"invalid host; use a host name or an address (IPv6 in brackets) after {parts.scheme}://"
+        raise UsageError(f"{_without_user(argument)}: {reason}")
     return (user if at else None), host, port, unquote(parts.path)
 
 
-def _without_user(named: str) -> str:
-    """Return a URL without what stands before an @ in it, which may be a password."""
-    scheme, separator, rest = named.partition("://")
+def _without_user(argument: str) -> str:
+    """Return a URL without the part before @, which may contain a password."""
+    scheme, separator, rest = argument.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

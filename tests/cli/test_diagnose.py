@@ -72,10 +72,10 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("options", "complaint"),
         [
-            (["-D", "cn=x"], "how to get its password?"),
-            (["-W"], "name it with -D"),
-            (["-Y", "DIGEST-MD5"], "EXTERNAL and GSSAPI"),
-            (["-Y", "EXTERNAL", "-D", "cn=x", "-W"], "leave either out"),
+            (["-D", "cn=x"], "no password given"),
+            (["-W"], "add -D DN"),
+            (["-Y", "DIGEST-MD5"], "EXTERNAL or GSSAPI"),
+            (["-Y", "EXTERNAL", "-D", "cn=x", "-W"], "omit one of them"),
             (["-D", "cn=x", "-y", "/nowhere"], "no such file"),
             (["--ca-file", "/nowhere"], "no such file"),
         ],
@@ -95,12 +95,12 @@ class TestExitCodes:
         assert ldapdiag("collect", "local:").code == 2
         ran = ldapdiag("collect", "ssh://ds1/etc/dirsrv/slapd-x/dse.ldif", "--output", str(tmp_path / "x.tar.gz"))
         assert ran.code == 2
-        assert "collect takes hosts" in ran.complaints[0]
-        assert "copy the file itself" in ran.complaints[0]
+        assert "collect accepts hosts" in ran.complaints[0]
+        assert "copy the file with scp" in ran.complaints[0]
         assert not list(tmp_path.iterdir())
         ran = ldapdiag("collect", str(INCIDENT), "--output", str(tmp_path / "x.tar.gz"))
         assert (ran.code, ran.out) == (2, b"")
-        assert "targets, not files" in ran.complaints[0]
+        assert "only live targets" in ran.complaints[0]
 
     @pytest.mark.parametrize("command", [("diagnose", "--check", "nope", str(INCIDENT)), ("checks", "nope")])
     def test_2_when_a_check_does_not_exist(self, command: tuple[str, ...]) -> None:
@@ -246,7 +246,7 @@ class TestInterruption:
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
         assert capfd.readouterr().err.splitlines() == [
-            "ldapdiag: stopping, and keeping what there is; Ctrl-C again ends it at once"
+            "ldapdiag: interrupted; the results so far are kept. Press Ctrl-C again to end at once"
         ]
 
     @pytest.mark.usefixtures("ctrl_c")

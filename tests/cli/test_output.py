@@ -34,7 +34,7 @@ class TestOutput:
             )
         assert ran.returncode == 2
         assert ran.stderr.splitlines() == [
-            "ldapdiag: cannot write the report to standard output: No space left on device"
+            "ldapdiag: cannot write the report to standard output: no space left on device; use --output FILE"
         ]
 
     def test_to_a_closed_stdout_is_one_line(self) -> None:

@@ -15,8 +15,8 @@ from lab import boxes
 from lab.directory_servers import PID_SLAPD, ROOT, SLAPD_CONF, SUFFIX
 from lab.topology import Topology
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.access_logs import brought
-from ldapdiag.sources.live.ssh.remote import Dialog
+from ldapdiag.sources.live.ssh.access_logs import fetch_logs
+from ldapdiag.sources.live.ssh.remote import ScriptSession
 
 MANAGER = "Wurzel-9471"
 """The password of 389-ds' Directory Manager, which it keeps in clear text here."""
@@ -136,8 +136,8 @@ def test_no_secret_is_in_a_report_or_a_complaint(site, sitting, tmp_path) -> Non
 @pytest.mark.parametrize("name", ["ldap", "app1", "app2", "fw"])
 def test_no_secret_comes_along_with_the_logs(site, name) -> None:
     argv = site.hosts[name].enter(["sh"])
-    with Dialog(argv=argv, target=f"ssh://{name}", folder=name, namespaces=False) as dialog:
-        answers, logs = list(dialog.first()), list(brought(dialog, lambda _: None))
+    with ScriptSession(argv=argv, target=f"ssh://{name}", folder=name, namespaces=False) as session:
+        answers, logs = list(session.collect()), list(fetch_logs(session, lambda _: None))
     answers += logs
     assert any(isinstance(one, Input) for one in logs) is (name != "fw")
     shown = [one.open().read().decode(errors="replace") if isinstance(one, Input) else str(one) for one in answers]

@@ -89,7 +89,7 @@ def questions(server: Server) -> dict[str, Question]:
 SITES = {"389-ds": ds389, "openldap": slapd}
 MANAGERS = {"389-ds": "cn=Directory Manager", "openldap": "cn=config"}
 """Who may read the configuration."""
-UNREAD = {True: [], False: ["cn=Monitor: not shown to 'cn=config'"]}
+UNREAD = {True: [], False: ["cn=Monitor: not visible to 'cn=config'"]}
 """What they may not read, of a 389-ds and of slapd: no index needs it."""
 
 

@@ -110,7 +110,7 @@ def commands(host) -> set[tuple[int, str]]:
 def test_between_two_looks_it_tells_what_it_had(running) -> None:
     """One look at each end proves them dead only if the client's came first; else it tells how many lack."""
     with running("diagnose", "ssh://ldap", "ssh://app1", "--apart", "600", "--format", "json") as run:
-        run.shows(b"second look in")
+        run.shows(b"second snapshot in")
         run.interrupt()
         code, out = run.ended()
     report = json.loads(out)
@@ -164,7 +164,7 @@ class TestCapture:
     def test_what_was_had_is_saved(self, running, sitting, tmp_path) -> None:
         capture = tmp_path / "capture.tar.zst"
         with running("collect", "ssh://ldap", "ssh://app1", "--apart", "600", "--output", str(capture)) as run:
-            run.shows(b"second look in")
+            run.shows(b"second snapshot in")
             run.interrupt()
             code, _ = run.ended()
         assert code == INTERRUPTED
@@ -187,7 +187,7 @@ class TestCapture:
     ) -> None:
         capture = tmp_path / shape
         with running("collect", "ssh://ldap", "ssh://app1", "--apart", "600", "--output", str(capture)) as run:
-            run.shows(b"second look in")
+            run.shows(b"second snapshot in")
             run.interrupt()
             run.shows(b"Ctrl-C again")
             run.interrupt()

@@ -30,7 +30,7 @@ import json, sys
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.sources.gathering import gather
-from ldapdiag.sources.collection_options import Terms
+from ldapdiag.sources.collection_options import CollectionOptions
 
 class Heard(list):
     def __call__(self, path): self.append(path)
@@ -39,7 +39,7 @@ class Heard(list):
     def waiting(self, seconds): pass
 
 heard = Heard()
-bundle = gather(sys.argv[2:], terms=Terms(**json.loads(sys.argv[1])), progress=heard)
+bundle = gather(sys.argv[2:], options=CollectionOptions(**json.loads(sys.argv[1])), progress=heard)
 print(json.dumps({
     "gaps": [[gap.target, gap.reason, gap.how] for gap in bundle.gaps],
     "heard": heard,
@@ -77,10 +77,10 @@ def gathered(site, desk_of) -> Callable[..., dict[str, Any]]:
     desk = desk_of(site, "ldap", "app1")
 
     def gather(
-        *targets: str, host: Host | None = None, before: tuple[str, ...] = (), **terms: object
+        *targets: str, host: Host | None = None, before: tuple[str, ...] = (), **options: object
     ) -> dict[str, Any]:
-        terms = {"logs": True, "apart": 0.0, **terms}
-        command = [*before, sys.executable, "-c", GATHER, json.dumps(terms), *targets]
+        options = {"logs": True, "sample_interval_seconds": 0.0, **options}
+        command = [*before, sys.executable, "-c", GATHER, json.dumps(options), *targets]
         return json.loads((host or desk.host).run(command, env=desk.environment))
 
     return gather
@@ -135,16 +135,18 @@ def test_an_excerpt_says_of_indexes_what_the_whole_configuration_says(site, gath
     dse = site.ldap.run(["cat", "/etc/dirsrv/slapd-live/dse.ldif"])
     slapcat = site.app1.run(["slapcat", "-n0", "-F", "/etc/ldap/slapd.d"])
     for host, whole in ((site.ldap, dse), (site.app1, slapcat)):
-        brought = gathered_files(host)
-        assert indexes_of(brought) == indexes_of(whole)
+        fetch_logs = gathered_files(host)
+        assert indexes_of(fetch_logs) == indexes_of(whole)
 
 
 def gathered_files(host: Host) -> str:
     """Return what the script prints of a host's configuration."""
-    from ldapdiag.sources.live.ssh.remote import Dialog  # noqa: PLC0415  import late
+    from ldapdiag.sources.live.ssh.remote import ScriptSession  # noqa: PLC0415  import late
 
-    with Dialog(argv=host.enter(["sh"]), target="ssh://x", folder="x", looks=False, monitors=False) as dialog:
-        pieces = [one for one in dialog.first() if getattr(one, "path", "").endswith(("/dse.ldif", "/cn-config.ldif"))]
+    with ScriptSession(argv=host.enter(["sh"]), target="ssh://x", folder="x", sockets=False, monitors=False) as session:
+        pieces = [
+            one for one in session.collect() if getattr(one, "path", "").endswith(("/dse.ldif", "/cn-config.ldif"))
+        ]
     (piece,) = pieces
     return piece.open().read().decode()
 
@@ -161,7 +163,7 @@ def test_nobody_special_is_told_what_to_do(site, gathered) -> None:
     assert [
         "local:",
         "cannot read /etc/dirsrv/slapd-live/dse.ldif",
-        "ask with --sudo, or as a user who may read it",
+        "use --sudo, or a user with access to it",
     ] in (said["gaps"])
 
 

@@ -93,8 +93,8 @@ def test_anybody_else_gets_what_is_shown_to_him(site, sitting) -> None:
     reasons = sorted(gap["reason"].partition(" of process")[0] for gap in report["gaps"])
     assert [reason.partition(" /")[0] for reason in reasons] == [
         "cannot read",
-        "hides from this user where it listens, so its cn=monitor was not asked",
-        "its other network namespaces (containers) cannot be seen by this user",
+        "cn=monitor not queried: its sockets are hidden from this user",
+        "cannot list its other network namespaces (containers): not root",
         "the descriptors",
     ]
     share = next(one for one in report["findings"] if one["check"] == "connection-share")["observed"]

@@ -1,4 +1,4 @@
-"""The dialog with real hosts over the real ssh: directories, a proxy and containers tell of themselves."""
+"""The session with real hosts over the real ssh: directories, a proxy and containers tell of themselves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
+from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
 from ldapdiag.sources.recognition.reading import facts_of
 
 
-def dialog(argv, name="host", **settings):
-    return Dialog(argv=argv, target=f"ssh://{name}", folder=name, **{"seconds": 15, **settings})
+def session(argv, name="host", **settings):
+    return ScriptSession(argv=argv, target=f"ssh://{name}", folder=name, **{"timeout_seconds": 15, **settings})
 
 
 def sorted_out(answers):
@@ -44,7 +44,7 @@ def asked(laboratory, topology):
     def ask(name, user=None, **settings):
         command = topology.desk.enter([*ssh_command(user, name, None, 2)])
         command[command.index("ssh") + 1 : command.index("ssh") + 1] = ["-F", str(configuration)]
-        return dialog(command, name, **settings)
+        return session(command, name, **settings)
 
     return ask
 
@@ -54,9 +54,9 @@ def test_a_host_tells_of_itself_and_of_its_directory(laboratory, topology, asked
     laboratory.ds389(topology.ldap)
     with asked("ldap") as ldap:
         started = time.monotonic()
-        pieces, gaps = sorted_out(ldap.first())
+        pieces, gaps = sorted_out(ldap.collect())
         took = time.monotonic() - started
-        again, _ = sorted_out(ldap.look())
+        again, _ = sorted_out(ldap.snapshot())
     assert gaps == []
     assert took < 5
     assert {
@@ -78,8 +78,8 @@ def test_a_host_tells_of_itself_and_of_its_directory(laboratory, topology, asked
 
 def test_openldaps_configuration_and_monitor_come_along(laboratory, topology) -> None:
     laboratory.slapd(topology.ldap)
-    with dialog(topology.ldap.enter(["sh"])) as ldap:
-        pieces, gaps = sorted_out(ldap.first())
+    with session(topology.ldap.enter(["sh"])) as ldap:
+        pieces, gaps = sorted_out(ldap.collect())
     assert gaps == []
     facts = [fact for piece in pieces for fact in facts_of(piece)]
     (configuration,) = (fact for fact in facts if isinstance(fact, Configuration))
@@ -93,9 +93,9 @@ def test_openldaps_configuration_and_monitor_come_along(laboratory, topology) ->
 
 def test_a_proxys_timeouts_and_sessions_come_along(topology) -> None:
     boxes.proxy(topology.fw, 60)
-    with dialog(topology.fw.enter(["sh"])) as fw:
-        pieces, gaps = sorted_out(fw.first())
-        again, more = sorted_out(fw.look())
+    with session(topology.fw.enter(["sh"])) as fw:
+        pieces, gaps = sorted_out(fw.collect())
+        again, more = sorted_out(fw.snapshot())
     assert gaps == more == []
     assert {"haproxy.cfg", "haproxy-sessions-1.txt"} <= set(names(pieces))
     assert "haproxy-sessions-2.txt" in names(again)
@@ -106,9 +106,9 @@ def test_a_filters_flows_come_along_in_each_look(topology, laboratory, start) ->
     laboratory.slapd(topology.ldap)
     boxes.snat(topology.fw)
     start(topology.app1, "held", count=3)
-    with dialog(topology.fw.enter(["sh"])) as fw:
-        pieces, gaps = sorted_out(fw.first())
-        again, more = sorted_out(fw.look())
+    with session(topology.fw.enter(["sh"])) as fw:
+        pieces, gaps = sorted_out(fw.collect())
+        again, more = sorted_out(fw.snapshot())
     assert gaps == more == []
     for look, said in ((1, pieces), (2, again)):
         (flows,) = [piece for piece in said if piece.path.endswith(f"/conntrack-{look}.txt")]
@@ -120,9 +120,9 @@ def test_a_filters_flows_come_along_in_each_look(topology, laboratory, start) ->
 def test_a_container_is_a_host_of_its_own(topology) -> None:
     container(topology.app1, "blue")
     container(topology.app1, "green", number=2, named=False)
-    with dialog(topology.app1.enter(["sh"]), "app1") as app1:
-        pieces, gaps = sorted_out(app1.first())
-        again, _ = sorted_out(app1.look())
+    with session(topology.app1.enter(["sh"]), "app1") as app1:
+        pieces, gaps = sorted_out(app1.collect())
+        again, _ = sorted_out(app1.snapshot())
     assert gaps == []
     described = {
         piece.folder: fact for piece in pieces for fact in facts_of(piece) if isinstance(fact, HostDescription)
@@ -146,8 +146,8 @@ def test_refused_closed_and_silent_hosts_are_gaps_with_their_reasons(laboratory,
     reasons = {}
     for name in ("ldap", "app1", "app2"):
         started = time.monotonic()
-        with asked(name, seconds=4) as there:
-            (gap,) = there.first()
+        with asked(name, timeout_seconds=4) as there:
+            (gap,) = there.collect()
         reasons[name] = gap.reason
         assert time.monotonic() - started < 6
     assert reasons["ldap"].startswith("connection refused (")
@@ -158,8 +158,8 @@ def test_refused_closed_and_silent_hosts_are_gaps_with_their_reasons(laboratory,
 def test_sudo_shows_what_a_visitor_may_not_see(laboratory, topology, asked) -> None:
     laboratory.keys.serve(topology.app1, sudo=True)
     with asked("app1", "visitor") as plain, asked("app1", "visitor", sudo=True) as raised:
-        without, gaps = sorted_out(plain.first())
-        withal, none = sorted_out(raised.first())
+        without, gaps = sorted_out(plain.collect())
+        withal, none = sorted_out(raised.collect())
     unread = [
         fact.namespaces_unread
         for piece in (*without, *withal)

@@ -157,8 +157,8 @@ def test_a_slapd_that_shows_an_application_nothing_is_judged_by_its_sockets(labo
     code, out, err = desk.run("diagnose", "ldap://ldap", "ldap://ldap:636", "ldaps://ldap:389", *bind)
     assert (code, out) == (2, "")
     told = sorted(line.removeprefix("ldapdiag: ").split("; ")[0] for line in err.splitlines())
-    assert told[0].startswith("ldap://ldap: cn=Monitor: not shown to ")
-    assert told[1].startswith("ldap://ldap: cn=config: not shown to ")
+    assert told[0].startswith("ldap://ldap: cn=Monitor: not visible to ")
+    assert told[1].startswith("ldap://ldap: cn=config: not visible to ")
     assert told[2].startswith("ldap://ldap:636: the server closed the connection")
     assert told[3].startswith("ldaps://ldap:389: TLS fails: ")
     assert len(told) == 4

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.errors import UsageError
-from ldapdiag.sources.live.ldap.place import Place
-from ldapdiag.sources.targets import Directory, Local, Namespace, Remote, sorted_out, target_of
+from ldapdiag.sources.targets import (
+    LdapAddress,
+    LdapTarget,
+    LocalTarget,
+    NamespaceTarget,
+    SshTarget,
+    parse_target,
+    split_targets,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,8 +29,8 @@ from ldapdiag.sources.targets import Directory, Local, Namespace, Remote, sorted
     ],
 )
 def test_a_directory(named: str, scheme: str, host: str, port: int) -> None:
-    target = target_of(named)
-    assert target == Directory(named, Place(scheme=scheme, host=host, port=port))
+    target = parse_target(named)
+    assert target == LdapTarget(named, LdapAddress(scheme=scheme, host=host, port=port))
     assert target.name == host
 
 
@@ -31,32 +38,32 @@ def test_a_directory(named: str, scheme: str, host: str, port: int) -> None:
     "named", ["ldapi://%2Frun%2Fslapd.socket", "ldapi://%2Frun%2Fslapd.socket/", "ldapi:///run/slapd.socket"]
 )
 def test_a_local_socket(named: str) -> None:
-    target = target_of(named)
-    assert target == Directory(named, Place(scheme="ldapi", path="/run/slapd.socket"))
+    target = parse_target(named)
+    assert target == LdapTarget(named, LdapAddress(scheme="ldapi", path="/run/slapd.socket"))
     assert target.name == "local"
 
 
 @pytest.mark.parametrize(
     ("named", "remote"),
     [
-        ("ssh://app1", Remote("ssh://app1", "app1")),
-        ("ssh://admin@app1:2222", Remote("ssh://admin@app1:2222", "app1", "admin", 2222)),
-        ("ssh://app1/var/log/access", Remote("ssh://app1/var/log/access", "app1", path="/var/log/access")),
-        ("ssh://[::1]:22", Remote("ssh://[::1]:22", "[::1]", port=22)),
+        ("ssh://app1", SshTarget("ssh://app1", "app1")),
+        ("ssh://admin@app1:2222", SshTarget("ssh://admin@app1:2222", "app1", "admin", 2222)),
+        ("ssh://app1/var/log/access", SshTarget("ssh://app1/var/log/access", "app1", path="/var/log/access")),
+        ("ssh://[::1]:22", SshTarget("ssh://[::1]:22", "[::1]", port=22)),
     ],
 )
-def test_a_host(named: str, remote: Remote) -> None:
-    assert target_of(named) == remote
+def test_a_host(named: str, remote: SshTarget) -> None:
+    assert parse_target(named) == remote
 
 
 def test_this_host_and_its_namespaces() -> None:
-    assert target_of("local:") == Local()
-    assert target_of("netns:blue") == Namespace("netns:blue", "blue")
+    assert parse_target("local:") == LocalTarget()
+    assert parse_target("netns:blue") == NamespaceTarget("netns:blue", "blue")
 
 
 @pytest.mark.parametrize("named", ["incident", "./ldap", "a:b", "/x/ldap://y", "-", "C:\\incident", "http://x"])
 def test_anything_else_is_a_path(named: str) -> None:
-    assert target_of(named) is None
+    assert parse_target(named) is None
 
 
 @pytest.mark.parametrize(
@@ -82,42 +89,44 @@ def test_anything_else_is_a_path(named: str) -> None:
 )
 def test_what_is_meant_as_a_target_and_is_none_is_said(named: str) -> None:
     with pytest.raises(UsageError, match=r".") as raised:
-        target_of(named)
+        parse_target(named)
     assert named.splitlines()[0].split("://")[0] in str(raised.value)
 
 
 @pytest.mark.parametrize("named", ["ldap://me:s3cret@host", "ldap://me:s3cret@host:99999", "ssh://me:s3cret@host"])
 def test_a_password_in_a_target_is_refused_and_not_repeated(named: str) -> None:
     with pytest.raises(UsageError, match=r"://host") as raised:
-        target_of(named)
+        parse_target(named)
     assert "s3cret" not in str(raised.value)
 
 
 @given(st.text(max_size=40))
 def test_a_host_name_is_never_an_option_of_ssh(text: str) -> None:
     try:
-        target = target_of(f"ssh://{text}")
+        target = parse_target(f"ssh://{text}")
     except UsageError:
         return
-    assert isinstance(target, Remote)
+    assert isinstance(target, SshTarget)
     assert not target.host.startswith("-")
     assert not (target.user or "").startswith("-")
     assert not any(character.isspace() or not character.isprintable() for character in target.host)
 
 
 def test_nothing_named_is_this_host() -> None:
-    assert sorted_out([]) == ([Local()], [])
-    assert sorted_out(["incident"]) == ([], ["incident"])
+    assert split_targets([]) == ([LocalTarget()], [])
+    assert split_targets(["incident"]) == ([], ["incident"])
 
 
 def test_what_is_named_twice_is_asked_once() -> None:
-    assert sorted_out(["ssh://app1", "incident", "ssh://app1"]) == ([Remote("ssh://app1", "app1")], ["incident"])
+    assert split_targets(["ssh://app1", "incident", "ssh://app1"]) == ([SshTarget("ssh://app1", "app1")], ["incident"])
 
 
 def test_one_name_with_several_ports_is_several_hosts() -> None:
     """Tunnels: behind each port is another machine."""
-    targets, _ = sorted_out(["ssh://fw:2201", "ssh://fw:2202", "ssh://fw", "ssh://app1:2222", "ssh://root@app1:2222"])
-    assert [target.name for target in targets if isinstance(target, Remote)] == [
+    targets, _ = split_targets(
+        ["ssh://fw:2201", "ssh://fw:2202", "ssh://fw", "ssh://app1:2222", "ssh://root@app1:2222"]
+    )
+    assert [target.name for target in targets if isinstance(target, SshTarget)] == [
         "fw:2201",
         "fw:2202",
         "fw:22",

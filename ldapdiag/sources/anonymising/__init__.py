@@ -1,1 +1,1 @@
-"""A capture without names: the same content with pseudonyms."""
+"""Anonymised captures: the same content with pseudonyms."""

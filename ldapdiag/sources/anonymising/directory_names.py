@@ -1,10 +1,10 @@
-r"""Distinguished names and filters, as they stand in any text: their values become pseudonyms, their structure stays.
+r"""Distinguished names and filters in any text: their values become pseudonyms, their structure stays.
 
     uid=application_xyz,ou=services,dc=example,dc=com      (&(uid=jo*)(member=uid=x,dc=example))
     cn=dc\3Dexample\2Cdc\3Dcom,cn=mapping tree,cn=config   a name within a name, escaped
 
-What a server calls its own entries (cn=config, cn=Client Connections) means something to a reader and tells nobody
-anything, so it stays. Attribute types stay.
+Names of a server's own entries (cn=config, cn=Client Connections) stay: the diagnosis needs them, and they are not
+confidential. Attribute types stay.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ NAMING = re.findall(
     0.9.2342.19200300.100.1.1 0.9.2342.19200300.100.1.3 0.9.2342.19200300.100.1.25
     """,
 )
-"""Attribute types that name entries, and give a DN away wherever they stand."""
+"""Attribute types that name entries, and identify a DN in any text."""
 
 BRIEF = ("c", "l", "o", "st")
-"""Attribute types so short that they may be anything; they count within a DN of several parts, or between quotes."""
+"""Short attribute types, ambiguous in text: they count only in a DN of several RDNs, or between quotes."""
 
 STRUCTURAL = (
     *("olcDatabase", "olcOverlay", "olcModuleList", "olcBackend", "nsds5ReplicationAgreement", "ds-cfg-name"),
     *("gidNumber", "uidNumber", "changeNumber", "reqStart"),
 )
-"""Attribute types that name entries without telling anything."""
+"""Attribute types that name entries by values that are not confidential."""
 
 KEPT = re.compile(
     r"config|monitor|schema|changelog5?|features|encryption|plugins|mapping tree|replica|replication|tasks|index|sasl|"
@@ -48,15 +48,15 @@ KEPT = re.compile(
     r".+ connection handler\b.*|statistics for .*|.*database environment\b.*|.*connector\b.*",
     re.IGNORECASE,
 )
-"""What servers call their own entries, without the numbers some of them end with."""
+"""Names of the servers' own entries, without a trailing number."""
 
 NUMBERED = re.compile(r"[ \d.{}-]+$")
 
 INTERNAL = re.compile(r"cn\s*=\s*monitor\s*$", re.IGNORECASE)
-"""Whatever lies below cn=monitor is the server's own."""
+"""All entries below cn=monitor are the server's own."""
 
 UNDER_INDEX = re.compile(r"cn\s*=\s*(?:default )?index(?:es)?\s*[,;]", re.IGNORECASE)
-"""The entry of an index is named after its attribute."""
+"""An index entry has the name of its attribute."""
 
 _ATTRIBUTE = "|".join(re.escape(one) for one in sorted((*NAMING, *BRIEF, *STRUCTURAL), key=len, reverse=True))
 _NAMING = "|".join(re.escape(one) for one in sorted(NAMING, key=len, reverse=True))
@@ -66,7 +66,7 @@ _INNER = rf'(?:{_QUOTED}|(?:{_ESCAPED}|[^\\,+="\r\n\t<>;]){{1,500}}?)'
 _OPEN = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'])"""
 _CLOSED = rf"""(?:{_ESCAPED}|[^\\,+="\r\n\t<>;:()\[\]{{}}|'\s])"""
 _LAST = rf'(?:directory manager|{_CLOSED}(?:{_OPEN}*(?=["\r\n]|\Z)|{_CLOSED}*))'
-"""The last value of a DN has blanks in it only where it is clear where it ends."""
+"""The last value of a DN may contain blanks only where its end is unambiguous."""
 
 _JOIN = r"\s?[,+]\s?"
 
@@ -75,7 +75,7 @@ DN = (
     rf"|(?<![\w.;-])(?:{_NAMING})=(?:{_QUOTED}|{_LAST})"
     rf'|(?<=")(?:{"|".join(BRIEF)})=[^"\\,+=\r\n]{{1,200}}(?=")'
 )
-"""A pattern for a DN in any text; of one part only when its type is a telling one, or it stands between quotes."""
+"""A DN in any text; with one RDN only for the types in NAMING, or between quotes."""
 
 PART = re.compile(
     rf"(?P<type>{_ATTRIBUTE})(?P<equals>\s?=\s?)(?P<value>{_QUOTED}|(?:{_ESCAPED}|[^\\,+\r\n])*)", re.IGNORECASE
@@ -83,7 +83,7 @@ PART = re.compile(
 ANY_DN = re.compile(DN, re.IGNORECASE)
 
 FILTER = r"""(?i:filter)["']?\s?[=:]\s?["']?(?=\()"""
-"""A pattern for what stands before a filter."""
+"""The text before a filter."""
 
 ASSERTION = re.compile(
     r"\((?P<type>\??[\w.;-]*)(?P<rule>(?::[\w.:-]*)?[~<>:]?=)(?P<value>(?:\\[0-9A-Fa-f]{2}|\\.|[^()\\])*)(?=\)|$)"
@@ -92,12 +92,12 @@ KEPT_ASSERTIONS = frozenset({"objectclass", "structuralobjectclass", "objectcate
 
 
 class DirectoryNames:
-    """DNs and filters with pseudonyms for their values; `word` and `plain` make those."""
+    """Replace the values in DNs and filters: `word` makes a pseudonym, `plain` treats values that stay."""
 
     def __init__(self, word: Callable[[str], str], plain: Callable[[str], str]) -> None:
         self._word = word
         self._plain = plain
-        """For what stays but for addresses and names of hosts in it."""
+        """Replaces only the addresses in a value."""
 
     def dn(self, text: str) -> str:
         """Return a DN with pseudonyms."""
@@ -111,7 +111,7 @@ class DirectoryNames:
         return PART.sub(part, text)
 
     def filter(self, text: str) -> str:
-        """Return the text of a filter, or of the beginning of one, with pseudonyms for what is asserted."""
+        """Return a filter, or the beginning of one, with pseudonyms for its assertion values."""
 
         def assertion(found: re.Match[str]) -> str:
             kind, value = found["type"].lstrip("?"), found["value"]
@@ -124,7 +124,7 @@ class DirectoryNames:
         return ASSERTION.sub(assertion, text)
 
     def value(self, kind: str, text: str) -> str:
-        """Return the value of a naming attribute as an entry has it."""
+        """Return the pseudonym of a naming attribute's value in an entry."""
         return self._value(kind, text, kept=False)
 
     def _value(self, kind: str, value: str, *, kept: bool) -> str:
@@ -132,19 +132,19 @@ class DirectoryNames:
             return f'"{self._value(kind, value[1:-1], kept=kept)}"'
         decoded = "".join(character for _, character in _characters(value))
         if ANY_DN.fullmatch(decoded):
-            return self._again(value, self.dn(decoded))
+            return self._with_escapes_of(value, self.dn(decoded))
         if kept or kind.lower() in _STRUCTURAL or (kind.lower() in COMMON_NAME and _is_kept(decoded)):
             return self._plain(value)
         return self._escaped(value)
 
     def _escaped(self, value: str) -> str:
-        """Return a value's pseudonym, with what was escaped and stays escaped as it was."""
+        """Return the pseudonym of a value; characters that stay keep their escapes."""
         decoded = "".join(character for _, character in _characters(value))
         plain = self._plain(decoded)
-        return self._again(value, self._word(decoded) if plain == decoded else plain)
+        return self._with_escapes_of(value, self._word(decoded) if plain == decoded else plain)
 
-    def _again(self, value: str, mapped: str) -> str:
-        """Return a mapped value in the escapes of the original, character by character."""
+    def _with_escapes_of(self, value: str, mapped: str) -> str:
+        """Return a mapped value with the escapes of the original, character by character."""
         written = list(_characters(value))
         if len(written) != len(mapped):
             return re.sub(r'([\\,+="<>;])', r"\\\1", mapped) if "\\" in value else mapped
@@ -157,7 +157,7 @@ _CHARACTER = re.compile(r"((?:\\[0-9A-Fa-f]{2})+)|\\(.)|(.)", re.DOTALL)
 
 
 def _characters(value: str) -> list[tuple[str, str]]:
-    """Return a value's characters, each as written and as meant."""
+    """Return the characters of a value, each as written and decoded."""
     characters = []
     for found in _CHARACTER.finditer(value):
         hexadecimal, escaped, plain = found.groups()
@@ -165,9 +165,9 @@ def _characters(value: str) -> list[tuple[str, str]]:
             characters.append((found[0], escaped or plain))
             continue
         at = 0
-        for meant in bytes.fromhex(hexadecimal.replace("\\", "")).decode(errors="surrogateescape"):
-            length = 3 * len(meant.encode(errors="surrogateescape"))
-            characters.append((hexadecimal[at : at + length], meant))
+        for character in bytes.fromhex(hexadecimal.replace("\\", "")).decode(errors="surrogateescape"):
+            length = 3 * len(character.encode(errors="surrogateescape"))
+            characters.append((hexadecimal[at : at + length], character))
             at += length
     return characters
 

@@ -1,9 +1,9 @@
-"""Pseudonyms: one for each address and each word, the same in all files, and of equal beginnings where those are equal.
+"""Prefix-preserving pseudonyms for addresses and words, the same in all files.
 
-A character (of an address: a bit) is changed by a keyed function of all that stand before it. So two values agree in
-their pseudonyms just as far as they agree themselves: equality holds, `jo*` still begins `john`, and two addresses of
-one network are still in one. Without the secret nobody gets back, but by guessing from how often, and beside what, a
-thing occurs. After Crypto-PAn (Xu, Fan, Ammar, Moon, 2002), with HMAC-SHA256.
+Each character (of an address: each bit) is changed by a keyed function of those before it. So two pseudonyms have a
+common prefix exactly as long as that of the originals: equality holds, `jo*` still matches `john`, and two addresses of
+one network stay in one network. Without the secret they can only be guessed, from frequency and context. After
+Crypto-PAn (Xu, Fan, Ammar, Moon, 2002), with HMAC-SHA256.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ UNTOUCHED = (
     *CONTAINER_BRIDGES,
     *(ipaddress.ip_network(one) for one in ("::/16", "ff00::/8")),
 )
-"""Networks that mean the same everywhere: nothing in them changes, and nothing is mapped into them."""
+"""Networks with a general meaning: their addresses stay, and no other address is mapped into them."""
 
 LINK_LOCAL = ipaddress.ip_network("fe80::/10")
-"""The same everywhere but for its last 64 bits, which many a system makes of its MAC address."""
+"""Its prefix stays; the last 64 bits, often derived from a MAC address, are changed."""
 
 INTERFACE_BITS = 64
 
 KEPT_BITS = {4: 8, 6: 16}
-"""Of an address: who a network belongs to is not told by its first octet, but private stays private."""
+"""First bits of an address, which stay, so that a private network stays private; they do not identify its owner."""
 
 CLASSES = {**dict.fromkeys(string.ascii_lowercase, "a"), **dict.fromkeys(string.ascii_uppercase, "A")}
 CLASSES |= dict.fromkeys(string.digits, "0")
 SIZES = {"a": 26, "A": 26, "0": 10}
 
 
-LONGEST_BEGINNING = 128
-"""Characters of a value that those after them depend on; beyond, on their place alone."""
+MAX_PREFIX = 128
+"""Characters of a prefix that the following ones depend on; characters beyond it depend on their position only."""
 
 
 class Pseudonyms:
-    """The pseudonyms of one capture, and what they stand for."""
+    """The pseudonyms of one capture, with their originals."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self.mapping: dict[str, str] = {}
-        """Original to pseudonym, of all that was asked for and changed."""
+        """Original to pseudonym, of all changed values."""
         self._untouched_paths = {4: _paths(UNTOUCHED, 4), 6: _paths((*UNTOUCHED, LINK_LOCAL), 6)}
         self._addresses: dict[IpAddress, IpAddress] = {}
         self._words: dict[str, str] = {}
         self._numbers: dict[bytes, int] = {}
 
     def word(self, text: str) -> str:
-        """Return the pseudonym of a value: letters become letters of the same case, digits digits, the rest stays.
+        """Return the pseudonym of a value: letters become letters of the same case, digits digits, all else stays.
 
-        Other letters than A to Z become one of those; two values that differ in such letters alone may meet.
+        Letters other than A to Z become one of these; values that differ only in such letters may become equal.
         """
         known = self._words.get(text)
         if known is None:
@@ -71,7 +71,7 @@ class Pseudonyms:
         return known
 
     def address(self, address: IpAddress) -> IpAddress:
-        """Return the pseudonym of an address; of one in UNTOUCHED, the address itself."""
+        """Return the pseudonym of an address; an address in UNTOUCHED stays."""
         known = self._addresses.get(address)
         if known is None:
             known = self._addresses[address] = self._address(address)
@@ -79,12 +79,12 @@ class Pseudonyms:
                 self.mapping[str(address)] = str(known)
         return known
 
-    def _number(self, kind: bytes, beginning: bytes) -> int:
-        """Return a number that depends on the secret and on all that stands before a character or a bit."""
-        number = self._numbers.get(kind + beginning)
+    def _number(self, kind: bytes, prefix: bytes) -> int:
+        """Return a number that depends on the secret and on the prefix before a character or a bit."""
+        number = self._numbers.get(kind + prefix)
         if number is None:
-            number = int.from_bytes(hmac.digest(self._secret, kind + beginning, sha256)[:8], "big")
-            self._numbers[kind + beginning] = number
+            number = int.from_bytes(hmac.digest(self._secret, kind + prefix, sha256)[:8], "big")
+            self._numbers[kind + prefix] = number
         return number
 
     def _word(self, text: str) -> str:
@@ -94,9 +94,9 @@ class Pseudonyms:
             if not kind:
                 mapped.append(character)
                 continue
-            beginning = text[: min(at, LONGEST_BEGINNING)].casefold().encode(errors="surrogateescape")
-            number = self._number(b"word%d\0" % max(0, at - LONGEST_BEGINNING), beginning)
-            if character in CLASSES:  # never by nought: no character stays what it is
+            prefix = text[: min(at, MAX_PREFIX)].casefold().encode(errors="surrogateescape")
+            number = self._number(b"word%d\0" % max(0, at - MAX_PREFIX), prefix)
+            if character in CLASSES:  # never by 0: each character changes
                 number = ord(character) - ord(kind) + 1 + number % (SIZES[kind] - 1)
             mapped.append(chr(ord(kind) + number % SIZES[kind]))
         return "".join(mapped)
@@ -115,21 +115,21 @@ class Pseudonyms:
         return type(address)(self._bits(address, KEPT_BITS[address.version]))
 
     def _bits(self, address: IpAddress, kept: int) -> int:
-        """Return the number that an address becomes when its first bits are kept."""
+        """Return the pseudonym of an address as a number, with its first `kept` bits unchanged."""
         bits = f"{int(address):0{address.max_prefixlen}b}"
         kind = b"address%d\0" % address.version
         paths = self._untouched_paths[address.version]
         mapped_bits = []
         for at, bit in enumerate(bits):
-            beginning = bits[:at]
-            keep = at < kept or beginning in paths
-            flip = 0 if keep else self._number(kind, beginning.encode()) & 1
+            prefix = bits[:at]
+            keep = at < kept or prefix in paths
+            flip = 0 if keep else self._number(kind, prefix.encode()) & 1
             mapped_bits.append(str(int(bit) ^ flip))
         return int("".join(mapped_bits), 2)
 
 
 def _paths(networks: Iterable[IpNetwork], version: int) -> frozenset[str]:
-    """Return every beginning of a network that stays: where such a path forks, no bit may change."""
+    """Return all proper prefixes of the networks that stay; the next bit after one must not change."""
     paths = set()
     for network in networks:
         if network.version == version:
@@ -139,7 +139,7 @@ def _paths(networks: Iterable[IpNetwork], version: int) -> frozenset[str]:
 
 
 def _class_of(character: str) -> str:
-    """Return the class of a character beyond ASCII; empty for what is neither letter nor digit."""
+    """Return the class of a non-ASCII character; empty unless it is a letter or a digit."""
     if character.isascii() or not character.isalnum():
         return ""
     return "0" if character.isdecimal() else "A" if character.isupper() else "a"

@@ -15,10 +15,10 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.servers.ldap_tools import modify
-from ldapdiag.sources.live.ldap.binding import Binding, Mechanism, StartTls
-from ldapdiag.sources.live.ldap.directory import ask
-from ldapdiag.sources.live.ldap.questions import SCHEMA
-from ldapdiag.sources.targets import target_of
+from ldapdiag.sources.collection_options import BindOptions, Mechanism, StartTls
+from ldapdiag.sources.live.ldap.directory import query_directory
+from ldapdiag.sources.live.ldap.queries import SCHEMA
+from ldapdiag.sources.targets import parse_target
 from reading import facts_of
 
 PASSWORD = "password"  # noqa: S105  of servers that live for one test run
@@ -28,8 +28,10 @@ ADMIN = "cn=admin,dc=example,dc=com"
 
 
 def asked(room, url, **binding):
-    place, stop = target_of(url).place, threading.Event()
-    return room.inside(partial(ask, place, url, Binding(**binding), folder="here/ds1", seconds=10, stop=stop))
+    address, stop = parse_target(url).address, threading.Event()
+    return room.inside(
+        partial(query_directory, address, url, BindOptions(**binding), folder="here/ds1", timeout_seconds=10, stop=stop)
+    )
 
 
 def texts(answers):
@@ -165,8 +167,8 @@ class TestOn389:
         assert (monitor.connections, monitor.current_connections) == (None, 1)
         hidden = {gap.reason: gap.how for gap in answers.gaps}
         assert hidden.keys() == {
-            "the connections in cn=monitor: not shown to an anonymous bind",
-            "cn=config: not shown to an anonymous bind",
+            "the connections in cn=monitor: not visible to an anonymous bind",
+            "cn=config: not visible to an anonymous bind",
         }
         assert all("Directory Manager" in how for how in hidden.values())
 
@@ -176,7 +178,7 @@ class TestOn389:
         answers = asked(ds, "ldap://localhost", dn=SOMEBODY, password=PASSWORD)
         ds.paste(modify("localhost", "dn: cn=monitor", "changetype: modify", "delete: aci", f"aci: {aci}"))
         assert not any(isinstance(fact, Monitor) for fact in facts(answers))
-        assert f"cn=monitor: not shown to '{SOMEBODY}'" in [gap.reason for gap in answers.gaps]
+        assert f"cn=monitor: not visible to '{SOMEBODY}'" in [gap.reason for gap in answers.gaps]
 
     def test_root_is_the_manager_on_the_local_socket(self, ds):
         ds.connect(SOMEBODY)
@@ -190,12 +192,12 @@ class TestOn389:
         answers = asked(ds, "ldap://localhost", dn=MANAGER, password="wrong")  # noqa: S106  that is the point
         assert answers.pieces == ()
         (gap,) = answers.gaps
-        assert gap.reason == f"the bind as '{MANAGER}' was refused: invalidCredentials (49)"
+        assert gap.reason == f"the bind as '{MANAGER}' failed: invalidCredentials (49)"
         assert "wrong" not in repr(answers)
 
     def test_after_a_failed_z_no_password_is_sent(self, ds):
         answers = asked(ds, "ldap://localhost", dn=MANAGER, password=PASSWORD, start_tls=StartTls.TRY)
-        assert [gap.reason[:25] for gap in answers.gaps] == ["it does not start TLS (pr"]
+        assert [gap.reason[:25] for gap in answers.gaps] == ["StartTLS failed (protocol"]
         assert answers.pieces == ()
         assert the(Monitor, asked(ds, "ldap://localhost", start_tls=StartTls.TRY)).current_connections == 0
         assert asked(ds, "ldap://localhost", start_tls=StartTls.MUST).pieces == ()
@@ -210,7 +212,7 @@ class TestOnOpenldap:
         assert (monitor.current_connections, monitor.identity.family) == (3, Family.OPENLDAP)
         assert monitor.identity.version
         assert monitor.listeners == (("*", 389), ("*", 636))
-        assert [gap.reason for gap in answers.gaps] == [f"cn=config: not shown to '{ADMIN}'"]
+        assert [gap.reason for gap in answers.gaps] == [f"cn=config: not visible to '{ADMIN}'"]
 
     def test_root_reads_the_configuration_on_the_local_socket(self, slapd):
         slapd.connect(ADMIN)
@@ -272,7 +274,7 @@ class TestOnOpenldap:
         answers = asked(slapd, f"{scheme}://{host}", ca_file=file, start_tls=start_tls, dn=ADMIN, password=PASSWORD)
         assert answers.pieces == ()
         (gap,) = answers.gaps
-        assert gap.reason == f"its certificate is not accepted: {reason}"
+        assert gap.reason == f"certificate verification failed: {reason}"
         assert "--ca-file" in gap.how
 
     def test_insecure_goes_on_without_checking(self, slapd):
@@ -295,6 +297,6 @@ class TestOnOpenldap:
         answers = asked(slapd, "ldap://localhost")
         slapd.run(change.format(database, "delete: olcSizeLimit"))
         (reason,) = [gap.reason for gap in answers.gaps if "sizeLimitExceeded" in gap.reason]
-        assert "the list after 100 entries" in reason
+        assert "stopped after 100 entries" in reason
         monitor = the(Monitor, answers)
         assert (monitor.connections, monitor.current_connections) == (None, 101)

@@ -24,8 +24,8 @@ from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.finding import Finding, Judged
 from ldapdiag.sources.anonymising.anonymise import Anonymised, anonymise
-from ldapdiag.sources.anonymising.disguise import Disguise
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
+from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
 from ldapdiag.sources.captures.find import find
 from ldapdiag.sources.captures.manifest import ClockOffset
 from ldapdiag.sources.files.input import Input
@@ -91,14 +91,14 @@ def told(verdicts: tuple[Judged, ...], mapping: Mapping[str, str]) -> list[str]:
     """Return verdicts as comparable text: what they are, of whom, how bad, and what was observed, in other names."""
     names = sorted(mapping.keys() - {"server", "client"}, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?![\w])") if names else None
-    disguise = Disguise(Pseudonyms(SECRET))
+    names = TextAnonymiser(Pseudonyms(SECRET))
 
     def renamed(value: Any) -> Any:
         match value:
             case str() if CUT_ADDRESS.search(value):
                 return renamed(CUT_ADDRESS.sub("...", value))
             case str() if pattern and (DN.match(value) or NETWORK.fullmatch(value)):
-                return disguise.text(value)
+                return names.text(value)
             case str():
                 return pattern.sub(lambda found: mapping[found[0]], value) if pattern else value
             case dict():

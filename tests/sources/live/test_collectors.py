@@ -15,31 +15,30 @@ import pytest
 
 from lab.host import wait_for
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.collection_options import Terms
+from ldapdiag.sources.collection_options import BindOptions, CollectionOptions
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live import collectors
-from ldapdiag.sources.live.ldap.binding import Binding
+from ldapdiag.sources.live import collectors, local_host
 from ldapdiag.sources.live.local import namespaces, processes, sockets
-from ldapdiag.sources.live.local.namespaces import Namespace, Namespaces
+from ldapdiag.sources.live.local.namespaces import NamespaceList, NetworkNamespace
 from ldapdiag.sources.live.local.processes import DirectoryProcess
-from ldapdiag.sources.targets import target_of
+from ldapdiag.sources.targets import parse_target
 
-OWN = Namespace(identity="boot:4:1", path="/proc/self/ns/net", own=True)
-HIDDEN = Gap(target="local:", reason="its other network namespaces (containers) cannot be seen by this user")
+OWN = NetworkNamespace(identity="boot:4:1", path="/proc/self/ns/net", own=True)
+HIDDEN = Gap(target="local:", reason="cannot list its other network namespaces (containers): not root")
 
 
 @pytest.fixture
 def gaps_here(monkeypatch):
-    """Return what asks this host, as it is said to be, for the gaps of its first answer."""
+    """Return what asks this host, as the test describes it, for the gaps of its first answer."""
 
     def asked(*, unreadable=0, script=(), processes=()):
-        found = Namespaces(found=(OWN,), unreadable=unreadable)
-        monkeypatch.setattr(namespaces, "namespaces", lambda: found)
-        monkeypatch.setattr(collectors, "socket_holders", dict)
-        monkeypatch.setattr(collectors, "directory_processes", lambda: processes)
-        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(script))
-        (here,) = collectors.parties_of([target_of("local:")], Terms(), threading.Event())
-        return [one for one in here.first() if isinstance(one, Gap)]
+        found = NamespaceList(found=(OWN,), unreadable=unreadable)
+        monkeypatch.setattr(namespaces, "find_namespaces", lambda: found)
+        monkeypatch.setattr(local_host, "socket_owners", dict)
+        monkeypatch.setattr(local_host, "directory_processes", lambda: processes)
+        monkeypatch.setattr(local_host.ScriptSession, "collect", lambda _: iter(script))
+        (here,) = collectors.collectors_for([parse_target("local:")], CollectionOptions(), threading.Event())
+        return [one for one in here.collect() if isinstance(one, Gap)]
 
     return asked
 
@@ -51,34 +50,47 @@ def process(namespace: str) -> DirectoryProcess:
 def test_namespaces_that_hide_are_a_gap_unless_the_script_says_so(gaps_here) -> None:
     assert gaps_here() == []
     (gap,) = gaps_here(unreadable=3)
-    assert (gap.target, gap.reason) == ("local:", "the network namespaces of 3 processes cannot be seen")
+    assert (gap.target, gap.reason) == (
+        "local:",
+        "cannot read the network namespaces of 3 processes: permission denied",
+    )
     assert gaps_here(unreadable=3, script=[HIDDEN]) == [HIDDEN]
 
 
 @pytest.mark.parametrize(
     ("namespace", "reason"),
-    [("", "hides from this user where it listens"), (OWN.identity, "listens on no LDAPI socket"), ("boot:4:2", None)],
+    [
+        ("", "its sockets are hidden from this user"),
+        (OWN.identity, "it listens on no LDAPI socket"),
+        ("boot:4:2", None),
+    ],
 )
 def test_a_directory_that_cannot_be_asked_is_a_gap_if_it_may_be_one_of_ours(gaps_here, namespace, reason) -> None:
     told = [(gap.target, gap.reason) for gap in gaps_here(processes=[process(namespace)])]
-    assert told == ([("slapd, process 7", f"{reason}, so its cn=monitor was not asked")] if reason else [])
+    assert told == ([("slapd, process 7", f"cn=monitor not queried: {reason}")] if reason else [])
 
 
 def test_a_directorys_trouble_bears_the_name_that_was_given() -> None:
-    (server,) = collectors.parties_of([target_of("ldap://[::1]:1")], Terms(seconds=2), threading.Event())
-    (gap,) = server.first()
+    (server,) = collectors.collectors_for(
+        [parse_target("ldap://[::1]:1")], CollectionOptions(timeout_seconds=2), threading.Event()
+    )
+    (gap,) = server.collect()
     assert isinstance(gap, Gap)
     assert gap.target == "ldap://[::1]:1"
-    (server,) = collectors.parties_of([target_of("ldap://no-such-host.invalid")], Terms(seconds=1), threading.Event())
-    (gap,) = server.first()
+    (server,) = collectors.collectors_for(
+        [parse_target("ldap://no-such-host.invalid")], CollectionOptions(timeout_seconds=1), threading.Event()
+    )
+    (gap,) = server.collect()
     assert isinstance(gap, Gap)
     assert gap.target == "ldap://no-such-host.invalid"
 
 
 def test_all_that_are_asked_share_one_budget() -> None:
     named = ["ssh://app1", "ssh://app2", "ssh://app2/var/log/x", "local:"]
-    first, second, file, here = collectors.parties_of([target_of(one) for one in named], Terms(), threading.Event())
-    assert first._dialog.budget is second._dialog.budget is file._budget is here._dialog.budget
+    first, second, file, here = collectors.collectors_for(
+        [parse_target(one) for one in named], CollectionOptions(), threading.Event()
+    )
+    assert first._session.budget is second._session.budget is file._budget is here._session.budget
 
 
 def test_a_file_that_does_not_fit_into_the_budget_is_a_gap(monkeypatch, tmp_path) -> None:
@@ -86,11 +98,11 @@ def test_a_file_that_does_not_fit_into_the_budget_is_a_gap(monkeypatch, tmp_path
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("LDAPDIAG_SSH", str(tmp_path / "ssh"))
     monkeypatch.setattr(collectors, "RUN_BYTES", 4000)
-    targets = [target_of("ssh://app1/a"), target_of("ssh://app1/b")]
-    one, other = collectors.parties_of(targets, Terms(seconds=5), threading.Event())
-    assert [type(answer) for answer in one.first()] == [Input]
-    (gap,) = other.first()
-    assert gap.reason == "does not fit into the 1 GiB that are held of one run"
+    targets = [parse_target("ssh://app1/a"), parse_target("ssh://app1/b")]
+    one, other = collectors.collectors_for(targets, CollectionOptions(timeout_seconds=5), threading.Event())
+    assert [type(answer) for answer in one.collect()] == [Input]
+    (gap,) = other.collect()
+    assert gap.reason == "all targets together exceed the limit of 1 GiB per run"
     assert "scp" in gap.how
 
 
@@ -123,13 +135,13 @@ def asked_here(monkeypatch):
 
     def asked(pid):
         (found,) = (one for one in processes.directory_processes() if one.pid == pid)
-        own = next(one for one in namespaces.namespaces().found if one.own)
-        monkeypatch.setattr(namespaces, "namespaces", lambda: Namespaces(found=(own,), unreadable=0))
-        monkeypatch.setattr(collectors, "directory_processes", lambda: (found,))
-        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(()))
-        terms = Terms(binding=Binding(dn="cn=Directory Manager", password=SECRET), seconds=2)
-        (here,) = collectors.parties_of([target_of("local:")], terms, threading.Event())
-        return [one for one in here.first() if isinstance(one, Gap)]
+        own = next(one for one in namespaces.find_namespaces().found if one.own)
+        monkeypatch.setattr(namespaces, "find_namespaces", lambda: NamespaceList(found=(own,), unreadable=0))
+        monkeypatch.setattr(local_host, "directory_processes", lambda: (found,))
+        monkeypatch.setattr(local_host.ScriptSession, "collect", lambda _: iter(()))
+        options = CollectionOptions(bind=BindOptions(dn="cn=Directory Manager", password=SECRET), timeout_seconds=2)
+        (here,) = collectors.collectors_for([parse_target("local:")], options, threading.Event())
+        return [one for one in here.collect() if isinstance(one, Gap)]
 
     return asked
 
@@ -142,7 +154,7 @@ class TestWhoeverCallsHimselfSlapd:
             listener.setblocking(False)
             with pytest.raises(BlockingIOError):
                 listener.accept()
-        assert gap.reason == "listens on no LDAPI socket, so its cn=monitor was not asked"
+        assert gap.reason == "cn=monitor not queried: it listens on no LDAPI socket"
         assert gap.how == "name it: ldap://HOST -D … -W"
 
     def test_gets_no_password_over_ldapi_either(self, impostor, asked_here, tmp_path) -> None:
@@ -175,13 +187,17 @@ class TestItsSockets:
     @pytest.fixture
     def here(self, monkeypatch):
         """Return this host, with two namespaces that are one, and no directory."""
-        own = next(one for one in namespaces.namespaces().found if one.own)
-        monkeypatch.setattr(namespaces, "namespaces", lambda: Namespaces(found=(own, replace(own)), unreadable=0))
+        own = next(one for one in namespaces.find_namespaces().found if one.own)
+        monkeypatch.setattr(
+            namespaces, "find_namespaces", lambda: NamespaceList(found=(own, replace(own)), unreadable=0)
+        )
 
         def made(seconds=10, stop=None):
-            (party,) = collectors.parties_of([target_of("local:")], Terms(seconds=seconds), stop or threading.Event())
-            party._directories = False
-            return party
+            (collector,) = collectors.collectors_for(
+                [parse_target("local:")], CollectionOptions(timeout_seconds=seconds), stop or threading.Event()
+            )
+            collector._directories = False
+            return collector
 
         return made
 
@@ -189,42 +205,46 @@ class TestItsSockets:
         def refused(*_):
             raise PermissionError(1, os.strerror(1))
 
-        for telling in sockets.WAYS:
-            monkeypatch.setitem(sockets.WAYS, telling, refused)
-        party = here()
+        for telling in sockets.METHODS:
+            monkeypatch.setitem(sockets.METHODS, telling, refused)
+        collector = here()
         try:
-            first, again = list(party.first()), list(party.look())
+            first, again = list(collector.collect()), list(collector.snapshot())
         finally:
-            party.close()
+            collector.close()
         gaps = [one.reason for one in [*first, *again] if isinstance(one, Gap) and one.target.startswith("the sockets")]
-        both = "operation not permitted; proc: operation not permitted"
-        assert gaps == [f"inet_diag: {both}; a command is asked instead"]
+        both = "operation not permitted; proc failed: operation not permitted"
+        assert gaps == [f"inet_diag failed: {both}; using a command instead"]
         tables = [
-            [one.path for one in said if isinstance(one, Input) and one.path.startswith(f"{party._name}/sockets")]
-            for said in (first, again)
+            [
+                one.path
+                for one in collected
+                if isinstance(one, Input) and one.path.startswith(f"{collector._name}/sockets")
+            ]
+            for collected in (first, again)
         ]
-        assert tables == [[f"{party._name}/sockets-1.txt"], [f"{party._name}/sockets-2.txt"]]
+        assert tables == [[f"{collector._name}/sockets-1.txt"], [f"{collector._name}/sockets-2.txt"]]
         assert not [one for one in first if isinstance(one, Input) and "cn-monitor" in one.path]
 
     def test_the_timeout_of_the_party_holds_for_all_its_namespaces(self, here, monkeypatch) -> None:
         def slow(*words):
             limit = words[-1]
-            while not limit.trouble:
+            while not limit.error_number:
                 time.sleep(0.01)
             limit.check()
 
-        monkeypatch.setitem(sockets.WAYS, "inet_diag", slow)
-        monkeypatch.setattr(collectors.Dialog, "first", lambda _: iter(()))
-        party, started = here(seconds=1), time.monotonic()
-        (gap,) = party.first()
+        monkeypatch.setitem(sockets.METHODS, "inet_diag", slow)
+        monkeypatch.setattr(local_host.ScriptSession, "collect", lambda _: iter(()))
+        collector, started = here(seconds=1), time.monotonic()
+        (gap,) = collector.collect()
         assert 0.9 < time.monotonic() - started < 3
-        assert gap.reason == "did not come in time"
+        assert gap.reason == "not listed within the time limit"
         stop = threading.Event()
-        party = here(stop=stop)
+        collector = here(stop=stop)
         after = threading.Timer(0.2, stop.set)
         after.start()
         started = time.monotonic()
-        (gap,) = party.first()
+        (gap,) = collector.collect()
         after.join()
         assert time.monotonic() - started < 2
         assert "interrupted" in gap.reason

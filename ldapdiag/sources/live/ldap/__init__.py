@@ -1,1 +1,1 @@
-"""What one session with a directory is made of: its way there, its questions, its answers."""
+"""A session with a directory server: connection, queries, answers."""

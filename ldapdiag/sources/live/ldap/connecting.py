@@ -1,7 +1,7 @@
-"""The way to a directory: a TCP or local socket, with TLS where asked, that keeps its time and can be stopped.
+"""Connections to a directory server: a TCP or local socket, with TLS on request, a time limit and a stop event.
 
-ldap3 has one of its own, whose waits nobody can end, whose time holds for each step, and whose Tls checks the name in
-a certificate by itself; here OpenSSL does.
+ldap3 can open sockets itself, but its waits cannot be interrupted, its timeout holds for each step and not for the
+whole, and its Tls class checks the name in a certificate itself; here OpenSSL does.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import normalise_address
 
 if TYPE_CHECKING:
-    from ldapdiag.sources.live.ldap.place import Place
+    from ldapdiag.sources.targets import LdapAddress
 
-TICK = 0.1
-"""Seconds between two looks at the clock and at Ctrl-C."""
-CHUNK = 1 << 16
+TICK_SECONDS = 0.1
+"""Time between two checks of the time limit and of the stop event."""
+CHUNK_BYTES = 1 << 16
 PENDING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK})
-BUSY = "try again, or give it more time; the tables of its sockets can be read without it: ssh://HOST"
-CANNOT_CONNECT = {
-    errno.ECONNREFUSED: "check host and port, and that the directory runs; one that is out of descriptors may refuse, "
-    "too: ssh://HOST reads its sockets without it",
-    errno.EHOSTUNREACH: "check the address, and the route and firewall between here and there",
-    errno.ENETUNREACH: "check the address, and the route and firewall between here and there",
-    errno.ENOENT: "check the path of the socket (ss -xl shows where a server listens)",
-    errno.EACCES: "run as a user who may use this socket",
+RETRY = "try again or raise --timeout; ssh://HOST reads the server's sockets without a query"
+CONNECT_ADVICE = {
+    errno.ECONNREFUSED: "check the host, the port and that the server runs; a server without free descriptors may "
+    "refuse, too: ssh://HOST reads its sockets without a query",
+    errno.EHOSTUNREACH: "check the address, the route and the firewalls to it",
+    errno.ENETUNREACH: "check the address, the route and the firewalls to it",
+    errno.ENOENT: "check the path of the socket ('ss -xl' lists the sockets that servers listen on)",
+    errno.EACCES: "run as a user with access to this socket",
 }
 
 
-class Unanswered(Exception):  # noqa: N818  no error of ours: it ends as a gap
-    """A directory did not answer what it was asked: why not, and what to do next."""
+class QueryFailed(Exception):  # noqa: N818  not an error of the program: it ends as a gap
+    """A query to a directory server failed: the reason, and what to do next."""
 
     def __init__(self, reason: str, how: str | None = None) -> None:
         super().__init__(reason)
@@ -47,105 +47,106 @@ class Unanswered(Exception):  # noqa: N818  no error of ours: it ends as a gap
 
 
 @dataclass(slots=True)
-class Patience:
-    """How long all that is asked of one directory may take; `stop` ends it at once."""
+class TimeLimit:
+    """Time limit of all queries to one directory server; `stop` ends them at once."""
 
     seconds: int
     stop: threading.Event
-    until: float = field(init=False)
+    deadline: float = field(init=False)
+    """By time.monotonic()."""
 
     def __post_init__(self) -> None:
-        self.until = time.monotonic() + self.seconds
+        self.deadline = time.monotonic() + self.seconds
 
     def tick(self) -> float:
-        """Return how long to wait before asking again; raise Unanswered when it is over."""
+        """Return how many seconds to wait until the next check. Raises QueryFailed at the limit or when stopped."""
         if self.stop.is_set():
-            raise Unanswered("stopped before it had answered everything")
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise Unanswered(f"did not answer within {self.seconds} s", BUSY)
-        return min(left, TICK)
+            raise QueryFailed("interrupted before the last answer")
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
+            raise QueryFailed(f"no answer in {self.seconds} s", RETRY)
+        return min(remaining, TICK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
-    """Whose certificates are believed."""
+class TlsTrust:
+    """The certificates to accept."""
 
     ca_file: str | None = None
-    """None: those the system believes."""
+    """PEM file of certificate authorities; None for those of the system."""
     insecure: bool = False
-    """Any certificate will do."""
+    """Accept any certificate."""
 
 
-def connect(place: Place, patience: Patience) -> socket.socket:
-    """Return a connected socket to the first address that answers; raise Unanswered with the reason of the last."""
-    if place.scheme == "ldapi":
-        return _connect_local(place.path, patience)
-    addresses = _resolve(place, patience)
-    trouble = Unanswered("has no address")
-    for left, (family, address) in zip(range(len(addresses), 0, -1), addresses, strict=True):
-        share = time.monotonic() + (patience.until - time.monotonic()) / left
+def connect(address: LdapAddress, time_limit: TimeLimit) -> socket.socket:
+    """Return a socket connected to the first address that answers. Raises QueryFailed with the reason of the last."""
+    if address.scheme == "ldapi":
+        return _connect_local(address.path, time_limit)
+    resolved = _resolve(address, time_limit)
+    failure = QueryFailed(f"cannot connect to {address.host}: it has no address")
+    for left, (family, endpoint) in zip(range(len(resolved), 0, -1), resolved, strict=True):
+        share = time.monotonic() + (time_limit.deadline - time.monotonic()) / left
         try:
-            return _connect_one(family, address, share, patience)
+            return _connect_one(family, endpoint, share, time_limit)
         except OSError as error:
-            trouble = Unanswered(
-                f"cannot connect to {normalise_address(address[0])} port {place.port}: {_told(error)}",
-                CANNOT_CONNECT.get(error.errno or 0, BUSY),
+            failure = QueryFailed(
+                f"cannot connect to {normalise_address(endpoint[0])} port {address.port}: {_message(error)}",
+                CONNECT_ADVICE.get(error.errno or 0, RETRY),
             )
-    raise trouble
+    raise failure
 
 
-def secure(sock: socket.socket, place: Place, trust: Trust, patience: Patience) -> ssl.SSLSocket:
-    """Return the socket with TLS on it, the certificate checked; raise Unanswered when it is not believed."""
+def secure(sock: socket.socket, address: LdapAddress, trust: TlsTrust, time_limit: TimeLimit) -> ssl.SSLSocket:
+    """Return the socket with TLS. Raises QueryFailed when TLS or the check of the certificate fails."""
     context = _context(trust)
     try:
-        secured = context.wrap_socket(sock, server_hostname=place.host, do_handshake_on_connect=False)
-        _shake_hands(secured, patience)
+        secured = context.wrap_socket(sock, server_hostname=address.host, do_handshake_on_connect=False)
+        _handshake(secured, time_limit)
     except ssl.SSLCertVerificationError as error:
-        raise Unanswered(
-            f"its certificate is not accepted: {error.verify_message.rstrip('.')}",
-            "name the CA that signed it with --ca-file, and the host as the certificate does; "
-            "--insecure goes on without checking",
+        raise QueryFailed(
+            f"certificate verification failed: {error.verify_message.rstrip('.')}",
+            "name the CA that signed it with --ca-file, and the host as in the certificate; "
+            "--insecure skips the verification",
         ) from None
     except (OSError, ValueError) as error:
-        raise Unanswered(
-            f"TLS fails: {_told(error)}",
-            f"check that port {place.port} speaks TLS (openssl s_client -connect {place.host}:{place.port})",
+        raise QueryFailed(
+            f"TLS failed: {_message(error)}",
+            f"check that port {address.port} uses TLS (openssl s_client -connect {address.host}:{address.port})",
         ) from None
     return secured
 
 
-def _shake_hands(sock: ssl.SSLSocket, patience: Patience) -> None:
+def _handshake(sock: ssl.SSLSocket, time_limit: TimeLimit) -> None:
     try:
         while True:
-            sock.settimeout(patience.tick())
-            with suppress(TimeoutError):  # a handshake goes on where it was
+            sock.settimeout(time_limit.tick())
+            with suppress(TimeoutError):  # the next call continues the handshake
                 return sock.do_handshake()
     except BaseException:
         sock.close()
         raise
 
 
-def receive(sock: socket.socket, patience: Patience) -> bytes:
-    """Return the next bytes, empty when the other end has closed."""
+def receive(sock: socket.socket, time_limit: TimeLimit) -> bytes:
+    """Return the next bytes, empty when the server has closed the connection."""
     while True:
-        sock.settimeout(patience.tick())
+        sock.settimeout(time_limit.tick())
         try:
-            return sock.recv(CHUNK)
+            return sock.recv(CHUNK_BYTES)
         except TimeoutError:
             continue
         except OSError as error:
-            raise Unanswered(f"the connection broke: {_told(error)}", BUSY) from None
+            raise QueryFailed(f"the connection failed: {_message(error)}", RETRY) from None
 
 
-def _context(trust: Trust) -> ssl.SSLContext:
+def _context(trust: TlsTrust) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=trust.ca_file)
     except (OSError, ValueError) as error:
-        raise Unanswered(
-            f"cannot read certificates in {trust.ca_file}: {_told(error)}", "--ca-file takes a file in PEM"
+        raise QueryFailed(
+            f"cannot read certificates from {trust.ca_file}: {_message(error)}", "give --ca-file a file in PEM format"
         ) from None
-    # From Python 3.13 on strict by default: it refuses CAs that 389-ds itself makes, and that ldapsearch accepts.
+    # Strict by default from Python 3.13 on: that refuses CAs that 389-ds itself makes and ldapsearch accepts.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if trust.insecure:
         context.check_hostname = False
@@ -153,77 +154,77 @@ def _context(trust: Trust) -> ssl.SSLContext:
     return context
 
 
-def _resolve(place: Place, patience: Patience) -> list[tuple[int, tuple[str, int]]]:
-    """Return the addresses of a host. In a thread, for the resolver's waits cannot be ended; a late answer is lost."""
+def _resolve(address: LdapAddress, time_limit: TimeLimit) -> list[tuple[int, tuple[str, int]]]:
+    """Return the addresses of a host. A thread asks, because the resolver cannot be interrupted."""
     found: list[tuple[int, tuple[str, int]]] = []
     failed: list[str] = []
     done = threading.Event()
 
-    def ask() -> None:
+    def resolve() -> None:
         try:
-            for family, _, _, _, address in socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM):
-                found.append((family, address))  # type: ignore[arg-type]  # IPv6 has two fields more
+            for family, _, _, _, endpoint in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
+                found.append((family, endpoint))  # type: ignore[arg-type]  # IPv6 has two more fields
         except (OSError, UnicodeError) as error:
-            failed.append(_told(error))
+            failed.append(_message(error))
         done.set()
 
-    threading.Thread(target=ask, daemon=True).start()
-    while not done.wait(patience.tick()):
+    threading.Thread(target=resolve, daemon=True).start()
+    while not done.wait(time_limit.tick()):
         pass
     if failed:
-        raise Unanswered(
-            f"cannot find the address of {place.host[:255]!r}: {failed[0]}", "check the name, or give the address"
+        raise QueryFailed(
+            f"cannot resolve host name {address.host[:255]!r}: {failed[0]}", "check the name, or use the address"
         )
     return found
 
 
-def _connect_one(family: int, address: tuple[str, int], until: float, patience: Patience) -> socket.socket:
+def _connect_one(family: int, endpoint: tuple[str, int], deadline: float, time_limit: TimeLimit) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setblocking(False)
-        _await_connection(sock, sock.connect_ex(address), until, patience)
+        _await_connection(sock, sock.connect_ex(endpoint), deadline, time_limit)
     except BaseException:
         sock.close()
         raise
     return sock
 
 
-def _await_connection(sock: socket.socket, problem: int, until: float, patience: Patience) -> None:
+def _await_connection(sock: socket.socket, code: int, deadline: float, time_limit: TimeLimit) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_WRITE)
-        while problem in PENDING:
-            if time.monotonic() >= until:
+        while code in PENDING:
+            if time.monotonic() >= deadline:
                 raise TimeoutError(errno.ETIMEDOUT, "no answer")
-            if selector.select(patience.tick()):
-                problem = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    if problem:
-        raise OSError(problem, os.strerror(problem))
+            if selector.select(time_limit.tick()):
+                code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if code:
+        raise OSError(code, os.strerror(code))
 
 
-def _connect_local(path: str, patience: Patience) -> socket.socket:
+def _connect_local(path: str, time_limit: TimeLimit) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         while True:
-            sock.settimeout(patience.tick())
+            sock.settimeout(time_limit.tick())
             try:
                 sock.connect(path)
-            except (BlockingIOError, TimeoutError):  # its queue is full
-                patience.stop.wait(patience.tick())
+            except (BlockingIOError, TimeoutError):  # its accept queue is full
+                time_limit.stop.wait(time_limit.tick())
             else:
                 return sock
     except OSError as error:
         sock.close()
-        raise Unanswered(
-            f"cannot connect to the socket {path}: {_told(error)}", CANNOT_CONNECT.get(error.errno or 0, BUSY)
+        raise QueryFailed(
+            f"cannot connect to the socket {path}: {_message(error)}", CONNECT_ADVICE.get(error.errno or 0, RETRY)
         ) from None
-    except Unanswered:
+    except QueryFailed:
         sock.close()
         raise
 
 
-def _told(error: Exception) -> str:
-    """Return what an error of the system or of OpenSSL says, without its numbers."""
+def _message(error: Exception) -> str:
+    """Return the message of a system or OpenSSL error, without its numbers."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or str(error)).lower().replace("_", " ")
     return (getattr(error, "strerror", None) or str(error)).lower()

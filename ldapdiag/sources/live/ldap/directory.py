@@ -1,7 +1,8 @@
-"""One read-only session with a directory server: what it says of itself, as LDIF (the only door to ldap3).
+"""One read-only session with a directory server; its answers become LDIF. The only module that imports ldap3.
 
-One connection, one deadline, searches with attribute lists. Nothing is asked twice, no referral is followed, and a
-connection ends with an unbind. What a server refuses, hides or leaves unanswered is a gap with a way to close it.
+One connection, one time limit, searches with attribute lists. No query is sent twice, no referral is followed, and the
+session ends with an unbind. A query that the server refuses, hides or leaves unanswered becomes a gap with advice.
+Which private parts of ldap3 this uses: docs/decisions.md, 2026-11-22.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
+from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ldap import questions
-from ldapdiag.sources.live.ldap.binding import Mechanism, StartTls
-from ldapdiag.sources.live.ldap.connecting import Patience, Trust, Unanswered, connect, receive, secure
-from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, Damaged, Sheet, operation_of, size_of
+from ldapdiag.sources.live.ldap import queries
+from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTrust, connect, receive, secure
+from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, EntryBuffer, MalformedMessage, operation_of, size_of
 from ldapdiag.sources.live.ldap.result_codes import NOT_SHOWN, SUCCESS, bind_refused, list_cut, search_refused
 
 with warnings.catch_warnings():
@@ -38,333 +39,339 @@ if TYPE_CHECKING:
     import threading
 
     from ldapdiag.evidence.family import Family
-    from ldapdiag.sources.live.ldap.binding import Binding
-    from ldapdiag.sources.live.ldap.place import Place
-    from ldapdiag.sources.live.ldap.questions import Question
+    from ldapdiag.sources.collection_options import BindOptions
+    from ldapdiag.sources.live.ldap.queries import Query
+    from ldapdiag.sources.targets import LdapAddress
 
 START_TLS = "1.3.6.1.4.1.1466.20037"
 WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3"
-MOST_BYTES = 1 << 27
-"""Of all answers of one server; 20,000 connections of a slapd are 36 MB."""
-MOST_OTHER = 1 << 16
-"""Of a message that is no entry."""
+MAX_BYTES = 1 << 27
+"""Of all answers of one server; 20,000 connections of a slapd take 36 MB."""
+MAX_OTHER_BYTES = 1 << 16
+"""Of a message that is not an entry."""
 TLS_PORTS = frozenset({636, 3269})
 TLS_ALERT = b"\x15\x03"
-"""How a port begins that speaks TLS alone."""
-
-
-SEE_ITS_SOCKETS = "ssh://HOST reads its sockets without asking it"
+"""First bytes of the answer on a port that accepts TLS only."""
+READ_SOCKETS = "ssh://HOST reads the server's sockets without a query"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
-    """What one directory said, and what it did not."""
+class DirectoryAnswers:
+    """The answers of one directory server, and a gap for each query without one."""
 
     pieces: tuple[Input, ...] = ()
     gaps: tuple[Gap, ...] = ()
     peer: str | None = None
-    """The address we connected to; None for a local socket, or when there was no connection."""
+    """The server's address of the connection; None for a local socket, and without a connection."""
 
 
-def ask(
-    place: Place,
-    told: str,
-    binding: Binding,
+def query_directory(
+    address: LdapAddress,
+    label: str,
+    bind: BindOptions,
     *,
     folder: str,
-    seconds: int,
+    timeout_seconds: int,
     stop: threading.Event,
     budget: Budget | None = None,
-) -> Answers:
-    """Ask a directory all that its product is asked, for at most `seconds`; `stop` ends it sooner.
+) -> DirectoryAnswers:
+    """Send a directory server all queries for its product; `stop` ends the session early.
 
-    `told` is what to call it; what it says is taken out of a budget that others may share.
-    Never raises for what a server does: each trouble is a gap, and what was answered before it stays.
+    `label` names the server in messages. The size of the answers counts against `budget`, which may be shared.
+    Never raises for a fault of the server: each failure is a gap, and the answers before it are kept.
     """
-    session = _Session(place, told, binding, Patience(seconds, stop), budget or Budget(RUN_BYTES))
+    session = _Session(address, label, bind, TimeLimit(timeout_seconds, stop), budget or Budget(RUN_BYTES))
     try:
-        session.converse()
-    except Unanswered as trouble:
-        session.gap(trouble.reason, trouble.how)
-    except Damaged:
-        session.gap("what answers there does not speak LDAP", "check host and port")
-    except Exception as error:  # noqa: BLE001  whatever ldap3 makes of hostile bytes must not end the run
-        session.gap(
-            f"its answers make no sense here ({type(error).__name__})",
-            "please report it, with the server's product and version",
+        session.run()
+    except QueryFailed as failure:
+        session.add_gap(failure.reason, failure.how)
+    except MalformedMessage:
+        session.add_gap("the server sent data that is not LDAP", "check host and port")
+    except Exception as error:  # noqa: BLE001  ldap3 may raise anything on hostile bytes; the run must continue
+        session.add_gap(
+            f"cannot decode the server's answers ({type(error).__name__})",
+            "report it, with the server's product and version",
         )
     finally:
-        session.end()
+        session.close()
     return session.answers(folder)
 
 
 class _Strategy(SyncStrategy):
-    """ldap3's own way to send and to wait, on a socket of ours, with the entries of a search taken out."""
+    """Send and wait as ldap3 does, but on an open socket, and with the entries of a search taken out."""
 
-    def __init__(self, connection: ldap3.Connection, sock: socket.socket, patience: Patience, budget: Budget) -> None:
+    def __init__(
+        self, connection: ldap3.Connection, sock: socket.socket, time_limit: TimeLimit, budget: Budget
+    ) -> None:
         super().__init__(connection)
         self.sock = sock
-        self.patience = patience
+        self.time_limit = time_limit
         self.budget = budget
-        self.buffer = bytearray()
+        self.unparsed = bytearray()
         self.received = 0
-        self.sheet = Sheet()
+        self.entries = EntryBuffer()
         self.wanted: frozenset[str] = frozenset()
 
     def open(self, *_: object, **__: object) -> None:
-        """Take the socket that is open already."""
+        """Use the socket that is already open."""
         self._outstanding: dict[int, Any] = {}
         self.connection.socket = self.sock
         self.connection.closed = False
         self.connection.listening = True
 
     def receiving(self) -> list[bytes]:  # type: ignore[override]  # the stubs say None; ldap3 returns a list
-        """Return the next message that is no entry; entries are written down, referrals are not followed."""
+        """Return the next message that is not an entry; store entries, skip referrals."""
         while True:
             message = self._message()
             operation, at = operation_of(message)
             if operation == ENTRY:
-                self.sheet.take(message, at, self.wanted)
+                self.entries.add(message, at, self.wanted)
             elif operation != REFERENCE:
-                if len(message) > MOST_OTHER:
-                    raise Damaged
+                if len(message) > MAX_OTHER_BYTES:
+                    raise MalformedMessage
                 return [message]
 
     def _message(self) -> bytes:
-        while (size := size_of(self.buffer)) is None or len(self.buffer) < size[1]:
-            if self.received > MOST_BYTES or (size and size[1] > MOST_BYTES):
-                raise Unanswered(f"its answer is larger than {MOST_BYTES >> 20} MiB", SEE_ITS_SOCKETS)
-            chunk = receive(self.connection.socket, self.patience)
+        while (size := size_of(self.unparsed)) is None or len(self.unparsed) < size[1]:
+            if self.received > MAX_BYTES or (size and size[1] > MAX_BYTES):
+                raise QueryFailed(f"its answer exceeds {MAX_BYTES >> 20} MiB", READ_SOCKETS)
+            chunk = receive(self.connection.socket, self.time_limit)
             if not chunk:
-                raise Unanswered("the server closed the connection before it had answered", SEE_ITS_SOCKETS)
+                raise QueryFailed("the server closed the connection before its answer was complete", READ_SOCKETS)
             self.received += len(chunk)
             if not self.budget.take(len(chunk)):
-                raise Unanswered(f"all that is asked says more than {RUN_BYTES >> 30} GiB", "ask fewer at once")
-            self.buffer += chunk
-            if self.buffer.startswith(TLS_ALERT):
-                raise Unanswered("this port speaks TLS", "write ldaps:// and its port")
-        message = bytes(self.buffer[: size[1]])
-        del self.buffer[: size[1]]
+                raise QueryFailed(
+                    f"the answers of all targets exceed {RUN_BYTES >> 30} GiB", "name fewer targets in one run"
+                )
+            self.unparsed += chunk
+            if self.unparsed.startswith(TLS_ALERT):
+                raise QueryFailed("this port requires TLS", "use ldaps:// with this port")
+        message = bytes(self.unparsed[: size[1]])
+        del self.unparsed[: size[1]]
         return message
 
 
 class _Session:
-    """One connection, what is asked over it, and what came of that."""
+    """One connection, its queries and their results."""
 
-    def __init__(self, place: Place, told: str, binding: Binding, patience: Patience, budget: Budget) -> None:
-        self.place = place
-        self.told = told
-        self.binding = binding
-        self.patience = patience
+    def __init__(
+        self, address: LdapAddress, label: str, bind: BindOptions, time_limit: TimeLimit, budget: Budget
+    ) -> None:
+        self.address = address
+        self.label = label
+        self.bind = bind
+        self.time_limit = time_limit
         self.budget = budget
-        self.sheets: dict[str, Sheet] = {}
+        self.files: dict[str, EntryBuffer] = {}
         self.taken: dict[str, Span] = {}
         self.gaps: list[Gap] = []
         self.peer: str | None = None
-        self.ours: tuple[str, int] | None = None
-        """Our own end of the connection: no client of the incident."""
-        self.account = binding.dn
+        self.client: tuple[str, int] | None = None
+        """The client endpoint of this session, which is no client of the incident."""
+        self.account = bind.dn
         self.sock: socket.socket | None = None
         self.connection: ldap3.Connection | None = None
 
-    def gap(self, reason: str, how: str | None = None) -> None:
-        self.gaps.append(Gap(target=self.told, reason=reason, how=how))
+    def add_gap(self, reason: str, how: str | None = None) -> None:
+        self.gaps.append(Gap(target=self.label, reason=reason, how=how))
 
-    def converse(self) -> None:
-        """Connect, bind, and ask; Unanswered ends it."""
-        place = self.place
-        self.sock = connect(place, self.patience)
-        self._note_ends()
-        if place.scheme == "ldaps":
-            self.sock = secure(self.sock, place, self._trust, self.patience)
-        connection, strategy = self._connection(place)
+    def run(self) -> None:
+        """Connect, bind, and send the queries. Raises QueryFailed when the session cannot continue."""
+        address = self.address
+        self.sock = connect(address, self.time_limit)
+        self._note_endpoints()
+        if address.scheme == "ldaps":
+            self.sock = secure(self.sock, address, self._trust, self.time_limit)
+        connection, strategy = self._connection(address)
         self.connection = connection
         connection.open(read_server_info=False)
         try:
-            if place.scheme == "ldap" and self.binding.start_tls is not StartTls.NO:
-                self._start_tls(connection, strategy, place)
+            if address.scheme == "ldap" and self.bind.start_tls is not StartTls.NO:
+                self._start_tls(connection, strategy, address)
             self._bind(connection)
-        except Unanswered as trouble:
-            if place.scheme == "ldap" and place.port in TLS_PORTS and not strategy.received:
-                raise Unanswered(trouble.reason, f"{place.port} is a port of TLS: write ldaps://") from None
+        except QueryFailed as failure:
+            if address.scheme == "ldap" and address.port in TLS_PORTS and not strategy.received:
+                raise QueryFailed(failure.reason, f"port {address.port} uses TLS: use ldaps://") from None
             raise
         root = self._root_dse(connection, strategy)
         if WHO_AM_I in root.get("supportedextension", ()):
             self._learn_account(connection)
-        for question in questions.QUESTIONS[self._product(root)]:
-            base = questions.base_of(question, root)
+        for query in queries.QUERIES[self._product(root)]:
+            base = queries.base_of(query, root)
             if base is not None:
-                self._ask(connection, strategy, question, base)
+                self._search(connection, strategy, query, base)
 
-    def end(self) -> None:
-        """Unbind and close, whatever happened."""
+    def close(self) -> None:
+        """Unbind and close, in any state of the session."""
         if self.connection is not None and not self.connection.closed:
-            with suppress(Exception):  # a socket may be broken in any way by now
+            with suppress(Exception):  # the socket may be broken in any way
                 self.connection.unbind()
         if self.sock is not None:
             self.sock.close()
 
-    def answers(self, folder: str) -> Answers:
-        pieces = tuple(self._piece(file, folder) for file, sheet in self.sheets.items() if sheet.entries)
-        return Answers(pieces=pieces, gaps=tuple(self.gaps), peer=self.peer)
+    def answers(self, folder: str) -> DirectoryAnswers:
+        pieces = tuple(self._piece(file, folder) for file, buffer in self.files.items() if buffer.entries)
+        return DirectoryAnswers(pieces=pieces, gaps=tuple(self.gaps), peer=self.peer)
 
     @property
-    def _trust(self) -> Trust:
-        return Trust(ca_file=self.binding.ca_file, insecure=self.binding.insecure)
+    def _trust(self) -> TlsTrust:
+        return TlsTrust(ca_file=self.bind.ca_file, insecure=self.bind.insecure)
 
     @property
-    def _who(self) -> str:
+    def _account_label(self) -> str:
         return f"{self.account!r}" if self.account else "an anonymous bind"
 
-    def _note_ends(self) -> None:
+    def _note_endpoints(self) -> None:
         assert self.sock is not None  # noqa: S101  for mypy: just connected
         with suppress(OSError):
-            here, there = self.sock.getsockname(), self.sock.getpeername()
-            if isinstance(there, tuple):
-                self.peer = normalise_address(there[0])
-                self.ours = normalise_address(here[0]), here[1]
+            client, server = self.sock.getsockname(), self.sock.getpeername()
+            if isinstance(server, tuple):
+                self.peer = normalise_address(server[0])
+                self.client = normalise_address(client[0]), client[1]
 
-    def _connection(self, place: Place) -> tuple[ldap3.Connection, _Strategy]:
-        """Return ldap3's connection on our socket; nothing is sent yet."""
-        binding = self.binding
-        how: dict[str, Any] = {"authentication": ldap3.ANONYMOUS}
-        if binding.mechanism is Mechanism.EXTERNAL:
-            how = {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.EXTERNAL, "sasl_credentials": ""}
-        elif binding.mechanism is Mechanism.GSSAPI:
-            how = {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.KERBEROS, "sasl_credentials": (place.host,)}
-        elif binding.dn:
-            if not binding.password:
-                raise Unanswered("there is no password to bind with", "-W asks for it, -y FILE reads it")
-            how = {"authentication": ldap3.SIMPLE, "user": binding.dn, "password": binding.password}
+    def _connection(self, address: LdapAddress) -> tuple[ldap3.Connection, _Strategy]:
+        """Return an ldap3 connection on the open socket; nothing is sent yet."""
         connection = ldap3.Connection(
-            ldap3.Server(place.host or "localhost", get_info=ldap3.NONE),
+            ldap3.Server(address.host or "localhost", get_info=ldap3.NONE),
             auto_bind="NONE",
             auto_referrals=False,
             auto_range=False,
             check_names=False,
             return_empty_attributes=False,
             read_only=True,
-            **how,
+            **self._credentials(address),
         )
         assert self.sock is not None  # noqa: S101  for mypy: just connected
-        strategy = _Strategy(connection, self.sock, self.patience, self.budget)
+        strategy = _Strategy(connection, self.sock, self.time_limit, self.budget)
         connection.strategy = strategy
         connection.open, connection.send = strategy.open, strategy.send
         connection.get_response, connection.post_send_search = strategy.get_response, strategy.post_send_search
         connection.post_send_single_response = strategy.post_send_single_response
         return connection, strategy
 
-    def _start_tls(self, connection: ldap3.Connection, strategy: _Strategy, place: Place) -> None:
-        """Put TLS on the connection; with -Z go on without it when the server has none, but never with a password."""
+    def _credentials(self, address: LdapAddress) -> dict[str, Any]:
+        """Return the bind as arguments of ldap3.Connection."""
+        if self.bind.mechanism is Mechanism.EXTERNAL:
+            return {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.EXTERNAL, "sasl_credentials": ""}
+        if self.bind.mechanism is Mechanism.GSSAPI:
+            return {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.KERBEROS, "sasl_credentials": (address.host,)}
+        if self.bind.dn:
+            if not self.bind.password:
+                raise QueryFailed(f"cannot bind as {self.bind.dn!r}: no password given", "use -W or -y FILE")
+            return {"authentication": ldap3.SIMPLE, "user": self.bind.dn, "password": self.bind.password}
+        return {"authentication": ldap3.ANONYMOUS}
+
+    def _start_tls(self, connection: ldap3.Connection, strategy: _Strategy, address: LdapAddress) -> None:
+        """Start TLS on the connection. With -Z continue without it if the server has none, but send no password."""
         connection.extended(START_TLS)
         if connection.result["result"] != SUCCESS:
-            if self.binding.start_tls is StartTls.MUST or self.binding.password:
-                raise Unanswered(
-                    f"it does not start TLS ({connection.result['description']}), and no password goes out without it",
-                    "write ldaps://, or leave -Z out to send the password in the clear",
+            if self.bind.start_tls is StartTls.MUST or self.bind.password:
+                raise QueryFailed(
+                    f"StartTLS failed ({connection.result['description']}); no password was sent",
+                    "use ldaps://, or omit -Z to send the password in clear text",
                 )
             return
-        if strategy.buffer:
-            raise Unanswered("somebody sent data before TLS began", "do not trust the way to this server")
-        self.sock = secure(connection.socket, place, self._trust, self.patience)
+        if strategy.unparsed:
+            raise QueryFailed("data arrived before the TLS handshake", "do not trust the path to this server")
+        self.sock = secure(connection.socket, address, self._trust, self.time_limit)
         connection.socket = self.sock
 
     def _bind(self, connection: ldap3.Connection) -> None:
         try:
             connection.bind(read_server_info=False)
         except LDAPPackageUnavailableError as error:
-            raise Unanswered(
-                f"GSSAPI lacks a Python package ({error})", "pip install 'ldapdiag[gssapi]', or bind with -D and -W"
+            raise QueryFailed(
+                f"GSSAPI needs a Python package ({error})", "pip install 'ldapdiag[gssapi]', or bind with -D and -W"
             ) from None
         except LDAPSessionTerminatedByServerError:
-            raise Unanswered("the server ended the session at the bind", SEE_ITS_SOCKETS) from None
-        except (Unanswered, Damaged):
+            raise QueryFailed("the server ended the session at the bind", READ_SOCKETS) from None
+        except (QueryFailed, MalformedMessage):
             raise
         except LDAPException as error:
-            raise Unanswered(f"cannot bind ({type(error).__name__})", "check -D, -W and -Y") from None
+            raise QueryFailed(f"cannot bind ({type(error).__name__})", "check -D, -W and -Y") from None
         except Exception as error:
-            if self.binding.mechanism is not Mechanism.GSSAPI:
+            if self.bind.mechanism is not Mechanism.GSSAPI:
                 raise
-            raise Unanswered(f"Kerberos gives no ticket: {str(error)[:200]}", "kinit first; klist tells") from error
+            raise QueryFailed(f"no Kerberos ticket: {str(error)[:200]}", "run kinit; klist lists tickets") from error
         if connection.result["result"] != SUCCESS:
-            raise bind_refused(connection.result, self._who)
+            raise bind_refused(connection.result, self._account_label)
 
-    def _root_dse(self, connection: ldap3.Connection, strategy: _Strategy) -> questions.RootDse:
-        self._ask(connection, strategy, questions.THE_ROOT_DSE, "")
-        text = self.sheets[questions.ROOT_DSE].ldif()
-        read = entries(Document(path=questions.ROOT_DSE, source=lines_of([text])))
+    def _root_dse(self, connection: ldap3.Connection, strategy: _Strategy) -> queries.RootDse:
+        self._search(connection, strategy, queries.ROOT_DSE_QUERY, "")
+        text = self.files[queries.ROOT_DSE].ldif()
+        read = entries(Document(path=queries.ROOT_DSE, source=lines_of([text])))
         return next((entry.attributes for entry in read), {})
 
-    def _product(self, root: questions.RootDse) -> Family:
-        identity = questions.product_of(root)
+    def _product(self, root: queries.RootDse) -> Family:
+        identity = queries.product_of(root)
         if identity is None:
-            raise Unanswered(
-                "its root DSE names no product we know, so there is nothing to ask it",
-                "let this account read the root DSE (vendorVersion), or name files with what its cn=monitor shows",
+            raise QueryFailed(
+                "unknown product in its root DSE, so no further query was sent",
+                "let this account read the root DSE (vendorVersion), or name files with the contents of cn=monitor",
             )
         return identity.family
 
     def _learn_account(self, connection: ldap3.Connection) -> None:
-        """Ask who we are: the DN a mechanism gave us, which the server lists among its connections."""
+        """Ask for the DN of this session (Who am I?, RFC 4532): the server's connection list contains it."""
         with suppress(LDAPException):
-            told = connection.extend.standard.who_am_i()
-            if isinstance(told, str):
-                self.account = told.removeprefix("dn:").strip()
+            identity = connection.extend.standard.who_am_i()
+            if isinstance(identity, str):
+                self.account = identity.removeprefix("dn:").strip()
 
-    def _ask(self, connection: ldap3.Connection, strategy: _Strategy, question: Question, base: str) -> None:
-        """Ask one question, and keep the answer if it is whole."""
-        sheet = strategy.sheet = self.sheets.setdefault(question.file, Sheet())
-        if question.lists and not sheet.entries:
-            return  # not even the counters are shown, and that is told already
-        strategy.wanted = frozenset(name.lower() for name in question.attributes)
+    def _search(self, connection: ldap3.Connection, strategy: _Strategy, query: Query, base: str) -> None:
+        """Send one query, and keep the answer if it is complete."""
+        buffer = strategy.entries = self.files.setdefault(query.file, EntryBuffer())
+        if query.lists_connections and not buffer.entries:
+            return  # the counters are hidden, too, and that gap exists already
+        strategy.wanted = frozenset(name.lower() for name in query.attributes)
         start = datetime.now(UTC)
         try:
             connection.search(
                 base,
-                question.filter,
-                search_scope=question.scope.value,
+                query.filter,
+                search_scope=query.scope.value,
                 dereference_aliases=ldap3.DEREF_NEVER,
-                attributes=list(dict.fromkeys(question.attributes)),
+                attributes=list(dict.fromkeys(query.attributes)),
             )
         except LDAPSessionTerminatedByServerError:
-            raise Unanswered(f"the server ended the session when asked for {base}", SEE_ITS_SOCKETS) from None
-        except Unanswered as trouble:
-            sheet.forget()
-            what = f"the connections of {base}" if question.lists else (base or "the root DSE")
-            raise Unanswered(f"{what}: {trouble.reason}", trouble.how) from None
-        self._judge(connection.result, question, base, sheet)
-        before = self.taken.get(question.file)
-        self.taken[question.file] = Span(start=before.start if before else start, end=datetime.now(UTC))
+            raise QueryFailed(f"the server ended the session at the search of {base}", READ_SOCKETS) from None
+        except QueryFailed as failure:
+            buffer.discard()
+            subject = f"the connections of {base}" if query.lists_connections else (base or "the root DSE")
+            raise QueryFailed(f"{subject}: {failure.reason}", failure.how) from None
+        self._keep(connection.result, query, base, buffer)
+        before = self.taken.get(query.file)
+        self.taken[query.file] = Span(start=before.start if before else start, end=datetime.now(UTC))
 
-    def _judge(self, result: dict[str, Any], question: Question, base: str, sheet: Sheet) -> None:
-        """Keep what a search gave, or say why it gave nothing, or not all."""
+    def _keep(self, result: dict[str, Any], query: Query, base: str, buffer: EntryBuffer) -> None:
+        """Keep the entries of a search, or add a gap when they are missing or incomplete."""
         code = result["result"]
-        if code == SUCCESS and sheet.settle():
+        if code == SUCCESS and buffer.commit():
             return
-        cut = list_cut(result, base, len(sheet.pending))
-        sheet.forget()
-        if not question.needed or question.file == questions.ROOT_DSE:
+        cut = list_cut(result, base, len(buffer.pending))
+        buffer.discard()
+        if not query.required or query.file == queries.ROOT_DSE:
             return
-        what = "the connections in " if question.lists else ""
+        subject = "the connections in " if query.lists_connections else ""
         if code == SUCCESS or code in NOT_SHOWN:
-            self.gap(f"{what}{base}: not shown to {self._who}", question.how)
+            self.add_gap(f"{subject}{base}: not visible to {self._account_label}", query.how)
         else:
-            refusal = cut or search_refused(result, f"{what}{base}")
-            self.gap(refusal.reason, refusal.how or question.how)
+            refusal = cut or search_refused(result, f"{subject}{base}")
+            self.add_gap(refusal.reason, refusal.how or query.how)
 
     def _piece(self, file: str, folder: str) -> Input:
         comment = ""
-        if file == questions.MONITOR:
-            end = "ldapi" if self.ours is None else f"{_bracketed(self.ours[0])}:{self.ours[1]}"
-            comment = f"{ASKED_BY.removeprefix('# ')}{end} as {self.account}"
-        text = self.sheets[file].ldif(comment)
+        if file == queries.MONITOR:
+            client = "ldapi" if self.client is None else f"{_bracketed(self.client[0])}:{self.client[1]}"
+            comment = f"{ASKED_BY.removeprefix('# ')}{client} as {self.account}"
+        text = self.files[file].ldif(comment)
         return Input(
             path=f"{folder.rpartition('/')[2]}/{file}",
             folder=folder,
-            label=f"{self.told} ({file})",
+            label=f"{self.label} ({file})",
             source=partial(BytesIO, text),
             taken=self.taken.get(file),
-            asked=f"LDAP searches for {file.removesuffix('.ldif')} at {self.told}",
+            asked=f"LDAP searches for {file.removesuffix('.ldif')} at {self.label}",
         )
 
 

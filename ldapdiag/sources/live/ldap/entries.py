@@ -1,8 +1,8 @@
-"""Entries of a search, from BER to LDIF as they arrive.
+"""Entries of a search result, converted from BER to LDIF as they arrive.
 
-ldap3 keeps each value twice and each name with its case folded: 8 s and 500 MiB for the 20,000 entries of a busy
-slapd's cn=Monitor. Here an entry is text as soon as it is there, and nothing in it that was not asked for, or that may
-be a password, is kept. Source: RFC 4511, section 4.5.2 (SearchResultEntry); RFC 2849.
+ldap3 stores each value twice and each name with its case folded: 8 s and 500 MiB for the 20,000 entries in cn=Monitor
+of a busy slapd. Here each entry becomes text at once, without attributes that were not requested or that may contain a
+password. Source: RFC 4511, section 4.5.2 (SearchResultEntry); RFC 2849.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ LONG_FORM = 0x80
 MOST_LENGTH_BYTES = 4
 ALL = frozenset({"*", "+"})
 SAFE = re.compile(rb"[!-9;=-~](?:[ -~]*[!-~])?")
-"""Printable ASCII that neither begins with a blank, `:` or `<` nor ends with a blank: RFC 2849's SAFE-STRING, less."""
+"""A subset of SAFE-STRING (RFC 2849): printable ASCII; no blank, `:` or `<` at its beginning, no blank at its end."""
 
 SYNCREPL = "olcsyncrepl"
 WORDS = re.compile(r'(\w{1,64})=(?:"([^"]*)"|(\S+))', re.ASCII)
-"""keyword=value of a syncrepl specification; a value in quotes may hold what looks like another keyword."""
+"""keyword=value of a syncrepl specification; a quoted value may contain text that looks like another keyword."""
 
 
-class Damaged(ValueError):  # noqa: N818  what came is damaged; nobody made an error
-    """What came is no message of LDAP."""
+class MalformedMessage(ValueError):  # noqa: N818  an error of the sender, not of the program
+    """The received data is not an LDAP message."""
 
 
 def size_of(data: bytes | bytearray, at: int = 0) -> tuple[int, int] | None:
-    """Return where the content of the element at `at` begins and ends; None when more bytes are needed to tell."""
+    """Return start and end of the content of the element at `at`; None while its header is incomplete."""
     if len(data) < at + 2:
         return None
     length, start = data[at + 1], at + 2
     if length >= LONG_FORM:
         count = length - LONG_FORM
         if not 0 < count <= MOST_LENGTH_BYTES:
-            raise Damaged
+            raise MalformedMessage
         if len(data) < start + count:
             return None
         length, start = int.from_bytes(data[start : start + count], "big"), start + count
@@ -50,23 +50,23 @@ def size_of(data: bytes | bytearray, at: int = 0) -> tuple[int, int] | None:
 
 
 def operation_of(message: bytes) -> tuple[int, int]:
-    """Return the tag of the operation a message holds, and where it stands."""
+    """Return the tag of the operation in a message, and its offset."""
     start, end = _element(message, 0, len(message), SEQUENCE)
     _, at = _element(message, start, end, INTEGER)
     if at >= end:
-        raise Damaged
+        raise MalformedMessage
     return message[at], at
 
 
-class Sheet:
-    """The entries of one file in their order; what is asked of an entry a second time is added to it."""
+class EntryBuffer:
+    """The entries of one LDIF file in order; attributes from a later query are added to their entry."""
 
     def __init__(self) -> None:
         self.entries: dict[bytes, list[bytes]] = {}
         self.pending: list[tuple[bytes, bytes]] = []
 
-    def take(self, message: bytes, at: int, wanted: frozenset[str]) -> None:
-        """Keep the entry that stands at `at` of a message, if it says anything of what is `wanted`."""
+    def add(self, message: bytes, at: int, wanted: frozenset[str]) -> None:
+        """Add the entry at offset `at` of a message, if it has any of the `wanted` attributes."""
         start, end = _element(message, at, len(message), ENTRY)
         name, start = _element(message, start, end, OCTETS)
         dn = message[name:start]
@@ -74,26 +74,26 @@ class Sheet:
         if lines:
             self.pending.append((dn, b"".join(lines)))
 
-    def settle(self) -> int:
-        """Keep for good what came since the last time: the search ended well. Return how many entries it gave."""
+    def commit(self) -> int:
+        """Keep the pending entries: the search succeeded. Return their number."""
         count = len(self.pending)
         for dn, lines in self.pending:
             self.entries.setdefault(dn.lower(), [lines_of(b"dn", dn)]).append(lines)
         self.pending = []
         return count
 
-    def forget(self) -> None:
-        """Drop what came since the last time: a part of a list would read as the whole of it."""
+    def discard(self) -> None:
+        """Drop the pending entries: an incomplete list would be read as a complete one."""
         self.pending = []
 
     def ldif(self, comment: str = "") -> bytes:
-        """Return the text, with a comment above it."""
+        """Return the LDIF, below a comment if there is one."""
         head = f"# {_one_line(comment)}\n".encode() if comment else b""
         return head + b"".join(b"".join(parts) + b"\n" for parts in self.entries.values())
 
 
 def lines_of(name: bytes, value: bytes) -> bytes:
-    """Return one line of LDIF, in base64 where the value asks for it."""
+    """Return one line of LDIF, in base64 where RFC 2849 requires it."""
     if not value:
         return b"%b:\n" % name
     if SAFE.fullmatch(value):
@@ -102,7 +102,7 @@ def lines_of(name: bytes, value: bytes) -> bytes:
 
 
 def without_credentials(value: bytes) -> bytes:
-    """Return of a syncrepl specification the DN it binds with, and nothing of the rest, which holds the password."""
+    """Return only the bind DN of a syncrepl specification, which also contains the password."""
     for name, quoted, bare in WORDS.findall(value.decode(errors="replace")):
         if name.lower() == "binddn":
             return f'binddn="{quoted or bare}"'.encode()
@@ -116,11 +116,11 @@ def _attributes(message: bytes, at: int, end: int) -> Iterator[tuple[bytes, list
         name, stop = _element(message, at, end, SEQUENCE)
         at = stop
         start, value = _element(message, name, stop, OCTETS)
-        place, last = _element(message, value, stop, SET)
+        offset, last = _element(message, value, stop, SET)
         values = []
-        while place < last:
-            first, place = _element(message, place, last, OCTETS)
-            values.append(message[first:place])
+        while offset < last:
+            first, offset = _element(message, offset, last, OCTETS)
+            values.append(message[first:offset])
         yield message[start:value], values
 
 
@@ -129,13 +129,12 @@ def _lines(name: bytes, values: list[bytes], wanted: frozenset[str]) -> Iterator
     if plain is None or not (plain in wanted or wanted & ALL):
         return
     for value in values:
-        told = without_credentials(value) if plain == SYNCREPL else value
-        yield lines_of(name, told)
+        yield lines_of(name, without_credentials(value) if plain == SYNCREPL else value)
 
 
 @lru_cache(maxsize=4096)
 def _plain(name: bytes) -> str | None:
-    """Return a name in lower case without its options; None for one that is no name, or that names a password."""
+    """Return an attribute name in lower case without options; None for an invalid name and for a password."""
     text = name.decode("ascii", errors="replace")
     if len(text) > LONGEST_DESCRIPTION or not DESCRIPTION.fullmatch(text):
         return None
@@ -144,23 +143,23 @@ def _plain(name: bytes) -> str | None:
 
 
 def _element(data: bytes, at: int, end: int, tag: int) -> tuple[int, int]:
-    """Return where the content of an element begins and ends that must be of this tag and lie before `end`."""
+    """Return start and end of an element's content. Raises MalformedMessage for another tag, or an end after `end`."""
     if at + 2 > end or data[at] != tag:
-        raise Damaged
+        raise MalformedMessage
     start = at + 2
     stop = start + data[at + 1]
     if data[at + 1] >= LONG_FORM:  # rare: most elements are shorter than 128 bytes
         size = size_of(data, at)
         if size is None:
-            raise Damaged
+            raise MalformedMessage
         start, stop = size
     if stop > end:
-        raise Damaged
+        raise MalformedMessage
     return start, stop
 
 
 def _one_line(text: str) -> str:
-    r"""Return a text that stays on its line; a character that would not becomes \XX, as RFC 4514 writes it in a DN."""
+    r"""Return a text on one line: unprintable characters become \XX, as in a DN (RFC 4514)."""
     return "".join(
         one if one.isprintable() else "".join(f"\\{byte:02X}" for byte in one.encode(errors="replace")) for one in text
     )

@@ -1,1 +1,1 @@
-"""What this host tells of itself, from /proc: its network namespaces and processes."""
+"""The local host: its network namespaces and processes from /proc, its sockets from the kernel."""

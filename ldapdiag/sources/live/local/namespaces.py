@@ -1,4 +1,4 @@
-"""The network namespaces of this host: its own, named ones, and those of containers; each is a host of its own."""
+"""Network namespaces of the local host: its own, named ones, and those of containers; each counts as a host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PROC = Path("/proc")
 NAMED = Path("/run/netns")
-"""Where `ip netns add` keeps them."""
+"""Folder of the namespaces that `ip netns add` creates."""
 BOOT_ID = PROC / "sys/kernel/random/boot_id"
 CLONE_NEWNET = 0x40000000
 
@@ -23,35 +23,35 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace:
-    """One network namespace of this host."""
+class NetworkNamespace:
+    """One network namespace of the local host."""
 
     identity: str
-    """Boot, device and inode: the same text is the same namespace, in every capture until the next boot."""
+    """Boot ID, device and inode: equal in all captures of the same namespace until the next boot."""
     path: str
-    """What to open to enter it."""
+    """The file to open to enter it."""
     own: bool
-    """It is the one this program runs in."""
+    """This program runs in it."""
     name: str | None = None
-    """As `ip netns` knows it."""
+    """Its name in `ip netns`."""
     pid: int | None = None
-    """The lowest process in it that we may see; None: it has none."""
+    """Its lowest visible process; None without one."""
     program: str = ""
-    """What that process is called."""
+    """Name of that process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Namespaces:
-    """What could be found."""
+class NamespaceList:
+    """The network namespaces of the local host."""
 
-    found: tuple[Namespace, ...]
-    """Our own first, then by name, then by process."""
+    found: tuple[NetworkNamespace, ...]
+    """The program's own first, then by name, then by process."""
     unreadable: int
-    """Processes whose namespace we may not see; root may. The kernel's own threads are none."""
+    """Processes whose namespace only root can read; kernel threads do not count."""
 
 
-def namespaces() -> Namespaces:
-    """Find every distinct network namespace of this host. Raises OSError where there is no /proc."""
+def find_namespaces() -> NamespaceList:
+    """Find all network namespaces of the local host, each once. Raises OSError without /proc."""
     own = _inode("/proc/self/ns/net")
     names = dict(_named(own[0]))
     processes: dict[tuple[int, int], int] = {}
@@ -61,39 +61,40 @@ def namespaces() -> Namespaces:
             processes.setdefault(_inode(f"/proc/{pid}/ns/net"), pid)
         except PermissionError:
             unreadable += _is_program(pid)
-        except OSError:  # it ended just now
+        except OSError:  # the process has just ended
             continue
     found = [_namespace(inode, names.get(inode), processes.get(inode)) for inode in {own: 0} | names | processes]
     found.sort(key=lambda one: (not one.own, one.name is None, one.name or "", one.pid or 0))
-    return Namespaces(found=tuple(found), unreadable=unreadable)
+    return NamespaceList(found=tuple(found), unreadable=unreadable)
 
 
-def named(name: str) -> Namespace:
-    """Return the namespace that `ip netns` knows by this name. Raises OSError when there is none."""
+def find_named(name: str) -> NetworkNamespace:
+    """Return the namespace with this name in `ip netns`. Raises OSError without one."""
     inode = _inode(NAMED / name)
     if inode[0] != _inode("/proc/self/ns/net")[0]:
         raise FileNotFoundError(2, "no network namespace", str(NAMED / name))
     return _namespace(inode, name, None)
 
 
-def inside(path: str | None, function: Callable[[], T]) -> T:
-    """Return what a function returns inside a namespace; None is our own. Raises OSError when it cannot be entered.
+def run_inside(path: str | None, function: Callable[[], T]) -> T:
+    """Call a function inside a namespace, and return its result; None is the program's own namespace.
 
-    Only a thread of its own goes there, and what it opens or starts stays there.
+    The call runs in a thread of its own; sockets and processes that it creates stay in the namespace. Raises OSError
+    when the namespace cannot be entered.
     """
     if path is None:
         return function()
     with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(_entered, path, function).result()
+        return thread.submit(_enter_and_call, path, function).result()
 
 
 def pids() -> Iterator[int]:
-    """Yield the processes of this host that we can see, in order."""
+    """Yield the visible processes of the local host, in order."""
     yield from sorted(int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal())
 
 
 def identity(pid: int) -> str:
-    """Return the identity of a process' namespace; empty when it may not be seen."""
+    """Return the identity of a process' namespace; empty without permission."""
     try:
         return _identity(_inode(f"/proc/{pid}/ns/net"))
     except OSError:
@@ -101,7 +102,7 @@ def identity(pid: int) -> str:
 
 
 def program_of(pid: int) -> str:
-    r"""Return what a process is called, on one line: it may call itself anything. Empty when it has ended."""
+    r"""Return the name of a process on one line; it may contain any character. Empty when the process has ended."""
     try:
         name = (PROC / str(pid) / "comm").read_bytes()[:-1]
     except OSError:
@@ -111,13 +112,13 @@ def program_of(pid: int) -> str:
 
 
 def _is_program(pid: int) -> bool:
-    """Tell whether a process runs a program: what has no command line is a thread of the kernel, or has ended."""
+    """Return whether a process runs a program: a kernel thread, and a process that has ended, has no command line."""
     with suppress(OSError):
         return bool((PROC / str(pid) / "cmdline").read_bytes())
     return False
 
 
-def _entered(path: str, function: Callable[[], T]) -> T:
+def _enter_and_call(path: str, function: Callable[[], T]) -> T:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if ctypes.CDLL(None, use_errno=True).setns(descriptor, CLONE_NEWNET):
@@ -129,17 +130,17 @@ def _entered(path: str, function: Callable[[], T]) -> T:
 
 
 def _named(device: int) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield the named namespaces; a plain file is what a deleted one may leave behind."""
+    """Yield the named namespaces; a deleted one may leave a plain file, which is skipped."""
     with suppress(OSError):
-        for path in sorted(NAMED.iterdir(), reverse=True):  # of two names the first one is to stay
+        for path in sorted(NAMED.iterdir(), reverse=True):  # the first of two names takes precedence
             with suppress(OSError):
                 inode = _inode(path)
                 if inode[0] == device:
                     yield inode, path.name
 
 
-def _namespace(inode: tuple[int, int], name: str | None, pid: int | None) -> Namespace:
-    return Namespace(
+def _namespace(inode: tuple[int, int], name: str | None, pid: int | None) -> NetworkNamespace:
+    return NetworkNamespace(
         identity=_identity(inode),
         path=str(NAMED / name) if name else f"/proc/{pid or 'self'}/ns/net",
         own=inode == _inode("/proc/self/ns/net"),

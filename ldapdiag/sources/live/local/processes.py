@@ -1,4 +1,4 @@
-"""Processes of this host, from /proc: which one holds a socket, and which are directory servers."""
+"""Processes of the local host, from /proc: the owners of sockets, and the directory servers."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ if TYPE_CHECKING:
 PROC = Path("/proc")
 
 MOST_LINKS = 40
-"""Parts and links of a path; the kernel follows as many links."""
+"""Path components and links to follow; the kernel follows as many links."""
 
 NATIVE = frozenset({"ns-slapd", "slapd"})
 JAVA = "java"
 JAVA_SERVER = re.compile(
     rb"(org\.opends\.server|com\.(unboundid|pingidentity)\.directory\.server|(org|com)\.forgerock\.opendj)\."
 )
-"""Main classes of OpenDJ, PingDirectory and their ancestors; other Java programs are clients at most."""
+"""Main classes of OpenDJ, PingDirectory and their predecessors; other Java programs are not directory servers."""
 
 SOCKET = re.compile(r"socket:\[(\d+)\]")
 LISTENING = "00010000"
-"""The flag of /proc/net/unix for a socket that accepts connections."""
+"""Flags of a listening socket in /proc/net/unix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
-    """The process that holds a socket."""
+class SocketOwner:
+    """The process that owns a socket."""
 
     pid: int
     program: str
-    """As the kernel calls it, on one line."""
+    """Its name in the kernel, on one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryProcess:
-    """A directory server that runs on this host."""
+    """A directory server process on the local host."""
 
     pid: int
     program: str
     """ns-slapd, slapd or java."""
     namespace: str
-    """The identity of its network namespace; empty where that may not be read."""
+    """Identity of its network namespace; empty without permission."""
     ldapi: tuple[str, ...]
-    """Paths of the sockets it listens on, as it sees them."""
+    """Paths of the UNIX sockets that it listens on, within its own root."""
 
 
-def socket_holders() -> dict[int, Holder]:
-    """Return who holds which socket, by inode; only root sees those of others. The lowest process has a shared one."""
-    found: dict[int, Holder] = {}
+def socket_owners() -> dict[int, SocketOwner]:
+    """Return the owner of each socket by inode; the lowest process for a shared one. Only root sees all processes."""
+    found: dict[int, SocketOwner] = {}
     for pid in pids():
-        holder = None
+        owner = None
         for inode in sockets_of(pid):
             if inode not in found:
-                holder = holder or Holder(pid=pid, program=program_of(pid))
-                found[inode] = holder
+                owner = owner or SocketOwner(pid=pid, program=program_of(pid))
+                found[inode] = owner
     return found
 
 
 def sockets_of(pid: int) -> Iterator[int]:
-    """Yield the inodes of the sockets that a process holds; none when we may not see them, or it has ended."""
+    """Yield the inodes of a process' sockets; none without permission, and when the process has ended."""
     folder = f"/proc/{pid}/fd"
     try:
         descriptors = os.listdir(folder)  # noqa: PTH208  a Path for each of 20,000 descriptors costs more than reading it
@@ -79,12 +79,12 @@ def sockets_of(pid: int) -> Iterator[int]:
 
 
 def directory_processes() -> tuple[DirectoryProcess, ...]:
-    """Find the directory servers that run on this host, in order of their processes."""
+    """Find the directory servers on the local host, in order of their processes."""
     return tuple(_directory(pid, program) for pid in pids() if (program := _server(pid)))
 
 
 def _server(pid: int) -> str:
-    """Return the name of a process that is a directory server; empty for any other."""
+    """Return the program name of a directory server process; empty for any other process."""
     program = program_of(pid)
     if program == JAVA:
         with suppress(OSError):
@@ -93,53 +93,55 @@ def _server(pid: int) -> str:
 
 
 def _directory(pid: int, program: str) -> DirectoryProcess:
-    held = set(sockets_of(pid))
+    inodes = set(sockets_of(pid))
     return DirectoryProcess(
         pid=pid,
         program=program,
         namespace=identity(pid),
-        ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in held})),
+        ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in inodes})),
     )
 
 
-def path_from_here(pid: int, path: str) -> str | None:
-    """Return a path that a process names, as it is reached from here: in a container its root is another.
+def host_path(pid: int, path: str) -> str | None:
+    """Translate a path of a process, which may have a different root (a container), to a path of the local host.
 
-    Links are followed within its root, where absolute ones begin; None when there are too many. Where its files are
-    ours it is the path itself, and nowhere else: what we have under that name is another machine's.
+    Links are resolved within the root of the process; None when there are too many. Only with the root and mounts of
+    the local host the path itself is returned: else the same path here would be a different file.
     """
-    if _has_our_files(pid):
+    if _has_host_files(pid):
         return path
     root = PROC / str(pid) / "root"
-    left, done = [part for part in path.split("/") if part], ""
+    remaining, resolved = [part for part in path.split("/") if part], ""
     for _ in range(MOST_LINKS):
-        if not left:
-            return f"{root}{done}"
-        part = left.pop(0)
+        if not remaining:
+            return f"{root}{resolved}"
+        part = remaining.pop(0)
         if part == "..":
-            done = done.rpartition("/")[0]
+            resolved = resolved.rpartition("/")[0]
             continue
         try:
-            link = str(Path(f"{root}{done}/{part}").readlink())
-        except OSError:  # no link
-            done = f"{done}/{part}"
+            link = str(Path(f"{root}{resolved}/{part}").readlink())
+        except OSError:  # not a link
+            resolved = f"{resolved}/{part}"
             continue
-        left = [*filter(None, link.split("/")), *left]
-        done = "" if link.startswith("/") else done
+        remaining = [*filter(None, link.split("/")), *remaining]
+        resolved = "" if link.startswith("/") else resolved
     return None
 
 
-def _has_our_files(pid: int) -> bool:
-    """Tell whether a process has our root, and what is mounted below it; False when it may not be seen."""
-    its, ours = PROC / str(pid), PROC / "self"
+def _has_host_files(pid: int) -> bool:
+    """Return whether a process has the root and the mounts of this program; False without permission."""
+    process, this = PROC / str(pid), PROC / "self"
     try:
-        return Path(its, "root").samefile("/") and Path(its, "ns/mnt").readlink() == Path(ours, "ns/mnt").readlink()
+        return Path(process, "root").samefile("/") and (
+            Path(process, "ns/mnt").readlink() == Path(this, "ns/mnt").readlink()
+        )
     except OSError:
         return False
 
 
 def _listening_paths(pid: int) -> Iterator[tuple[int, str]]:
-    """Yield inode and path of the listening UNIX sockets of a process' namespace; abstract ones have no path."""
+    """Yield inode and path of the listening UNIX sockets in a process' namespace; abstract sockets have no path."""
     try:
         text = (PROC / str(pid) / "net" / "unix").read_text(encoding="utf-8", errors="backslashreplace")
     except OSError:

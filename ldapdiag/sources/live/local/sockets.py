@@ -1,8 +1,8 @@
-"""The TCP sockets of this host, by the best that can tell them; the one door to pyroute2, which only carries.
+"""TCP sockets of the local host, by the best method available. The only module that imports pyroute2.
 
-pyroute2's own decoding takes 80 microseconds and 4 KiB for a socket, and takes a refusal for an empty table; so its
-messages go through a marshal of ours (set_marshal) that keeps them as they are and raises what the kernel refuses.
-What they say is evidence/socket_formats/inet_diag.py's business.
+pyroute2 is used for transport only: its decoder takes 80 microseconds and 4 KiB per socket, and returns an empty table
+for a refused request. A marshal (set_marshal) keeps the messages as they are and raises the kernel's errors;
+evidence/socket_formats/inet_diag.py decodes them. Private parts of pyroute2 in use: docs/decisions.md, 2026-11-22.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.local.namespaces import inside
+from ldapdiag.sources.live.local.namespaces import run_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from ldapdiag.sources.live.local.namespaces import Namespace
-    from ldapdiag.sources.live.local.processes import Holder
+    from ldapdiag.sources.live.local.namespaces import NetworkNamespace
+    from ldapdiag.sources.live.local.processes import SocketOwner
 
 FIRST_LINE = f"inet_diag dump 1 {sys.byteorder}\n".encode()
-"""Says what the file is, and how to read its numbers."""
+"""File type, version and byte order."""
 
-MOST_SECONDS = 20
-"""For one listing, where nobody says; a million sockets take two."""
+MAX_SECONDS = 20
+"""Default time limit of one listing; a million sockets take two seconds."""
 TICK_SECONDS = 0.1
-"""How soon a listing notices that it is to stop."""
-CHUNK = 1 << 16
+"""Time between two checks of the limit."""
+CHUNK_BYTES = 1 << 16
 
 TCP = 6
 STATES = 0xFFF
-"""All but BOUND_INACTIVE, which nobody else shows either."""
+"""All states but BOUND_INACTIVE, which no other method lists."""
 WITH_TCP_INFO = 1 << 1
 AF_NETLINK, NETLINK_SOCK_DIAG = 16, 4
 SOCK_DIAG_BY_FAMILY = 20
@@ -56,88 +56,88 @@ STATUS = Struct("=i").unpack_from
 INODE = Struct("=84xI").unpack_from
 END = 20
 """Bytes of NLMSG_DONE with its status."""
-OUR_ANSWER = Struct("=IHHIIi").pack
-"""For when the kernel has none."""
+PACK_ERROR = Struct("=IHHIIi").pack
+"""An NLMSG_ERROR message, to end a listing that the kernel does not end in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """Until when sockets may be listed; `stop` ends it at once."""
+class ListingLimit:
+    """Time limit for listing sockets; `stop` ends it at once."""
 
-    deadline: float = field(default_factory=lambda: monotonic() + MOST_SECONDS)
+    deadline: float = field(default_factory=lambda: monotonic() + MAX_SECONDS)
     """By time.monotonic()."""
     stop: Event = field(default_factory=Event)
 
     @property
-    def trouble(self) -> int:
-        """Return why it is over, as an errno; 0 while it is not."""
+    def error_number(self) -> int:
+        """Return why the listing must end, as an errno: ECANCELED or ETIMEDOUT; 0 to continue."""
         if self.stop.is_set():
             return errno.ECANCELED
         return errno.ETIMEDOUT if monotonic() > self.deadline else 0
 
     def check(self) -> None:
-        """Raise OSError when it is over."""
-        if number := self.trouble:
+        """Raise OSError when the listing must end."""
+        if number := self.error_number:
             raise OSError(number, os.strerror(number))
 
 
-def take(
-    namespace: Namespace,
+def list_sockets(
+    namespace: NetworkNamespace,
     *,
     folder: str,
-    look: int,
-    held: Mapping[int, Holder] | None = None,
-    limit: Limit | None = None,
+    snapshot: int,
+    owners: Mapping[int, SocketOwner] | None = None,
+    limit: ListingLimit | None = None,
 ) -> Iterator[Input | Gap]:
-    """Yield the sockets of a namespace, told by the best that can tell them, and what could not, as a gap.
+    """Yield the socket table of a namespace from the first method that succeeds, and a gap for those that failed.
 
-    `look` counts the looks at this host, from 1; `held` tells whose sockets they are, by inode.
+    `snapshot` numbers the snapshots of this host from 1; `owners` are by inode.
     """
-    limit = limit or Limit()
+    limit = limit or ListingLimit()
     with suppress(ImportError):
-        import pyroute2.netlink.diag  # noqa: F401, PLC0415  now, so that it does not lengthen the span of the first look
-    refusals: list[str] = []
-    for telling, way in WAYS.items():
+        import pyroute2.netlink.diag  # noqa: F401, PLC0415  now, so as not to lengthen the span of the first snapshot
+    failures: list[str] = []
+    for method, read in METHODS.items():
         start = datetime.now(UTC)
         try:
             limit.check()
-            content = way(namespace, held, limit)
+            content = read(namespace, owners, limit)
         except (OSError, ImportError) as error:
-            if limit.trouble:
-                yield _over(folder, limit)
+            if limit.error_number:
+                yield _limit_gap(folder, limit)
                 return
-            refusals.append(f"{telling}: {_reason(error)}")
+            failures.append(f"{method} failed: {_reason(error)}")
             continue
         taken = Span(start=start, end=datetime.now(UTC))
-        path = f"{folder}/sockets-{look}.{telling}"
-        asked = f"{telling} in {_called(namespace)}"
+        path = f"{folder}/sockets-{snapshot}.{method}"
+        asked = f"{method} in {_label(namespace)}"
         yield Input(
             path=path, folder=folder, label=path, source=partial(BytesIO, content), named=True, taken=taken, asked=asked
         )
-        if refusals:
-            yield _gap(folder, refusals, f"; {telling} told fewer columns")
+        if failures:
+            yield _failure_gap(folder, failures, f"; used {method}, which has fewer columns")
         return
-    yield _gap(folder, refusals, "")
+    yield _failure_gap(folder, failures, "")
 
 
-def _called(namespace: Namespace) -> str:
+def _label(namespace: NetworkNamespace) -> str:
     if namespace.own:
         return "its own network namespace"
     return f"the network namespace {namespace.name or namespace.path}"
 
 
-def _over(folder: str, limit: Limit) -> Gap:
-    reason, how = "did not come in time", "give it more time (--timeout)"
-    if limit.trouble == errno.ECANCELED:
-        reason, how = "were not read: the run was interrupted", "run it again"
+def _limit_gap(folder: str, limit: ListingLimit) -> Gap:
+    reason, how = "not listed within the time limit", "raise --timeout"
+    if limit.error_number == errno.ECANCELED:
+        reason, how = "not listed: the run was interrupted", "run it again"
     return Gap(target=f"the sockets of {folder}", reason=reason, how=how)
 
 
-def _gap(folder: str, refusals: list[str], instead: str) -> Gap:
-    reason = "; ".join(refusals) + instead
-    how = "run as root; in a container, as one that may enter other namespaces (CAP_SYS_ADMIN)"
+def _failure_gap(folder: str, failures: list[str], substitute: str) -> Gap:
+    reason = "; ".join(failures) + substitute
+    how = "run as root; in a container, with CAP_SYS_ADMIN"
     if "pyroute2" in reason:
-        how = "install pyroute2 beside ldapdiag"
+        how = "install pyroute2 in the environment of ldapdiag"
     return Gap(target=f"the sockets of {folder}", reason=reason, how=how)
 
 
@@ -151,42 +151,42 @@ def dump(
     namespace: str | None = None,
     *,
     tcp_info: bool = True,
-    held: Mapping[int, Holder] | None = None,
-    limit: Limit | None = None,
+    owners: Mapping[int, SocketOwner] | None = None,
+    limit: ListingLimit | None = None,
 ) -> bytes:
-    """Return all TCP sockets of a network namespace as the content of a capture file; `held` is by inode.
+    """Return all TCP sockets of a network namespace as the content of a capture file; `owners` are by inode.
 
-    The namespace is ours, or one by its path (/run/netns/app1, /proc/1171/ns/net). Raises OSError when it cannot be
-    entered, when the kernel refuses or breaks off the listing, or when the limit is reached: never does a failure look
-    like an empty table.
+    `namespace` is a path (/run/netns/app1, /proc/1171/ns/net), or None for the program's own. Raises OSError when it
+    cannot be entered, when the kernel refuses or aborts the listing, and at the limit: a failure never looks like an
+    empty table.
     """
-    from pyroute2.netlink.nlsocket import NetlinkSocket  # noqa: PLC0415  Linux has it alone, and it takes 0.2 s
+    from pyroute2.netlink.nlsocket import NetlinkSocket  # noqa: PLC0415  Linux only, and it takes 0.2 s
 
-    descriptor = inside(namespace, _opened)  # closed with the socket below
-    kept: list[bytes] = []
+    descriptor = run_inside(namespace, _open_netlink)  # closed with the socket below
+    datagrams: list[bytes] = []
     with NetlinkSocket(NETLINK_SOCK_DIAG, fileno=descriptor) as kernel:
         for family in (AF_INET, AF_INET6):
-            _list(kernel, family, kept, limit or Limit(), tcp_info=tcp_info)
-    owners = _owner_lines(kept, held) if held else ""
-    return b"".join((FIRST_LINE, owners.encode(), b"\n", *kept))
+            _list_family(kernel, family, datagrams, limit or ListingLimit(), tcp_info=tcp_info)
+    owner_lines = _owner_lines(datagrams, owners) if owners else ""
+    return b"".join((FIRST_LINE, owner_lines.encode(), b"\n", *datagrams))
 
 
-def _opened() -> int:
+def _open_netlink() -> int:
     return socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG).detach()
 
 
-def _list(
+def _list_family(
     kernel: Any,  # noqa: ANN401  pyroute2 has no types
     family: int,
-    kept: list[bytes],
-    limit: Limit,
+    datagrams: list[bytes],
+    limit: ListingLimit,
     *,
     tcp_info: bool,
 ) -> None:
-    """Add the kernel's messages about all sockets of a family."""
-    from pyroute2.netlink.diag import inet_diag_req  # noqa: PLC0415  Linux has it alone, and it takes 0.2 s
+    """Add the kernel's messages about all sockets of an address family to `datagrams`."""
+    from pyroute2.netlink.diag import inet_diag_req  # noqa: PLC0415  Linux only, and it takes 0.2 s
 
-    kernel.set_marshal(Verbatim(kept))
+    kernel.set_marshal(RawMarshal(datagrams))
     request = inet_diag_req()
     request["sdiag_family"] = family
     request["sdiag_protocol"] = TCP
@@ -195,33 +195,34 @@ def _list(
     loop, queues = kernel.asyncore.event_loop, kernel.asyncore.msg_queue
 
     def watch() -> None:
-        if number := limit.trouble:
+        if number := limit.error_number:
             for tag in tuple(queues.queues):
-                queues.put_nowait(tag, OUR_ANSWER(20, NLMSG_ERROR, 0, 0, 0, -number))
-        elif not heard:
+                queues.put_nowait(tag, PACK_ERROR(20, NLMSG_ERROR, 0, 0, 0, -number))
+        elif not done:
             loop.call_later(TICK_SECONDS, watch)
 
-    heard = False
+    done = False
     loop.call_soon(watch)
     for _ in kernel.nlm_request(request, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP):
         pass
-    heard = True
+    done = True
 
 
-class Verbatim:
-    """A marshal for pyroute2 that keeps each datagram as it is; it looks for the end, and for errors, only."""
+class RawMarshal:
+    """A marshal for pyroute2 that keeps each datagram as it is, and detects only the end and errors."""
 
     seq_map: dict[int, Any]
-    """Parsers by request: pyroute2 asks for it."""
+    """Parsers by request; pyroute2 requires the attribute."""
 
-    def __init__(self, kept: list[bytes]) -> None:
+    def __init__(self, datagrams: list[bytes]) -> None:
         self.seq_map = {}
-        self.kept = kept
+        self.datagrams = datagrams
 
     def parse(self, data: bytes, *_: object) -> Iterator[dict[str, Any]]:
-        """Yield one message in place of all of a datagram's: the last one, or the first where that is an error.
+        """Yield one message for the whole datagram: the last one, or the first if that is an error.
 
-        The end stands alone, or last: what only looks like it the reader finds out, who goes through all messages.
+        NLMSG_DONE is the only or the last message of a datagram. Data that only looks like it is detected by the
+        decoder, which reads all messages.
         """
         first = HEADER(data, 0)
         last = HEADER(data, len(data) - END) if len(data) >= END else first
@@ -235,16 +236,16 @@ class Verbatim:
             (status,) = STATUS(data, at + 16)
             if status < 0 or kind == NLMSG_ERROR:
                 error = OSError(-status or errno.EBADMSG, os.strerror(-status or errno.EBADMSG))
-        self.kept.append(data)
+        self.datagrams.append(data)
         yield {"header": {"type": kind, "flags": NLM_F_MULTI, "error": error}}
 
     def is_enough(self, message: dict[str, Any]) -> bool:
-        """Tell the last message: pyroute2 asks."""
+        """Return whether this is the last message; called by pyroute2."""
         return message["header"]["type"] in {NLMSG_DONE, NLMSG_ERROR}
 
 
-def _owner_lines(datagrams: list[bytes], held: Mapping[int, Holder]) -> str:
-    """Return the lines that say who holds the sockets of these messages; others may be of other namespaces."""
+def _owner_lines(datagrams: list[bytes], owners: Mapping[int, SocketOwner]) -> str:
+    """Return a line for each owner of a socket in these messages."""
     lines = []
     for datagram in datagrams:
         at = 0
@@ -252,42 +253,42 @@ def _owner_lines(datagrams: list[bytes], held: Mapping[int, Holder]) -> str:
             length, kind, *_ = HEADER(datagram, at)
             if kind == SOCK_DIAG_BY_FAMILY:
                 (inode,) = INODE(datagram, at)
-                if holder := held.get(inode):
-                    lines.append(f"owner {inode} {holder.pid} {holder.program}\n")
+                if owner := owners.get(inode):
+                    lines.append(f"owner {inode} {owner.pid} {owner.program}\n")
             at += (max(length, 16) + 3) & ~3
     return "".join(lines)
 
 
-def _entrance(namespace: Namespace) -> str | None:
+def _entrance(namespace: NetworkNamespace) -> str | None:
     return None if namespace.own else namespace.path
 
 
-def _by_netlink(namespace: Namespace, held: Mapping[int, Holder] | None, limit: Limit) -> bytes:
-    return dump(_entrance(namespace), held=held, limit=limit)
+def _by_netlink(namespace: NetworkNamespace, owners: Mapping[int, SocketOwner] | None, limit: ListingLimit) -> bytes:
+    return dump(_entrance(namespace), owners=owners, limit=limit)
 
 
-def _by_proc(namespace: Namespace, _: object, limit: Limit) -> bytes:
-    """Return /proc/net/tcp and tcp6; those of a process can be read without entering its namespace."""
+def _by_proc(namespace: NetworkNamespace, _: object, limit: ListingLimit) -> bytes:
+    """Return /proc/net/tcp and tcp6; those of a process can be read from outside its namespace."""
     if namespace.pid:
         return _proc_net(f"/proc/{namespace.pid}/net", limit)
-    return inside(_entrance(namespace), lambda: _proc_net(f"/proc/self/task/{get_native_id()}/net", limit))
+    return run_inside(_entrance(namespace), lambda: _proc_net(f"/proc/self/task/{get_native_id()}/net", limit))
 
 
-def _proc_net(folder: str, limit: Limit) -> bytes:
+def _proc_net(folder: str, limit: ListingLimit) -> bytes:
     content = bytearray()
     for path in (Path(folder, "tcp"), Path(folder, "tcp6")):
         if path.name == "tcp6" and not path.exists():  # a kernel without IPv6
             continue
         with path.open("rb", buffering=0) as table:
-            while part := table.read(CHUNK):
+            while part := table.read(CHUNK_BYTES):
                 content += part
                 limit.check()
     return bytes(content)
 
 
-WAYS: dict[str, Callable[[Namespace, Mapping[int, Holder] | None, Limit], bytes]] = {
+METHODS: dict[str, Callable[[NetworkNamespace, Mapping[int, SocketOwner] | None, ListingLimit], bytes]] = {
     "inet_diag": _by_netlink,
     "proc": _by_proc,
 }
-"""By what tells, the best first; a file's name ends with it. Both need no command: where neither tells anything of the
-host itself, collectors.py has the script of sources/live/ssh/collect look, as on any other host, by ss or netstat."""
+"""Methods to list sockets, the best first; the file name ends with the method. Both need no command. If both fail for
+the host itself, the collection script lists its sockets by ss or netstat, as on any other host."""

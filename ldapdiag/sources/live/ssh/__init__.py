@@ -1,1 +1,1 @@
-"""What a dialog with another host is made of, and the script it is had with."""
+"""A session with a remote host over ssh, and the collection script that it runs there."""

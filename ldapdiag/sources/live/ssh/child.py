@@ -1,4 +1,4 @@
-"""A command that is spoken to over its standard input: it never blocks us, and leaves nothing behind."""
+"""A child process with orders on its standard input: it never blocks the caller, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-CHUNK = 1 << 16
-WRITTEN_AT_ONCE = 4096
-"""Bytes that a pipe takes whole (PIPE_BUF)."""
+CHUNK_BYTES = 1 << 16
+WRITE_BYTES = 4096
+"""Size of an atomic write to a pipe (PIPE_BUF)."""
 TICK_SECONDS = 0.1
-"""How soon an exchange notices that it is to stop."""
-FAREWELL_SECONDS = 0.5
-"""What a command has to end by itself, and then again after it was asked to."""
-ERRORS_KEPT = 4096
-"""Bytes of the end of its standard error."""
+"""Time between two checks whether an exchange must end."""
+EXIT_SECONDS = 0.5
+"""Time for the process to exit, and again after SIGTERM."""
+ERROR_BYTES = 4096
+"""Last bytes of standard error to keep."""
 
 
 @dataclass(slots=True)
-class Child:
-    """A command in a session of its own. Constructing it raises OSError where the command cannot be started."""
+class ChildProcess:
+    """A command in a session of its own. The constructor raises OSError when the command cannot be started."""
 
     argv: Sequence[str]
     errors: bytes = b""
-    """The end of what it said on standard error."""
+    """Last part of its standard error."""
     ended: bool = False
-    """It closed its standard output."""
+    """It has closed its standard output."""
     _process: subprocess.Popen[bytes] = field(init=False)
-    _left: bytes = b""
+    _unsent: bytes = b""
 
     def __post_init__(self) -> None:
-        self._process = subprocess.Popen(  # noqa: S603  the command is the operator's own ssh, nsenter or sh
+        self._process = subprocess.Popen(  # noqa: S603  the command is the operator's ssh, nsenter or sh
             list(self.argv),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -50,8 +50,8 @@ class Child:
             os.set_blocking(pipe, False)
 
     def exchange(self, order: bytes, until: Callable[[], bool]) -> Iterator[bytes]:
-        """Write an order and yield what is printed, in parts, until the output ends or `until` says so."""
-        self._left = order
+        """Write an order and yield the output in chunks, until it ends or `until()` is true."""
+        self._unsent = order
         stdin, stdout, stderr = self._pipes()
         with selectors.DefaultSelector() as selector:
             selector.register(stdin, selectors.EVENT_WRITE)
@@ -70,13 +70,13 @@ class Child:
                         yield printed
 
     def status(self) -> int | None:
-        """Return how it ended, or None while it runs; waits a moment for one that has closed its output."""
+        """Return the exit status, None while it runs; wait up to EXIT_SECONDS for it."""
         with suppress(subprocess.TimeoutExpired):
-            return self._process.wait(FAREWELL_SECONDS)
+            return self._process.wait(EXIT_SECONDS)
         return None
 
     def close(self) -> None:
-        """End it and all it started: by the end of its input, then by signals. May be called more than once."""
+        """End it and its children: by the end of its input, then by signals. May be called more than once."""
         for pipe in self._files():
             with suppress(OSError):
                 pipe.close()
@@ -85,7 +85,7 @@ class Child:
         if not self._ends_soon():
             self._signal(signal.SIGTERM)
             self._ends_soon()
-        # Until it is waited for, its number and its group's are nobody else's.
+        # Its process and group IDs cannot be reused before wait().
         self._signal(signal.SIGKILL)
         self._process.wait()
 
@@ -98,30 +98,30 @@ class Child:
         return [pipe for pipe in (process.stdin, process.stdout, process.stderr) if pipe is not None]
 
     def _write(self, descriptor: int) -> bool:
-        """Write what is taken now; tell whether more is left."""
+        """Write as much as the pipe takes; return whether there is more."""
         try:
-            self._left = self._left[os.write(descriptor, self._left[:WRITTEN_AT_ONCE]) :]
+            self._unsent = self._unsent[os.write(descriptor, self._unsent[:WRITE_BYTES]) :]
         except BlockingIOError:
             return True
-        except OSError:  # it ended, and its output ends, too
-            self._left = b""
-        return bool(self._left)
+        except OSError:  # the process has ended
+            self._unsent = b""
+        return bool(self._unsent)
 
     def _read(self, descriptor: int) -> tuple[bool, bytes]:
-        """Return whether more may come, and what was said."""
+        """Return whether more output may come, and the chunk read."""
         try:
-            said = os.read(descriptor, CHUNK)
+            chunk = os.read(descriptor, CHUNK_BYTES)
         except BlockingIOError:
             return True, b""
         except OSError:
             return False, b""
         if descriptor == self._pipes()[2]:
-            self.errors = (self.errors + said)[-ERRORS_KEPT:]
-        return bool(said), said
+            self.errors = (self.errors + chunk)[-ERROR_BYTES:]
+        return bool(chunk), chunk
 
     def _ends_soon(self) -> bool:
-        """Tell whether it ends by itself, and leave its status to be fetched."""
-        deadline = monotonic() + FAREWELL_SECONDS
+        """Return whether it exits in time; its status stays to be fetched."""
+        deadline = monotonic() + EXIT_SECONDS
         while os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if monotonic() > deadline:
                 return False

@@ -1,4 +1,4 @@
-"""How far a host's clock is ahead of ours, narrowed by every moment it tells."""
+"""The offset of a host's clock, narrowed by each timestamp that the host sends."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ SECOND = timedelta(seconds=1)
 
 @dataclass(slots=True)
 class HostClock:
-    """The least and the most seconds that the host's clock can be ahead of ours."""
+    """Bounds, in seconds, on how far the host's clock is ahead of the local one."""
 
     least: float = -inf
     most: float = inf
 
-    def hear(self, told: datetime, asked: datetime, heard: datetime) -> None:
-        """Take a moment, cut to whole seconds, which the host told after we asked and before we heard it.
+    def add(self, timestamp: datetime, sent: datetime, received: datetime) -> None:
+        """Narrow the bounds by a timestamp in whole seconds, taken after `sent` and before `received` (local clock).
 
-        A moment that cannot be, for a clock was set meanwhile, begins anew.
+        A timestamp outside the bounds means that a clock was set; the bounds start anew from it.
         """
-        least, most = (told - heard).total_seconds(), (told + SECOND - asked).total_seconds()
+        least, most = (timestamp - received).total_seconds(), (timestamp + SECOND - sent).total_seconds()
         narrowed = max(least, self.least), min(most, self.most)
         self.least, self.most = narrowed if narrowed[0] <= narrowed[1] else (least, most)
 
     @property
     def offset(self) -> ClockOffset | None:
-        """Return what is known so far; None before the host told any moment."""
+        """Return the offset and its uncertainty; None before the first timestamp."""
         if self.most == inf:
             return None
         return ClockOffset(seconds=(self.least + self.most) / 2, uncertainty_seconds=(self.most - self.least) / 2)

@@ -1,4 +1,4 @@
-"""Another host's tables: a dialog with the script in sources/live/ssh/collect, which ssh runs there."""
+"""A session with the collection script (sources/live/ssh/collect), which ssh runs on a remote host."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ldapdiag.sources.captures.script_output import (
     unusable,
 )
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.child import Child
+from ldapdiag.sources.live.ssh.child import ChildProcess
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
 
@@ -40,33 +40,33 @@ if TYPE_CHECKING:
     from ldapdiag.sources.captures.manifest import ClockOffset
 
 SSH = "LDAPDIAG_SSH"
-"""In the environment: the command to use in place of ssh, with its options."""
-PARTS = ("frame", "host", "looks", "servers", "paths", "directories", "haproxy", "logs", "main")
-"""The files of sources/live/ssh/collect, in the order in which they make one script."""
-LONGEST_LINE = 1 << 16
-"""Bytes; a longer one is handed on in parts, of which none cuts a marker that is shorter than MARKER."""
-MARKER = 1024
-MOST_SECTIONS = 4000
-MOST_FOR_ONE = 60
-"""Seconds for one command there; one that hangs outlives us by as much, since its shell waits for it."""
-LOOK = b"look\n"
-REST = b"rest\n"
+"""Environment variable: the command to run instead of ssh, with its options."""
+PARTS = ("frame", "host", "snapshots", "servers", "paths", "directories", "haproxy", "logs", "main")
+"""The files of sources/live/ssh/collect, in the order in which they form one script."""
+MAX_LINE_BYTES = 1 << 16
+"""A longer line is processed in parts; no part cuts a marker that is shorter than MAX_MARKER_BYTES."""
+MAX_MARKER_BYTES = 1024
+MAX_SECTIONS = 4000
+MAX_COMMAND_SECONDS = 60
+"""Time limit of one command on the host; one that hangs may run that long after the session has ended."""
+SNAPSHOT = b"snapshot\n"
+CONFIGURATION = b"configuration\n"
 
 
-def ssh_command(user: str | None, host: str, port: int | None, seconds: int) -> list[str]:
-    """Return the command that starts sh on a host (user and host as targets.py allows them) and asks nobody anything.
+def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: int) -> list[str]:
+    """Return the command that starts sh on a host without prompting; user and host as targets.py allows them.
 
-    `seconds` is the time to connect. The user's own configuration, agent and jump hosts hold.
+    `timeout_seconds` limits the connection set-up. The user's ssh configuration, agent and jump hosts apply.
     """
     command = [*(shlex.split(os.environ.get(SSH, "")) or ["ssh"]), "-T", "-o", "BatchMode=yes"]
-    command += ["-o", f"ConnectTimeout={max(1, seconds)}"]
+    command += ["-o", f"ConnectTimeout={max(1, timeout_seconds)}"]
     command += ["-p", str(port)] if port is not None else []
     command += ["-l", user] if user is not None else []
     return [*command, "--", host.strip("[]"), "sh"]
 
 
 def script(**settings: str | int) -> str:
-    """Return the script, ready to run, its settings before it; its NONCE is drawn anew."""
+    """Return the script with its settings in front, and a fresh NONCE."""
     settings = {"NONCE": secrets.token_hex(16), **settings}
     folder = files("ldapdiag.sources.live.ssh").joinpath("collect")
     parts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in PARTS]
@@ -74,43 +74,43 @@ def script(**settings: str | int) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class Dialog:
-    """A host that is asked. Nothing raises: all that fails is a Gap, and after the first the host is asked no more.
+class ScriptSession:
+    """A running collection script. No method raises: each failure is a Gap, and the first one ends the session.
 
-    Times are seconds. A piece's span is by our clock, from our order to the end of its section.
+    Times are in seconds. The span of a piece is by the local clock, from sending the order to the end of its section.
     """
 
     argv: Sequence[str]
-    """What starts an sh: over ssh, in a namespace, or here."""
+    """The command that starts sh: over ssh, in a namespace, or locally."""
     target: str
-    """What the operator named."""
+    """As on the command line."""
     folder: str
-    """What the host is called; its other namespaces are called folder-NAME."""
-    looks: bool = True
-    """Whether it is asked for socket tables; on our own host we see to that, while we can."""
+    """Folder of the host; its other namespaces have folder-NAME."""
+    sockets: bool = True
+    """List sockets. On the local host the kernel is asked instead, if possible."""
     monitors: bool = True
-    """Whether directories there are asked for cn=monitor; on our own host we do that, too."""
+    """Query the directory servers for cn=monitor. On the local host that is done directly."""
     namespaces: bool = True
-    """Whether its other network namespaces are read, too."""
+    """Collect from its other network namespaces, too."""
     sudo: bool = False
-    seconds: float = 30
-    """For each order."""
+    timeout_seconds: float = 30
+    """Of each order."""
     stop: Event = field(default_factory=Event)
     budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
-    """What all hosts that are asked at once may say together."""
-    try_it: str = ""
-    """What a person runs to see why it cannot be reached."""
+    """Limit on the output of all hosts of the run together."""
+    test_command: str = ""
+    """A command for the operator to test the connection with."""
 
-    _child: Child | None = None
+    _child: ChildProcess | None = None
     _script: Script | None = None
     _nonce: str = field(default_factory=partial(secrets.token_hex, 16))
     _clock: HostClock = field(default_factory=HostClock)
     _line: bytes = b""
-    """The beginning of a line whose end is still to come."""
+    """The beginning of an incomplete line."""
     _banner: bytes = b""
-    """The end of what came before the first line: a message of the day, or an error."""
+    """The end of the output before the first line: a message of the day, or an error."""
     _orders: deque[datetime] = field(default_factory=deque)
-    """When we gave each order that the host has not yet done with."""
+    """When each unfinished order was sent."""
     _count: int = 0
 
     def __enter__(self) -> Self:
@@ -121,37 +121,37 @@ class Dialog:
 
     @property
     def clock_offset(self) -> ClockOffset | None:
-        """Return how far the host's clock is ahead of ours."""
+        """Return how far the host's clock is ahead of the local one."""
         return self._clock.offset
 
     @property
     def peer(self) -> str | None:
-        """Return None: it was not asked over LDAP."""
+        """Return None: there is no LDAP connection."""
         return None
 
-    def first(self) -> Iterator[Input | Gap]:
-        """Connect, look once, and ask for the rest: settings and servers. To be called once."""
-        deadline = monotonic() + self.seconds
+    def collect(self) -> Iterator[Input | Gap]:
+        """Connect, take a snapshot, and collect settings and server configurations. To be called once."""
+        deadline = monotonic() + self.timeout_seconds
         yield from self._connect(deadline)
-        for order in (LOOK, REST):
+        for order in (SNAPSHOT, CONFIGURATION):
             if not self._orders:
                 yield from self._order(order, deadline)
 
-    def look(self) -> Iterator[Input | Gap]:
-        """Look at the host and its other namespaces once more: sockets, counters, and what a box there holds."""
-        yield from self._order(LOOK, monotonic() + self.seconds)
+    def snapshot(self) -> Iterator[Input | Gap]:
+        """Take another snapshot of the host and its namespaces: sockets, counters, conntrack and proxy sessions."""
+        yield from self._order(SNAPSHOT, monotonic() + self.timeout_seconds)
 
     def sections(self, order: bytes, deadline: float) -> Iterator[tuple[Section, Span] | Gap]:
-        """Send an order, and yield the sections as they are printed, until the host waits for the next order.
+        """Send an order, and yield the sections of its output, until the script waits for the next order.
 
-        One that is late may still be done with an earlier order, and is given another chance with the next.
+        After the deadline the session stays open: the script may finish this order during the next one.
         """
         child = self._child
         if child is None:
             return
         self._orders.append(datetime.now(UTC))
         for printed in child.exchange(order, lambda: self.stop.is_set() or monotonic() > deadline):
-            heard = datetime.now(UTC)
+            received = datetime.now(UTC)
             for line in self._lines(printed):
                 event = self._event(line)
                 if isinstance(event, Waiting):
@@ -159,28 +159,28 @@ class Dialog:
                     if not self._orders:
                         return
                 elif isinstance(event, Section):
-                    yield event, Span(start=self._orders[0], end=heard)
+                    yield event, Span(start=self._orders[0], end=received)
                 elif isinstance(event, Lack):
-                    yield Gap(target=self.place(event.folder), reason=event.reason, how=event.how)
+                    yield Gap(target=self.label_of(event.folder), reason=event.reason, how=event.how)
         yield self._ending(child)
         if child.ended or self.stop.is_set() or self._script is None:
             self.close()
 
     def broken_off(self) -> tuple[Section, Span] | None:
-        """Return the section that had begun when the host was given up; for one whose part is of use."""
+        """Return the incomplete section at the end of the session; a part of a log is usable."""
         section = self._script.broken_off() if self._script and self._orders else None
         return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
 
     def folder_of(self, section: Section) -> str:
-        """Return the folder that a section's pieces are in."""
+        """Return the folder of a section's pieces."""
         return folder_name(self.folder, section.folder).replace("/", "_")
 
-    def place(self, folder: str) -> str:
-        """Return what a section's folder is called, for a person."""
+    def label_of(self, folder: str) -> str:
+        """Return the name of a section's folder in messages."""
         return self.target if folder == HERE else f"{self.target} (namespace {folder.removeprefix(NAMESPACE)})"
 
     def close(self) -> None:
-        """End it there and here; may be called at any time, more than once."""
+        """End the script and its processes. May be called at any time, and more than once."""
         child, self._child = self._child, None
         if child is not None:
             child.close()
@@ -188,28 +188,28 @@ class Dialog:
     def _connect(self, deadline: float) -> Iterator[Input | Gap]:
         text = script(
             NONCE=self._nonce,
-            DIALOG=1,
+            INTERACTIVE=1,
             SUDO="sudo -n" if self.sudo else "",
-            LOOKS=int(self.looks),
+            SOCKETS=int(self.sockets),
             MONITORS=int(self.monitors),
             NAMESPACES=int(self.namespaces),
-            LIMIT=max(1, min(MOST_FOR_ONE, int(self.seconds * 0.7))),
+            LIMIT=max(1, min(MAX_COMMAND_SECONDS, int(self.timeout_seconds * 0.7))),
         )
         try:
-            self._child = Child(self.argv)
+            self._child = ChildProcess(self.argv)
         except OSError as error:
             reason = f"cannot run {self.argv[0]}: {(error.strerror or str(error)).lower()}"
-            yield Gap(target=self.target, reason=reason, how="install it, or put it on the PATH")
+            yield Gap(target=self.target, reason=reason, how="install it, or add its folder to PATH")
             return
         yield from self._order(text.encode(), deadline)
 
     def _order(self, order: bytes, deadline: float) -> Iterator[Input | Gap]:
-        """Send an order and yield what comes."""
-        for told in self.sections(order, deadline):
-            yield from (told,) if isinstance(told, Gap) else self._section(*told)
+        """Send an order, and yield its results."""
+        for result in self.sections(order, deadline):
+            yield from (result,) if isinstance(result, Gap) else self._section(*result)
 
     def _lines(self, printed: bytes) -> Iterator[bytes]:
-        """Yield whole lines with their ends (as one, where none is of the grammar), and parts of those too long."""
+        """Yield complete lines with their ends (lines without a marker as one), and parts of very long lines."""
         printed = self._line + printed
         if self._script is not None and self._nonce.encode() not in printed:
             lines, end, self._line = printed.rpartition(b"\n")
@@ -217,55 +217,60 @@ class Dialog:
         else:
             *each, self._line = printed.split(b"\n")
             yield from (line + b"\n" for line in each)
-        if len(self._line) > LONGEST_LINE:
-            yield self._line[:-MARKER]
-            self._line = self._line[-MARKER:]
+        if len(self._line) > MAX_LINE_BYTES:
+            yield self._line[:-MAX_MARKER_BYTES]
+            self._line = self._line[-MAX_MARKER_BYTES:]
 
     def _event(self, line: bytes) -> object:
-        """Return what a line completes; what stands before the first line of the grammar is a banner."""
+        """Return the event that a line completes, or None; output before the script's first line is a banner."""
         if self._script is not None:
             return self._script.take(line)
         nonce = self._nonce.encode()
         if nonce_of(line) == nonce:
             self._script = Script(nonce, self.budget)
         else:
-            self._banner = (self._banner + line)[-MARKER:]
+            self._banner = (self._banner + line)[-MAX_MARKER_BYTES:]
         return None
 
     def _section(self, section: Section, span: Span) -> Iterator[Input | Gap]:
-        for moment in (section.begun, section.ended):
-            if moment is not None:
-                self._clock.hear(moment, span.start, span.end)
+        for timestamp in (section.begun, section.ended):
+            if timestamp is not None:
+                self._clock.add(timestamp, span.start, span.end)
         self._count += 1
-        if self._count > MOST_SECTIONS:
+        if self._count > MAX_SECTIONS:
             return
-        place = self.place(section.folder)
-        if gap := unusable(section, place):
+        label = self.label_of(section.folder)
+        if gap := unusable(section, label):
             yield gap
             return
         folder = self.folder_of(section)
         yield Input(
             path=f"{folder}/{section.file}",
             folder=folder,
-            label=f"{section.file} of {place}",
+            label=f"{section.file} of {label}",
             source=partial(BytesIO, section.content),
             taken=span,
             asked=f"{section.asked or section.file} on {folder}",
         )
 
-    def _ending(self, child: Child) -> Gap:
-        """Return why it ended before it was through."""
+    def _ending(self, child: ChildProcess) -> Gap:
+        """Return why the session ended early."""
         if self.stop.is_set():
-            return Gap(target=self.target, reason="was interrupted before it had told all", how="run it again")
+            return Gap(target=self.target, reason="interrupted before the collection was complete", how="run it again")
         if not child.ended:
             until = "" if self._script else " to the connection"
-            return self._failed(f"no answer in {self.seconds:g} s{until}", "see whether it hangs there")
+            return self._failed(
+                f"no answer in {self.timeout_seconds:g} s{until}", "check whether a command hangs there"
+            )
         if self._script is not None:
             last = child.errors.decode(errors="backslashreplace").strip().splitlines()[-1:]
             return self._failed(
-                "the connection ended in the middle" + "".join(f": {line[:200]}" for line in last), "run it again"
+                "the connection ended during the collection" + "".join(f": {line[:200]}" for line in last),
+                "run it again",
             )
         return self._failed(*refusal(child.errors or self._banner, child.status()))
 
     def _failed(self, reason: str, how: str) -> Gap:
-        return Gap(target=self.target, reason=reason, how=f"{how}; try: {self.try_it}" if self.try_it else how)
+        return Gap(
+            target=self.target, reason=reason, how=f"{how}; try: {self.test_command}" if self.test_command else how
+        )

@@ -1,4 +1,4 @@
-"""One file on another host, read over the system's ssh: a log, or what somebody captured there."""
+"""One file on a remote host, read over the system's ssh: a log, or a capture made there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.ssh.child import Child
+from ldapdiag.sources.live.ssh.child import ChildProcess
 from ldapdiag.sources.live.ssh.refusals import refusal
 from ldapdiag.sources.live.ssh.remote import ssh_command
 
@@ -21,69 +21,69 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ldapdiag.sources.budget import Budget
-    from ldapdiag.sources.live.ssh.access_logs import Tell
-    from ldapdiag.sources.targets import Remote
+    from ldapdiag.sources.live.ssh.access_logs import ShowFile
+    from ldapdiag.sources.targets import SshTarget
 
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 
 
-class RemoteFile:
-    """A party that says one file, and has no sockets to look at."""
+class RemoteFileCollector:
+    """Collect one file; there are no sockets to sample."""
 
     peer: str | None = None
     clock_offset: None = None
 
-    def __init__(self, target: Remote, seconds: int, stop: threading.Event, budget: Budget) -> None:
-        self.target = target.told
+    def __init__(self, target: SshTarget, timeout_seconds: int, stop: threading.Event, budget: Budget) -> None:
+        self.target = target.label
         self._folder = target.name
         self._path = target.path or ""
-        self._seconds = seconds
+        self._timeout_seconds = timeout_seconds
         self._stop = stop
         self._budget = budget
-        shell = ssh_command(target.user, target.host, target.port, seconds)
+        shell = ssh_command(target.user, target.host, target.port, timeout_seconds)
         self._argv = [*shell[:-1], f"cat -- {shlex.quote(self._path)}"]
 
-    def first(self) -> Iterator[Input | Gap]:
-        """Yield the file, if it comes whole within the time limit."""
+    def collect(self) -> Iterator[Input | Gap]:
+        """Yield the file, if it arrives completely within the time limit."""
         try:
-            child = Child(self._argv)
+            child = ChildProcess(self._argv)
         except OSError as error:
             reason = f"cannot run {self._argv[0]}: {(error.strerror or str(error)).lower()}"
-            yield Gap(target=self.target, reason=reason, how="install it, or put it on the PATH")
+            yield Gap(target=self.target, reason=reason, how="install it, or add its folder to PATH")
             return
         content = bytearray()
-        is_over = partial(self._is_over, monotonic() + self._seconds, content)
+        must_end = partial(self._must_end, monotonic() + self._timeout_seconds, content)
         try:
-            for chunk in child.exchange(b"", is_over):
+            for chunk in child.exchange(b"", must_end):
                 content.extend(chunk)
-            yield self._said(child, bytes(content))
+            yield self._result(child, bytes(content))
         finally:
             child.close()
 
-    def look(self) -> Iterator[Input | Gap]:
+    def snapshot(self) -> Iterator[Input | Gap]:
         """Yield nothing."""
         yield from ()
 
-    def logs(self, tell: Tell) -> Iterator[Input | Gap]:  # noqa: ARG002  as every party's
-        """Yield nothing: what was named is all that is read."""
+    def access_logs(self, show_file: ShowFile) -> Iterator[Input | Gap]:  # noqa: ARG002  parameter of the protocol
+        """Yield nothing: only the named file is read."""
         yield from ()
 
     def close(self) -> None:
-        """Do nothing: the command ended with the file."""
+        """Do nothing: the command ends with the file."""
 
-    def _is_over(self, deadline: float, content: bytearray) -> bool:
-        return self._stop.is_set() or monotonic() > deadline or len(content) > MOST_BYTES
+    def _must_end(self, deadline: float, content: bytearray) -> bool:
+        return self._stop.is_set() or monotonic() > deadline or len(content) > MAX_BYTES
 
-    def _said(self, child: Child, content: bytes) -> Input | Gap:
-        if len(content) > MOST_BYTES:
-            how = "copy it here (scp), and name the copy"
-            return Gap(target=self.target, reason=f"is longer than {MOST_BYTES >> 20} MiB", how=how)
+    def _result(self, child: ChildProcess, content: bytes) -> Input | Gap:
+        if len(content) > MAX_BYTES:
+            how = "copy the file with scp, and name the copy"
+            return Gap(target=self.target, reason=f"the file is larger than {MAX_BYTES >> 20} MiB", how=how)
         if not child.ended:
-            reason = "was interrupted" if self._stop.is_set() else f"did not come whole in {self._seconds} s"
-            return Gap(target=self.target, reason=reason, how="give it more time (--timeout), or copy it here (scp)")
+            reason = "interrupted" if self._stop.is_set() else f"the file did not arrive in {self._timeout_seconds} s"
+            return Gap(target=self.target, reason=reason, how="raise --timeout, or copy the file with scp")
         if not self._budget.take(len(content)):
-            reason = f"does not fit into the {RUN_BYTES >> 30} GiB that are held of one run"
-            return Gap(target=self.target, reason=reason, how="copy it here (scp), and name the copy")
+            reason = f"all targets together exceed the limit of {RUN_BYTES >> 30} GiB per run"
+            return Gap(target=self.target, reason=reason, how="copy the file with scp, and name the copy")
         if status := child.status():
             reason, how = refusal(child.errors, status)
             return Gap(target=self.target, reason=reason, how=how)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fake_directory import element, entry
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.ldif import entries
-from ldapdiag.sources.live.ldap.entries import Damaged, Sheet, operation_of, size_of, without_credentials
+from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage, operation_of, size_of, without_credentials
 
 ALL = frozenset({"*"})
 NUMBER = element(2, b"\x05")
@@ -15,10 +15,10 @@ NUMBER = element(2, b"\x05")
 
 def ldif(dn, attributes, wanted=ALL, comment=""):
     message = entry(NUMBER, dn, attributes)
-    sheet = Sheet()
-    sheet.take(message, operation_of(message)[1], wanted)
-    sheet.settle()
-    return sheet.ldif(comment)
+    buffer = EntryBuffer()
+    buffer.add(message, operation_of(message)[1], wanted)
+    buffer.commit()
+    return buffer.ldif(comment)
 
 
 def read(text):
@@ -46,19 +46,19 @@ class TestWriting:
         assert document.asked_by.startswith("ldapi as ")
 
     def test_an_entry_asked_for_twice_is_one(self):
-        sheet = Sheet()
+        buffer = EntryBuffer()
         for dn, attributes in (("cn=monitor", {"threads": ["16"]}), ("cn=Monitor", {"connection": ["a", "b"]})):
             message = entry(NUMBER, dn, attributes)
-            sheet.take(message, operation_of(message)[1], ALL)
-            sheet.settle()
-        assert sheet.ldif() == b"dn: cn=monitor\nthreads: 16\nconnection: a\nconnection: b\n\n"
+            buffer.add(message, operation_of(message)[1], ALL)
+            buffer.commit()
+        assert buffer.ldif() == b"dn: cn=monitor\nthreads: 16\nconnection: a\nconnection: b\n\n"
 
     def test_what_was_not_settled_is_not_written(self):
-        sheet = Sheet()
+        buffer = EntryBuffer()
         message = entry(NUMBER, "cn=a", {"cn": ["a"]})
-        sheet.take(message, operation_of(message)[1], ALL)
-        sheet.forget()
-        assert (sheet.settle(), sheet.ldif()) == (0, b"")
+        buffer.add(message, operation_of(message)[1], ALL)
+        buffer.discard()
+        assert (buffer.commit(), buffer.ldif()) == (0, b"")
 
 
 class TestWithholding:
@@ -93,17 +93,17 @@ class TestHostileBytes:
         for message in (noise, b"\x30" + noise, entry(NUMBER, "cn=a", {"cn": ["a"]})[:20] + noise):
             try:
                 _, at = operation_of(message)
-                Sheet().take(message, at, ALL)
-            except Damaged:
+                EntryBuffer().add(message, at, ALL)
+            except MalformedMessage:
                 continue
 
     def test_of_a_size_without_end_are_refused(self):
         for length in (b"\x80", b"\x85\x01\x00\x00\x00\x00", b"\xff"):
-            with pytest.raises(Damaged):
+            with pytest.raises(MalformedMessage):
                 size_of(b"\x30" + length + b"\0" * 8)
 
     def test_an_entry_cut_anywhere_is_damaged_or_less(self):
         message = entry(NUMBER, "cn=a", {"cn": ["a", "b"]})
         for end in range(len(message)):
-            with pytest.raises(Damaged):
-                Sheet().take(message[:end], operation_of(message[:end])[1], ALL)
+            with pytest.raises(MalformedMessage):
+                EntryBuffer().add(message[:end], operation_of(message[:end])[1], ALL)

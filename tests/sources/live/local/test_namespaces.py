@@ -36,7 +36,7 @@ def named(laboratory):
 
 def test_our_own_comes_first_and_others_are_found(slapd):
     pid, _ = slapd
-    told = namespaces.namespaces()
+    told = namespaces.find_namespaces()
     assert told.found[0].own
     assert [one.own for one in told.found[1:]] == [False] * (len(told.found) - 1)
     (found,) = [one for one in told.found if one.identity == namespaces.identity(pid)]
@@ -44,20 +44,20 @@ def test_our_own_comes_first_and_others_are_found(slapd):
 
 
 def test_each_namespace_is_found_once(slapd):
-    identities = [one.identity for one in namespaces.namespaces().found]
+    identities = [one.identity for one in namespaces.find_namespaces().found]
     assert len(set(identities)) == len(identities) > 1
     assert slapd
 
 
 def test_a_named_one_is_known_by_its_name_though_nobody_lives_in_it(named):
-    (found,) = [one for one in namespaces.namespaces().found if one.name == named]
-    assert found == namespaces.named(named)
+    (found,) = [one for one in namespaces.find_namespaces().found if one.name == named]
+    assert found == namespaces.find_named(named)
     assert (found.pid, found.path, found.own) == (None, f"/run/netns/{named}", False)
 
 
 def test_a_name_that_nobody_gave_is_an_error():
     with pytest.raises(FileNotFoundError):
-        namespaces.named("ldapdiag-no-such-thing")
+        namespaces.find_named("ldapdiag-no-such-thing")
 
 
 def test_a_process_that_has_ended_has_none():
@@ -66,7 +66,7 @@ def test_a_process_that_has_ended_has_none():
     assert namespaces.identity(ended.pid) == ""
 
 
-def test_only_what_is_opened_inside_stays_there(slapd):
+def test_only_what_is_open_netlink_inside_stays_there(slapd):
     pid, _ = slapd
     before = Path("/proc/self/ns/net").readlink()
 
@@ -74,15 +74,15 @@ def test_only_what_is_opened_inside_stays_there(slapd):
         with socket.create_connection(("127.0.0.1", 6360), timeout=5):
             return Path("/proc/thread-self/ns/net").readlink()
 
-    assert namespaces.inside(f"/proc/{pid}/ns/net", connected) == Path(f"/proc/{pid}/ns/net").readlink()
+    assert namespaces.run_inside(f"/proc/{pid}/ns/net", connected) == Path(f"/proc/{pid}/ns/net").readlink()
     assert Path("/proc/thread-self/ns/net").readlink() == before
-    assert namespaces.inside(None, lambda: Path("/proc/thread-self/ns/net").readlink()) == before
+    assert namespaces.run_inside(None, lambda: Path("/proc/thread-self/ns/net").readlink()) == before
 
 
 def test_an_error_inside_is_raised_outside(slapd):
     pid, _ = slapd
     with pytest.raises(ConnectionRefusedError):
-        namespaces.inside(f"/proc/{pid}/ns/net", lambda: socket.create_connection(("127.0.0.1", 1), timeout=5))
+        namespaces.run_inside(f"/proc/{pid}/ns/net", lambda: socket.create_connection(("127.0.0.1", 1), timeout=5))
 
 
 def test_a_directory_server_is_found_where_it_listens(slapd):
@@ -95,8 +95,8 @@ def test_a_directory_server_is_found_where_it_listens(slapd):
 @pytest.mark.parametrize(
     ("main", "is_directory"),
     [
-        ("org.opends.server.core.DirectoryServer", True),
-        ("com.unboundid.directory.server.core.DirectoryServer", True),
+        ("org.opends.server.core.DirectoryCollector", True),
+        ("com.unboundid.directory.server.core.DirectoryCollector", True),
         ("org.apache.catalina.startup.Bootstrap", False),
     ],
 )
@@ -107,8 +107,8 @@ def test_a_java_program_is_a_directory_when_its_main_class_is(main, is_directory
 
 
 def test_who_holds_a_socket_is_known_by_its_inode():
-    with socket.socket() as held:
-        holder = processes.socket_holders()[os.fstat(held.fileno()).st_ino]
+    with socket.socket() as owners:
+        holder = processes.socket_owners()[os.fstat(owners.fileno()).st_ino]
     assert holder.pid == os.getpid()
     assert holder.program == Path("/proc/self/comm").read_text()[:-1]
 

@@ -24,12 +24,12 @@ def test_links_are_followed_within_the_root_of_the_process(tmp_path: Path, monke
     (root / "loop").symlink_to("/loop")
     monkeypatch.setattr(processes, "PROC", tmp_path)
     reached = f"{root}/run/slapd/ldapi"
-    assert processes.path_from_here(42, "/run/slapd/ldapi") == reached
-    assert processes.path_from_here(42, "/var/run/slapd/ldapi") == reached
-    assert processes.path_from_here(42, "/loop/ldapi") is None, "our own file of that name is another machine's"
-    assert processes.path_from_here(42, "/run/near/ldapi") == reached
-    assert processes.path_from_here(42, "/run/../../../run/slapd/ldapi") == reached
+    assert processes.host_path(42, "/run/slapd/ldapi") == reached
+    assert processes.host_path(42, "/var/run/slapd/ldapi") == reached
+    assert processes.host_path(42, "/loop/ldapi") is None, "our own file of that name is another machine's"
+    assert processes.host_path(42, "/run/near/ldapi") == reached
+    assert processes.host_path(42, "/run/../../../run/slapd/ldapi") == reached
 
 
 def test_where_files_are_ours_a_path_is_what_it_is_called() -> None:
-    assert processes.path_from_here(os.getpid(), "/run/slapd/ldapi") == "/run/slapd/ldapi"
+    assert processes.host_path(os.getpid(), "/run/slapd/ldapi") == "/run/slapd/ldapi"

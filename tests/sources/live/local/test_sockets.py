@@ -30,7 +30,7 @@ SAME = (
     *("timer", "bytes_sent", "bytes_received", "inode", "owner", "pid"),
 )
 GROWING = ("last_received", "last_acknowledged", "busy", "retransmits", "probes")
-TIED = "held sockets"
+TIED = "owners sockets"
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def by_cookie(table, names):
 
 
 def test_the_kernel_says_what_ss_says_of_the_very_same_sockets(holder):
-    held = processes.socket_holders()
-    before = read(sockets.dump(path_of(holder), held=held))
+    owners = processes.socket_owners()
+    before = read(sockets.dump(path_of(holder), owners=owners))
     command = ["nsenter", "-t", str(holder), "-n", "ss", "-tanoiep"]
     told = read(subprocess.run(command, check=True, capture_output=True).stdout, "ss")
-    after = read(sockets.dump(path_of(holder), held=held))
+    after = read(sockets.dump(path_of(holder), owners=owners))
     assert by_cookie(before, SAME) == by_cookie(told, SAME) == by_cookie(after, SAME)
     low, middle, high = (by_cookie(table, GROWING) for table in (before, told, after))
     assert low.keys() == middle.keys()
@@ -73,7 +73,7 @@ def test_the_kernel_says_what_ss_says_of_the_very_same_sockets(holder):
 
 
 def test_there_is_something_of_everything(holder):
-    table = read(sockets.dump(path_of(holder), held=processes.socket_holders()))
+    table = read(sockets.dump(path_of(holder), owners=processes.socket_owners()))
     assert {
         *(TcpState.ESTABLISHED, TcpState.LISTEN, TcpState.FIN_WAIT_2, TcpState.CLOSE_WAIT, TcpState.TIME_WAIT),
         TcpState.SYN_SENT,
@@ -90,7 +90,7 @@ def test_the_kernel_says_what_pyroute2_decodes(holder):
     table = read(sockets.dump(path_of(holder)))
     mine = by_cookie(table, ("state", "local_port", "remote_port", "inode", "receive_queue", "send_queue"))
     received = dict(zip(table.cookie, table.bytes_received, strict=True))
-    theirs = namespaces.inside(path_of(holder), decoded_by_pyroute2)
+    theirs = namespaces.run_inside(path_of(holder), decoded_by_pyroute2)
     assert mine.keys() == {message["idiag_cookie"] for message in theirs}
     for message in theirs:
         assert mine[message["idiag_cookie"]] == tuple(
@@ -119,19 +119,19 @@ def test_without_tcp_info_there_are_no_ages(holder):
 
 
 def space_of(pid):
-    (space,) = [one for one in namespaces.namespaces().found if one.identity == namespaces.identity(pid)]
+    (space,) = [one for one in namespaces.find_namespaces().found if one.identity == namespaces.identity(pid)]
     return space
 
 
-@pytest.mark.parametrize("telling", sockets.WAYS)
+@pytest.mark.parametrize("telling", sockets.METHODS)
 def test_every_way_tells_the_same_sockets(holder, telling):
-    content = sockets.WAYS[telling](space_of(holder), None, sockets.Limit())
+    content = sockets.METHODS[telling](space_of(holder), None, sockets.ListingLimit())
     assert sorted(read(content, telling).keys()) == sorted(read(sockets.dump(path_of(holder))).keys())
 
 
 def test_a_look_is_a_piece_with_its_time_and_origin(holder):
     space = space_of(holder)
-    (piece,) = sockets.take(space, folder="app1", look=2)
+    (piece,) = sockets.list_sockets(space, folder="app1", snapshot=2)
     assert (piece.path, piece.folder) == ("app1/sockets-2.inet_diag", "app1")
     assert piece.taken.start < piece.taken.end
     with piece.open() as stream:
@@ -143,32 +143,32 @@ def refused(*_):
 
 
 def test_what_netlink_refuses_proc_tells_and_the_gap_says_so(holder, monkeypatch):
-    monkeypatch.setitem(sockets.WAYS, "inet_diag", refused)
-    piece, gap = sockets.take(space_of(holder), folder="app1", look=1)
+    monkeypatch.setitem(sockets.METHODS, "inet_diag", refused)
+    piece, gap = sockets.list_sockets(space_of(holder), folder="app1", snapshot=1)
     assert isinstance(piece, Input)
     assert piece.path == "app1/sockets-1.proc"
-    assert gap.reason == "inet_diag: operation not permitted; proc told fewer columns"
+    assert gap.reason == "inet_diag failed: operation not permitted; used proc, which has fewer columns"
     assert gap.how
 
 
 def test_what_every_way_refuses_is_a_gap_and_no_table(holder, monkeypatch):
-    for telling in sockets.WAYS:
-        monkeypatch.setitem(sockets.WAYS, telling, refused)
-    (gap,) = sockets.take(space_of(holder), folder="app1", look=1)
+    for telling in sockets.METHODS:
+        monkeypatch.setitem(sockets.METHODS, telling, refused)
+    (gap,) = sockets.list_sockets(space_of(holder), folder="app1", snapshot=1)
     assert isinstance(gap, Gap)
-    assert gap.reason.count("not permitted") == len(sockets.WAYS)
+    assert gap.reason.count("not permitted") == len(sockets.METHODS)
 
 
 def test_what_was_asked_names_the_namespace_as_a_person_would(holder):
-    (piece, *_) = sockets.take(namespaces.namespaces().found[0], folder="here", look=1)
+    (piece, *_) = sockets.list_sockets(namespaces.find_namespaces().found[0], folder="here", snapshot=1)
     assert piece.asked == "inet_diag in its own network namespace"
-    (piece, *_) = sockets.take(space_of(holder), folder="app1", look=1)
+    (piece, *_) = sockets.list_sockets(space_of(holder), folder="app1", snapshot=1)
     assert piece.asked == f"inet_diag in the network namespace /proc/{holder}/ns/net"
 
 
 def test_without_pyroute2_proc_tells_and_the_gap_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyroute2.netlink.nlsocket", None)
-    piece, gap = sockets.take(space_of(os.getpid()), folder="app1", look=1)
+    piece, gap = sockets.list_sockets(space_of(os.getpid()), folder="app1", snapshot=1)
     assert piece.path.endswith(".proc")
     assert "install pyroute2" in gap.how
 
@@ -183,13 +183,13 @@ def test_many_looks_at_once_leave_nothing_open(holder):
 
 
 def test_anybody_may_look_at_their_own_namespace(holder):
-    """As nobody: the table without owners; whoever may not look at others' namespaces is told how many."""
+    """As nobody: the table without owners; whoever may not snapshot at others' namespaces is told how many."""
     program = (
         "import os\n"
         "from ldapdiag.sources.live.local import namespaces, sockets\n"
         "sockets.dump()\n"  # whoever is nobody may not read this Python's library
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "print(len(sockets.dump()) > 100, namespaces.namespaces().unreadable > 0)"
+        "print(len(sockets.dump()) > 100, namespaces.find_namespaces().unreadable > 0)"
     )
     command = ["nsenter", "-t", str(holder), "-n", sys.executable, "-c", program]
     assert subprocess.run(command, check=True, capture_output=True).stdout == b"True True\n"
@@ -215,8 +215,8 @@ def test_what_is_no_namespace_is_an_error(tmp_path):
 
 def test_a_kernel_that_never_answers_is_given_up(monkeypatch):
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    monkeypatch.setattr(sockets, "_opened", here.detach)
-    monkeypatch.setattr(sockets, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(sockets, "_open_netlink", here.detach)
+    monkeypatch.setattr(sockets, "MAX_SECONDS", 0.2)
     with there, pytest.raises(TimeoutError):
         sockets.dump()
 
@@ -227,30 +227,30 @@ class TestTheLimit:
     @pytest.fixture(autouse=True)
     def silence(self, monkeypatch):
         pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        monkeypatch.setattr(sockets, "_opened", lambda: pair[0].dup().detach())
+        monkeypatch.setattr(sockets, "_open_netlink", lambda: pair[0].dup().detach())
         with pair[0], pair[1]:
             yield
 
     def told(self, limit):
         started = monotonic()
-        (gap,) = sockets.take(namespaces.namespaces().found[0], folder="here", look=1, limit=limit)
+        (gap,) = sockets.list_sockets(namespaces.find_namespaces().found[0], folder="here", snapshot=1, limit=limit)
         assert monotonic() - started < 2
         return gap
 
     def test_the_deadline_ends_it_and_no_other_way_is_tried(self):
-        gap = self.told(sockets.Limit(deadline=monotonic() + 0.2))
-        assert (gap.reason, gap.how) == ("did not come in time", "give it more time (--timeout)")
+        gap = self.told(sockets.ListingLimit(deadline=monotonic() + 0.2))
+        assert (gap.reason, gap.how) == ("not listed within the time limit", "raise --timeout")
 
     def test_ctrl_c_ends_it_at_once(self):
         stop = Event()
         after = After(0.2, stop.set)
         after.start()
-        gap = self.told(sockets.Limit(stop=stop))
+        gap = self.told(sockets.ListingLimit(stop=stop))
         after.join()
-        assert gap.reason == "were not read: the run was interrupted"
+        assert gap.reason == "not listed: the run was interrupted"
 
     def test_what_is_over_before_it_began_asks_nothing(self):
-        assert self.told(sockets.Limit(deadline=monotonic() - 1)).reason == "did not come in time"
+        assert self.told(sockets.ListingLimit(deadline=monotonic() - 1)).reason == "not listed within the time limit"
 
 
 class TestVerbatim:
@@ -261,7 +261,7 @@ class TestVerbatim:
 
     def parsed(self, data):
         kept = []
-        marshal = sockets.Verbatim(kept)
+        marshal = sockets.RawMarshal(kept)
         (message,) = marshal.parse(data, 255, None)
         assert kept == [data]
         return marshal.is_enough(message), message["header"]["error"]
@@ -288,6 +288,6 @@ class TestVerbatim:
 
 
 def test_the_import_is_late():
-    """Only a live look pays for pyroute2, and systems that have none still read captures."""
+    """Only a live snapshot pays for pyroute2, and systems that have none still read captures."""
     program = "import sys, ldapdiag.sources.live.local.sockets; print('pyroute2' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"False\n"

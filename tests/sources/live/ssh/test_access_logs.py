@@ -1,4 +1,4 @@
-"""Access logs of a host: found where the servers' own configuration says, brought newest first, and nothing else is."""
+"""Access logs of a host: located by the servers' configuration, fetched newest first; no other file is fetched."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from lab.laboratory import Laboratory, need
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh import access_logs
-from ldapdiag.sources.live.ssh.access_logs import LogFound, parts_of
-from ldapdiag.sources.live.ssh.remote import Dialog, script
+from ldapdiag.sources.live.ssh.access_logs import RemoteLog, parts_of
+from ldapdiag.sources.live.ssh.remote import ScriptSession, script
 from sources.live.ssh.collect.test_main import SHELLS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ objectClass: ds-cfg-access-log-publisher
 objectClass: ds-cfg-file-based-access-log-publisher
 """
 COMBINED = "dn: cn=Combined,cn=Loggers,cn=config\n" + PLAIN.partition("\n")[2].replace("gs/access", "gs/combined")
-JAVA = ["org.opends.server.core.DirectoryServer", "--configFile", "{folder}/config/config.ldif"]
+JAVA = ["org.opends.server.core.DirectoryCollector", "--configFile", "{folder}/config/config.ldif"]
 SERVERS = {
     "389-ds": ("ns-slapd", ["-D", "{folder}"], "dse.ldif", f"{CONFIG}nsslapd-accesslog: {{folder}}/logs/access\n"),
     "slapd.d": ("slapd", ["-F", "{folder}/d"], "d/cn=config.ldif", f"{CONFIG}olcLogFile: {{folder}}/logs/access\n"),
@@ -91,11 +91,13 @@ def log(captures: Path) -> bytes:
 
 
 @pytest.fixture
-def asked(place: Path) -> Iterator[Callable[..., Dialog]]:
-    """Return what begins a dialog with a host on which one server runs, and no other process."""
+def asked(place: Path) -> Iterator[Callable[..., ScriptSession]]:
+    """Return what begins a session with a host on which one server runs, and no other process."""
     begun = []
 
-    def ask(kind: str, *, who: str = "", text: str | None = None, argv: list[str] | None = None, **settings) -> Dialog:
+    def ask(
+        kind: str, *, who: str = "", text: str | None = None, argv: list[str] | None = None, **settings
+    ) -> ScriptSession:
         program, arguments, name, configuration = SERVERS[kind]
         file = place / name
         file.parent.mkdir(exist_ok=True)
@@ -109,12 +111,12 @@ def asked(place: Path) -> Iterator[Callable[..., Dialog]]:
         output = settings.pop("output", "/dev/null")
         shell = settings.pop("shell", "sh")
         begins = f"{who} {started} </dev/null >/dev/null 2>{output} & {wait}\nexec {shell}"
-        host = Dialog(
-            argv=[*ALONE, "sh", "-c", begins], target="ssh://ds1", folder="ds1", looks=False, namespaces=False,
-            **{"seconds": 20, **settings},
+        host = ScriptSession(
+            argv=[*ALONE, "sh", "-c", begins], target="ssh://ds1", folder="ds1", sockets=False, namespaces=False,
+            **{"timeout_seconds": 20, **settings},
         )  # fmt: skip
         begun.append(host)
-        list(host.first())
+        list(host.collect())
         return host
 
     yield ask
@@ -122,8 +124,8 @@ def asked(place: Path) -> Iterator[Callable[..., Dialog]]:
         one.close()
 
 
-def brought(dialog: Dialog) -> tuple[dict[str, bytes], list[Gap]]:
-    answers = list(access_logs.brought(dialog, lambda _: None))
+def fetch_logs(session: ScriptSession) -> tuple[dict[str, bytes], list[Gap]]:
+    answers = list(access_logs.fetch_logs(session, lambda _: None))
     return {one.path: one.open().read() for one in answers if isinstance(one, Input)}, [
         one for one in answers if isinstance(one, Gap)
     ]
@@ -154,7 +156,7 @@ def test_the_log_that_is_configured_comes_with_those_rotated_from_it(place, aske
             "errors": log,
         },
     )
-    pieces, gaps = brought(asked(kind))
+    pieces, gaps = fetch_logs(asked(kind))
     assert gaps == []
     assert list(pieces) == [
         "ds1/access",
@@ -172,7 +174,7 @@ def test_every_shell_finds_them(place, asked, log, shell) -> None:
         pytest.skip(f"{shell.split()[0]} is not installed")
     written(place, {"access": log, "access.20261120-090625.gz": gzip.compress(log), "access.1": log})
     for kind in ("slapd.d", "OpenDJ"):
-        pieces, gaps = brought(asked(kind, shell=shell))
+        pieces, gaps = fetch_logs(asked(kind, shell=shell))
         assert gaps == []
         assert list(pieces) == ["ds1/access", "ds1/access.20261120-090625", "ds1/access.1"]
 
@@ -181,7 +183,7 @@ def test_every_shell_finds_them(place, asked, log, shell) -> None:
 def test_what_is_no_access_log_stays_where_it_is_whoever_names_it(place, asked, kind) -> None:
     secrets = b"root:$6$Geheim$hunter2:19000:0:99999:7:::\n" * 10_000
     written(place, {"access": secrets, "access.1": gzip.compress(secrets), "access.2.gz": gzip.compress(secrets)})
-    pieces, gaps = brought(asked(kind))
+    pieces, gaps = fetch_logs(asked(kind))
     assert pieces == {}
     assert len(gaps) == 3
     assert all("no line of an access log" in gap.reason for gap in gaps)
@@ -192,7 +194,7 @@ def test_what_is_no_access_log_stays_where_it_is_whoever_names_it(place, asked, 
 def test_roots_files_are_not_read_for_what_anybody_may_have_started(place, asked, log, kind) -> None:
     written(place, {"access": log, "access.1": log})
     (place / "logs" / "access").chmod(0o600)
-    pieces, gaps = brought(asked(kind, who=NOBODY))
+    pieces, gaps = fetch_logs(asked(kind, who=NOBODY))
     assert pieces == {}
     assert [gap.reason for gap in gaps] == [gap.reason for gap in gaps if "user 65534" in gap.reason]
     assert len(gaps) == 1
@@ -203,12 +205,12 @@ def test_of_a_rotated_set_it_reads_what_it_may(place, asked, log) -> None:
     (place / "logs" / "access.1").chmod(0o600)
     (place / "logs" / "access.2").unlink()
     (place / "logs" / "access.2").symlink_to("/etc/shadow")
-    pieces, gaps = brought(asked("389-ds", who=NOBODY))
+    pieces, gaps = fetch_logs(asked("389-ds", who=NOBODY))
     assert (list(pieces), gaps) == (["ds1/access"], [])
 
 
 def test_a_slapd_that_logs_to_syslog_is_a_gap_that_says_how(asked) -> None:
-    pieces, (gap,) = brought(asked("slapd.d", text=CONFIG))
+    pieces, (gap,) = fetch_logs(asked("slapd.d", text=CONFIG))
     assert pieces == {}
     assert "logs to syslog" in gap.reason
     assert "ssh://HOST/PATH" in gap.how
@@ -216,7 +218,9 @@ def test_a_slapd_that_logs_to_syslog_is_a_gap_that_says_how(asked) -> None:
 
 def test_a_slapd_whose_standard_error_is_a_file_logs_there(place, asked, log) -> None:
     written(place, {"stderr.log": log})
-    pieces, gaps = brought(asked("slapd.conf", text="database mdb\n", output=f"/dev/null 2>>{place}/logs/stderr.log"))
+    pieces, gaps = fetch_logs(
+        asked("slapd.conf", text="database mdb\n", output=f"/dev/null 2>>{place}/logs/stderr.log")
+    )
     assert (pieces, gaps) == ({"ds1/stderr.log": log}, [])
 
 
@@ -226,12 +230,12 @@ def test_a_slapd_whose_standard_error_is_a_file_logs_there(place, asked, log) ->
         ("389-ds", f"{CONFIG}nsslapd-accesslog: /x\nnsslapd-accesslog-logging-enabled: off\n", "writes no", "on"),
         ("389-ds", f"{CONFIG}nsslapd-accesslog: /no/such/file\n", "cannot read /no/such/file", "--sudo"),
         ("389-ds", f"{CONFIG}nsslapd-accesslog: /etc/$(id)\n", "a file without a plain path", "--sudo"),
-        ("389-ds", CONFIG, "names no access log", "ssh://HOST/PATH"),
-        ("OpenDJ", PUBLISHERS.partition("dn: cn=Some")[0], "names no access log", "ssh://HOST/PATH"),
+        ("389-ds", CONFIG, "has no access log", "ssh://HOST/PATH"),
+        ("OpenDJ", PUBLISHERS.partition("dn: cn=Some")[0], "has no access log", "ssh://HOST/PATH"),
     ],
 )
 def test_a_log_that_cannot_be_had_is_a_gap(asked, kind, text, reason, how) -> None:
-    pieces, (gap,) = brought(asked(kind, text=text))
+    pieces, (gap,) = fetch_logs(asked(kind, text=text))
     assert pieces == {}
     assert reason in gap.reason
     assert how in gap.how
@@ -239,30 +243,30 @@ def test_a_log_that_cannot_be_had_is_a_gap(asked, kind, text, reason, how) -> No
 
 def test_an_empty_log_is_a_gap_unless_there_are_older_ones(place, asked, log) -> None:
     written(place, {"access": b""})
-    pieces, (gap,) = brought(asked("389-ds"))
+    pieces, (gap,) = fetch_logs(asked("389-ds"))
     assert pieces == {}
-    assert gap.reason == f"its access log {place}/logs/access is still empty"
+    assert gap.reason == f"its access log {place}/logs/access is empty"
     written(place, {"access": b"", "access.1": log})
-    assert brought(asked("389-ds")) == ({"ds1/access.1": log}, [])
+    assert fetch_logs(asked("389-ds")) == ({"ds1/access.1": log}, [])
 
 
 def test_beyond_the_limit_the_end_of_the_last_file_comes_from_a_line_on(place, asked, log, monkeypatch) -> None:
     written(place, {"access": log, "access.1": log, "access.2": log})
-    monkeypatch.setattr(access_logs, "MOST_BYTES", len(log) * 3 // 2)
-    pieces, (gap,) = brought(asked("389-ds"))
+    monkeypatch.setattr(access_logs, "MAX_BYTES", len(log) * 3 // 2)
+    pieces, (gap,) = fetch_logs(asked("389-ds"))
     assert list(pieces) == ["ds1/access", "ds1/access.1"]
     assert pieces["ds1/access"] == log
     part = pieces["ds1/access.1"]
     assert log.endswith(b"\n" + part)
     assert len(log) // 2 - 1000 < len(part) <= len(log) // 2
-    assert f"{place}/logs/access and 2 older files (" in gap.reason
+    assert f"{place}/logs/access and 2 older files was read" in gap.reason
     assert gap.target == "ssh://ds1"
     assert "scp" in gap.how
 
 
 def test_on_our_own_host_they_are_read_where_they_lie(place, asked, log) -> None:
     written(place, {"access": log, "access.1.gz": gzip.compress(log), "access.2": b""})
-    answers = list(access_logs.in_place(asked("389-ds")))
+    answers = list(access_logs.local_logs(asked("389-ds")))
     assert [(one.file_range.location, one.folder) for one in answers if isinstance(one, Input)] == [
         (f"{place}/logs/access", "ds1"),
         (f"{place}/logs/access.1.gz", "ds1"),
@@ -274,10 +278,10 @@ def test_only_an_order_brings_them(place, asked, log) -> None:
     """`collect` and `diagnose` give none, and the script that is mailed has nobody who does."""
     written(place, {"access": log})
     with asked("389-ds") as host:
-        assert not [one for one in host.look() if isinstance(one, Input) and "access" in one.path]
-    text = script(PAUSE=0, NAMESPACES=0, LOOKS=0)
+        assert not [one for one in host.snapshot() if isinstance(one, Input) and "access" in one.path]
+    text = script(PAUSE=0, NAMESPACES=0, SOCKETS=0)
     assert text.count("logs)") == 1
-    assert "DIALOG=1" not in text.partition("# ldapdiag")[0]
+    assert "INTERACTIVE=1" not in text.partition("# ldapdiag")[0]
 
 
 LATE = """import sys, time
@@ -297,14 +301,16 @@ while order := hear():
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> Callable[..., Dialog]:
-    """Return a dialog with a host of our own making, whose files are listed, and printed by these lines."""
+def slow(tmp_path: Path) -> Callable[..., ScriptSession]:
+    """Return a session with a host of our own making, whose files are listed, and printed by these lines."""
 
-    def made(listed: str, *lines: str) -> Dialog:
+    def made(listed: str, *lines: str) -> ScriptSession:
         program = tmp_path / "host.py"
         program.write_text(f"LIST = {listed!r}\n{LATE}" + "".join(f"    {line}\n" for line in lines))
-        host = Dialog(argv=[sys.executable, "-I", "-S", str(program)], target="ssh://ds1", folder="ds1", seconds=2)
-        list(host.first())
+        host = ScriptSession(
+            argv=[sys.executable, "-I", "-S", str(program)], target="ssh://ds1", folder="ds1", timeout_seconds=2
+        )
+        list(host.collect())
         return host
 
     return made
@@ -316,37 +322,40 @@ BEGIN = "say(nonce, 'begin . access-log-1 2026-11-20T13:00:01Z cat /logs/access'
 def test_what_came_in_time_is_kept_and_the_rest_told(slow) -> None:
     lines = [BEGIN, "say('x conn=1\\n' * 1000)", "time.sleep(60)"]
     with slow("1 1 999999999 /logs/access\n2 1 5 /logs/access.1\n3 2 5 /other/access\n", *lines) as host:
-        pieces, (gap, other) = brought(host)
+        pieces, (gap, other) = fetch_logs(host)
     assert list(pieces) == ["ds1/access"]
     assert pieces["ds1/access"].startswith(b"x conn=1\n" * 999)
-    assert "did not come in 2 s" in gap.reason
+    assert "did not arrive in 2 s" in gap.reason
     assert "--timeout" in gap.how
-    assert "/other/access (0.0 MiB) nothing is read: the rest did not come in 2 s" in other.reason
+    assert (
+        "nothing of the 0.0 MiB of its access log /other/access was read: the remainder did not arrive in 2 s"
+        in other.reason
+    )
 
 
 def test_a_connection_that_ends_is_told_as_such(slow) -> None:
     with slow("1 1 10 /logs/access\n", "sys.exit(1)") as host:
-        pieces, (gap, *_) = brought(host)
+        pieces, (gap, *_) = fetch_logs(host)
     assert pieces == {}
-    assert "ended in the middle" in gap.reason
+    assert "ended during the collection" in gap.reason
 
 
 def test_a_host_that_lists_nonsense_gets_no_orders(slow) -> None:
     listed = "x\n1 1 10 relative\n1 1 10 /a b\n1 1 10 /$(id)\n-1 1 1 /a\n1 1 9999999999999999 /a\n" + "\0\xff\n"
     with slow(listed, "time.sleep(60)") as host:
-        assert brought(host) == ({}, [])
+        assert fetch_logs(host) == ({}, [])
     with slow("1 1 9 /logs/access\n" * 100_000, "time.sleep(60)") as host:
-        assert len(list(access_logs.in_place(host))) == access_logs.MOST_LISTED
+        assert len(list(access_logs.local_logs(host))) == access_logs.MAX_LISTED
 
 
-def found(sizes: list[list[tuple[int, bool]]]) -> list[LogFound]:
+def found(sizes: list[list[tuple[int, bool]]]) -> list[RemoteLog]:
     files = [
         (server, size, f"/{server}/access.{age}{'.gz' if packed else ''}")
         for server, logs in enumerate(sizes, 1)
         for age, (size, packed) in enumerate(logs)
     ]
     return [
-        LogFound(number=number, server=(".", server), size_bytes=size, path=path, folder="ds1")
+        RemoteLog(number=number, server=(".", server), size_bytes=size, path=path, folder="ds1")
         for number, (server, size, path) in enumerate(files, 1)
     ]
 

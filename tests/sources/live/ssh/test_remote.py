@@ -1,4 +1,4 @@
-"""The dialog with a host: over the real ssh, with one that hangs, refuses, lies or falls silent, and never too long."""
+"""Script sessions: over the real ssh, with hosts that hang, refuse, forge or go silent, within the time limit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
-from ldapdiag.sources.live.ssh.remote import Dialog, ssh_command
+from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
 from ldapdiag.sources.recognition.reading import facts_of
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host's own sh is asked, on Linux")
 
 
-def dialog(argv, **settings):
-    return Dialog(argv=argv, target="ssh://app1", folder="app1", **{"seconds": 20, "namespaces": False, **settings})
+def session(argv, **settings):
+    return ScriptSession(
+        argv=argv, target="ssh://app1", folder="app1", **{"timeout_seconds": 20, "namespaces": False, **settings}
+    )
 
 
 def sorted_out(answers):
@@ -81,35 +83,35 @@ class TestCommand:
         assert "ConnectTimeout=1" in ssh_command(None, "app1", None, 0)
 
     @pytest.mark.parametrize(
-        ("said", "reason"),
+        ("output", "reason"),
         [
             (
                 "admin@app1: Permission denied (publickey).",
                 "permission denied (admin@app1: Permission denied (publickey).)",
             ),
             ("ssh: connect to host a port 22: Connection refused", "connection refused"),
-            ("ssh: Could not resolve hostname nope: Name or service not known", "its name is not known"),
-            ("Host key verification failed.", "its host key is not known, or has changed"),
+            ("ssh: Could not resolve hostname nope: Name or service not known", "cannot resolve its host name"),
+            ("Host key verification failed.", "unknown or changed host key"),
             ("ssh: connect to host a port 22: Connection timed out", "no answer to the connection"),
-            ("bash: line 1: sh: command not found", "there is no sh for this user"),
-            ("This account is currently not available.", "ended before it answered"),
-            ("", "ended before it answered (exit 255)"),
+            ("bash: line 1: sh: command not found", "no sh for this user"),
+            ("This account is currently not available.", "the command ended without an answer"),
+            ("", "the command ended without an answer (exit status 255)"),
         ],
     )
-    def test_a_refusal_is_told_in_a_sentence(self, said: str, reason: str) -> None:
-        told, how = refusal(f"Welcome!\n{said}\n".encode() if said else b"", 255)
-        assert told.startswith(reason)
+    def test_a_refusal_is_told_in_a_sentence(self, output: str, reason: str) -> None:
+        shown, how = refusal(f"Welcome!\n{output}\n".encode() if output else b"", 255)
+        assert shown.startswith(reason)
         assert how
 
 
 @ON_LINUX
 class TestThisHost:
     def test_every_piece_is_recognised_and_its_time_is_ours(self) -> None:
-        with dialog(["sh"]) as here:
+        with session(["sh"]) as here:
             before = datetime.now(UTC)
-            pieces, _ = sorted_out(here.first())
+            pieces, _ = sorted_out(here.collect())
             between = datetime.now(UTC)
-            again, gaps = sorted_out(here.look())
+            again, gaps = sorted_out(here.snapshot())
             after = datetime.now(UTC)
         assert names(pieces)[:2] == ["host.txt", "sockets-1.txt"]
         assert "sysctl.txt" in names(pieces)
@@ -124,31 +126,31 @@ class TestThisHost:
         assert table.origin.taken == pieces[1].taken
 
     def test_the_clock_of_one_machine_is_its_own(self) -> None:
-        with dialog(["sh"]) as here:
-            list(here.first())
+        with session(["sh"]) as here:
+            list(here.collect())
             offset = here.clock_offset
         assert offset is not None
         assert abs(offset.seconds) <= offset.uncertainty_seconds + 0.01
         assert offset.uncertainty_seconds < 2
 
     def test_without_looks_it_is_not_asked_for_sockets(self) -> None:
-        with dialog(["sh"], looks=False) as here:
-            pieces, _ = sorted_out(here.first())
+        with session(["sh"], sockets=False) as here:
+            pieces, _ = sorted_out(here.collect())
         assert not [name for name in names(pieces) if name.startswith("sockets")]
 
     def test_nothing_is_left_of_it(self) -> None:
-        with dialog(["sh"]) as here:
-            list(here.first())
+        with session(["sh"]) as here:
+            list(here.collect())
             number = here._child._process.pid
             assert Path(f"/proc/{number}").exists()
         assert not Path(f"/proc/{number}").exists()
-        assert list(here.look()) == []
+        assert list(here.snapshot()) == []
         here.close()
 
 
 class TestFailures:
     def test_a_command_that_does_not_exist(self) -> None:
-        pieces, (gap,) = sorted_out(dialog(["/nowhere/ssh"]).first())
+        pieces, (gap,) = sorted_out(session(["/nowhere/ssh"]).collect())
         assert (pieces, gap.target) == ([], "ssh://app1")
         assert gap.reason == "cannot run /nowhere/ssh: no such file or directory"
 
@@ -156,35 +158,35 @@ class TestFailures:
         fake = tmp_path / "ssh"
         fake.write_text("#!/bin/sh\necho 'a@app1: Permission denied (publickey).' >&2\nexit 255\n")
         fake.chmod(0o755)
-        (gap,) = dialog([str(fake)], try_it="ssh -o BatchMode=yes app1 true").first()
+        (gap,) = session([str(fake)], test_command="ssh -o BatchMode=yes app1 true").collect()
         assert gap.reason.startswith("permission denied (")
         assert gap.how.endswith("; try: ssh -o BatchMode=yes app1 true")
 
     def test_a_host_that_says_nothing_is_given_up_in_time(self) -> None:
         started = time.monotonic()
-        with dialog(["sleep", "300"], seconds=0.5) as silent:
-            (gap,) = silent.first()
-            assert list(silent.look()) == []
+        with session(["sleep", "300"], timeout_seconds=0.5) as silent:
+            (gap,) = silent.collect()
+            assert list(silent.snapshot()) == []
         assert gap.reason == "no answer in 0.5 s to the connection"
         assert time.monotonic() - started < 2
 
     def test_one_that_will_not_end_is_killed_with_all_it_started(self, tmp_path) -> None:
         pids = tmp_path / "pids"
         stubborn = f"trap '' TERM HUP PIPE; sleep 300 & echo $! $$ >{pids}; while :; do sleep 1; done"
-        with dialog(["sh", "-c", stubborn], seconds=0.5) as silent:
-            list(silent.first())
+        with session(["sh", "-c", stubborn], timeout_seconds=0.5) as silent:
+            list(silent.collect())
         for pid in pids.read_text().split():
             wait_for(lambda pid=pid: gone(pid), f"{pid} is still there")
 
     def test_ctrl_c_ends_it_at_once(self) -> None:
         stop = threading.Event()
-        with dialog(["sleep", "300"], stop=stop) as silent:
+        with session(["sleep", "300"], stop=stop) as silent:
             timer = threading.Timer(0.2, stop.set)
             timer.start()
             started = time.monotonic()
-            (gap,) = silent.first()
+            (gap,) = silent.collect()
         timer.join()
-        assert gap.reason == "was interrupted before it had told all"
+        assert gap.reason == "interrupted before the collection was complete"
         assert time.monotonic() - started < 2
 
     def test_what_it_had_told_is_kept_when_it_breaks_off(self, tmp_path) -> None:
@@ -196,10 +198,10 @@ class TestFailures:
             "say(nonce, 'begin . x.txt', now, 'y')",
             "print('half', file=sys.stderr)",
         )
-        with dialog(argv) as broken:
-            pieces, (gap,) = sorted_out(broken.first())
+        with session(argv) as broken:
+            pieces, (gap,) = sorted_out(broken.collect())
         assert names(pieces) == ["host.txt", "sockets-1.txt"]
-        assert gap.reason == "the connection ended in the middle: half"
+        assert gap.reason == "the connection ended during the collection: half"
 
 
 def gone(pid: str) -> bool:
@@ -218,8 +220,8 @@ class TestWhatAHostMaySay:
             "hear()",
             *DONE,
         )
-        with dialog(argv) as polite:
-            pieces, gaps = sorted_out(polite.first())
+        with session(argv) as polite:
+            pieces, gaps = sorted_out(polite.collect())
         assert (names(pieces), gaps) == (["host.txt"], [])
 
     def test_a_failed_command_is_a_gap_and_no_table(self, tmp_path) -> None:
@@ -231,8 +233,8 @@ class TestWhatAHostMaySay:
             "section('x.txt', 'x\\n', 1, 'ns:blue')",
             *DONE,
         )
-        with dialog(argv) as failing:
-            pieces, gaps = sorted_out(failing.first())
+        with session(argv) as failing:
+            pieces, gaps = sorted_out(failing.collect())
         assert names(pieces) == ["host.txt"]
         assert [(gap.target, gap.reason) for gap in gaps] == [
             ("ssh://app1", "`what was run` did not end in time"),
@@ -241,8 +243,8 @@ class TestWhatAHostMaySay:
 
     def test_other_namespaces_have_folders_of_their_own(self, tmp_path) -> None:
         argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x', folder='ns:blue')", *DONE)
-        with dialog(argv) as several:
-            pieces, _ = sorted_out(several.first())
+        with session(argv) as several:
+            pieces, _ = sorted_out(several.collect())
         assert [(piece.path, content(piece)) for piece in pieces[1:]] == [("app1-blue/sockets-1.txt", b"x")]
 
     def test_its_gaps_come_with_their_advice(self, tmp_path) -> None:
@@ -254,8 +256,8 @@ class TestWhatAHostMaySay:
             "say(nonce, 'gap . no advice')",
             *DONE,
         )
-        with dialog(argv) as lacking:
-            _, gaps = sorted_out(lacking.first())
+        with session(argv) as lacking:
+            _, gaps = sorted_out(lacking.collect())
         assert [(gap.reason, gap.how) for gap in gaps] == [("it is so", "do this"), ("no advice", None)]
 
     def test_a_slow_answer_is_late_and_not_lost(self, tmp_path) -> None:
@@ -265,9 +267,9 @@ class TestWhatAHostMaySay:
             "hear(); time.sleep(1.5); section('sysctl.txt', 'slow'); waiting()",
             "hear(); section('sockets-2.txt', 'two'); waiting()",
         )  # fmt: skip
-        with dialog(argv, seconds=1) as slow:
-            pieces, (gap,) = sorted_out(slow.first())
-            again, gaps = sorted_out(slow.look())
+        with session(argv, timeout_seconds=1) as slow:
+            pieces, (gap,) = sorted_out(slow.collect())
+            again, gaps = sorted_out(slow.snapshot())
         assert names(pieces) == ["host.txt", "sockets-1.txt"]
         assert gap.reason == "no answer in 1 s"
         assert (names(again), gaps) == (["sysctl.txt", "sockets-2.txt"], [])
@@ -280,8 +282,8 @@ class TestWhatAHostMaySay:
     def test_noise_without_end_fills_no_memory_and_takes_no_longer(self, tmp_path) -> None:
         argv = host(tmp_path, "script()", "data = 'x' * 65536", "while True: sys.stdout.write(data)")
         started = time.monotonic()
-        with dialog(argv, seconds=1) as noisy:
-            (gap,) = noisy.first()
+        with session(argv, timeout_seconds=1) as noisy:
+            (gap,) = noisy.collect()
             assert len(noisy._banner) + len(noisy._line) < 1 << 20
         assert gap.reason == "no answer in 1 s to the connection"
         assert time.monotonic() - started < 4
@@ -289,17 +291,17 @@ class TestWhatAHostMaySay:
     def test_what_all_hosts_say_together_is_bounded(self, tmp_path) -> None:
         argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x' * 3000)", *DONE)
         budget = Budget(4000)
-        with dialog(argv, budget=budget) as one, dialog(argv, budget=budget) as other:
-            assert sorted_out(one.first())[1] == []
-            pieces, (gap,) = sorted_out(other.first())
+        with session(argv, budget=budget) as one, session(argv, budget=budget) as other:
+            assert sorted_out(one.collect())[1] == []
+            pieces, (gap,) = sorted_out(other.collect())
         assert names(pieces) == ["host.txt"]
         assert gap.reason == "what `what was run` printed does not fit into the 1 GiB that are held of one run"
         assert "--print-script" in gap.how
 
     def test_a_marker_after_a_very_long_line_is_seen(self, tmp_path) -> None:
         argv = host(tmp_path, *WHOLE, "hear()", "section('long.txt', 'x' * 300_000)", *DONE)
-        with dialog(argv) as long:
-            pieces, gaps = sorted_out(long.first())
+        with session(argv) as long:
+            pieces, gaps = sorted_out(long.collect())
         assert ([len(content(piece)) for piece in pieces[1:]], gaps) == ([300_000], [])
 
 
@@ -309,8 +311,8 @@ def test_a_clock_is_narrowed_by_each_moment_and_begins_anew_when_it_is_set() -> 
     for tenth in range(10):  # a clock that is 5.25 s ahead, told in whole seconds, asked for at ten moments of a second
         asked = noon + timedelta(seconds=tenth / 10)
         told = (asked + timedelta(seconds=5.25)).replace(microsecond=0)
-        clock.hear(told, asked, asked + timedelta(milliseconds=10))
+        clock.add(told, asked, asked + timedelta(milliseconds=10))
     assert clock.offset is not None
     assert abs(clock.offset.seconds - 5.25) <= clock.offset.uncertainty_seconds <= 0.1
-    clock.hear(noon, noon, noon)
+    clock.add(noon, noon, noon)
     assert clock.offset.seconds == 0.5

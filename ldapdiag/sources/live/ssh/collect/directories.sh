@@ -6,7 +6,7 @@ DS389_SETTINGS="nsslapd-idletimeout nsslapd-tcp-keepalive-time nsslapd-maxdescri
     nsslapd-maxconnections nsslapd-port nsslapd-secureport nsslapd-security nsslapd-versionstring nsslapd-ioblocktimeout
     nsslapd-numlisteners nsslapd-infolog-area nsslapd-infolog-level ds-maxheaphigh ds-maxheaplow ds-start-tls-enabled
     nsidletimeout nsds5replicabinddn nsds5replicabinddngroup"
-# Of the indexes, and of what makes the server search by itself.
+# Indexes, and plug-ins that make the server search by itself.
 DS389_INDEXES="nsindextype nsmatchingrule nsindexidlistscanlimit nssystemindex nssubstrbegin nssubstrmiddle nssubstrend
     nsslapd-allidsthreshold nsslapd-suffix nsslapd-require-index nsslapd-pluginversion nsslapd-pluginvendor
     nsslapd-idlistscanlimit nsslapd-pagedidlistscanlimit nsslapd-lookthroughlimit nsslapd-rangelookthroughlimit
@@ -22,7 +22,7 @@ ns_slapd() {
     test "`dse_value nsslapd-ldapilisten`" = on && ns_slapd_monitor "`dse_value nsslapd-ldapifilepath`"
 }
 
-# find_ns_slapd PID: where its configuration is, if it may be read.
+# find_ns_slapd PID: set slapd_config to its configuration file, if readable.
 find_ns_slapd() {
     slapd_home=`argument "$1" -D | head -1`
     test -n "$slapd_home" || return 1
@@ -37,12 +37,12 @@ ns_slapd_settings() {
     contents "$1" | ldif_settings "$DS389_SETTINGS $DS389_INDEXES"
 }
 
-# dse_value NAME: one value of cn=config that is no secret.
+# dse_value NAME: the value of an attribute of cn=config; not for secrets.
 dse_value() {
     contents "$slapd_config" | ldif_value "$1"
 }
 
-# ldif_value NAME: its first value in the LDIF on stdin.
+# ldif_value NAME: the first value of an attribute in the LDIF on stdin.
 ldif_value() {
     awk -v name="$1:" '
         found && /^ / { value = value substr($0, 2); next }
@@ -51,15 +51,16 @@ ldif_value() {
         END { if (found) print value }'
 }
 
-# ns_slapd_errors FILE: what testifies among the last lines of the errors log, and its first, which names the version.
-TESTIMONY='Not listening for new connections|Listening for new connections again|istening on .* port'
-TESTIMONY=$TESTIMONY'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
+# ns_slapd_errors FILE: print lines on listening and starting from the end of the errors log, and its first line, which
+# contains the version.
+EVENT_LINES='Not listening for new connections|Listening for new connections again|istening on .* port'
+EVENT_LINES=$EVENT_LINES'|slapd started|starting up|PR_Accept\(\) failed|[Mm]ax open connections reached'
 
 ns_slapd_errors() {
     test -n "$1" || return 0
     errors_file=`in_root "$1"`
     if file_for_it "$errors_file"; then
-        if testimony "$errors_file" | grep '^\[' >/dev/null 2>&1; then
+        if event_lines "$errors_file" | grep '^\[' >/dev/null 2>&1; then
             section "$servers_folder" "errors$server_nth" "lines on listening and starting in $errors_file" \
                 errors_and_banner "$errors_file"
         fi
@@ -68,43 +69,43 @@ ns_slapd_errors() {
     fi
 }
 
-testimony() {
-    privileged tail -c 16777216 "$1" 2>/dev/null </dev/null | grep -E "$TESTIMONY" | tail -n 2000
+event_lines() {
+    privileged tail -c 16777216 "$1" 2>/dev/null </dev/null | grep -E "$EVENT_LINES" | tail -n 2000
 }
 
 errors_and_banner() {
     privileged head -1 "$1" | grep -E '^[[:space:]]+[^ ]*-Directory/'
-    testimony "$1"
+    event_lines "$1"
 }
 
-# ldapi_url PATH: what ldapsearch takes.
+# ldapi_url PATH: the URL of a local socket, for ldapsearch.
 ldapi_url() {
     printf 'ldapi://%s\n' "`printf '%s' "$1" | sed 's,/,%2F,g'`"
 }
 
-# search ACCOUNT URL BASE SCOPE ATTRIBUTES...: as root over the local socket, without a password.
-# The comment names our own connection, which is to be left out.
+# search ACCOUNT URL BASE SCOPE ATTRIBUTES...: search as root over the local socket, without a password.
+# The comment identifies the connection of this search, which does not count.
 search() {
     search_url=$2
     search_base=$3
     search_scope=$4
     echo "# asked by ldapi as $1"
     shift; shift; shift; shift
-    # A server in trouble may never answer, and there may be more to ask for.
+    # A failing server may never answer; the remaining collection must not wait for it.
     $SUDO $TRYING ldapsearch -Q -LLL -o ldif-wrap=no -o nettimeout=5 -Y EXTERNAL -H "$search_url" \
         -b "$search_base" -s "$search_scope" \
         '(objectClass=*)' "$@"
 }
 
-# may_search: whether a local socket can be asked; the reason, where not, is a gap.
+# may_search: whether a local socket can be queried; if not, print a gap with the reason.
 may_search() {
     test "$MONITORS" = 1 || return 1
     if test $ROOT = 0; then
-        gap "$servers_folder" "its cn=monitor is shown over LDAPI to root only" "ask with --sudo, or name the server: ldap://..."
+        gap "$servers_folder" "cannot read cn=monitor over LDAPI: not root" "use --sudo, or name the server: ldap://..."
     elif has ldapsearch; then
         return 0
     else
-        gap "$servers_folder" "its cn=monitor cannot be asked there: ldapsearch is not installed" \
+        gap "$servers_folder" "cannot read cn=monitor over LDAPI: ldapsearch is not installed there" \
             "name the server, too: ldap://..."
     fi
     return 1
@@ -129,7 +130,7 @@ OPENLDAP_INDEXES="olcdatabase olcsuffix olcdbdirectory olcdbindex olcindexsubstr
     olcaccesslogpurge olcdynlistattrset olcdlattrset olccollectinfo"
 MOST_OVERLAYS=200
 
-# find_openldap PID: where its configuration is, a folder or a file, and whether that may be read.
+# find_openldap PID: set openldap_config to its configuration, a folder or a file; return whether it is readable.
 find_openldap() {
     openldap_config=
     openldap_folder=`argument "$1" -F | head -1`
@@ -166,18 +167,18 @@ openldap() {
     openldap_monitor "$1"
 }
 
-# slapd_d_settings PLACE: of cn=config itself, of the databases below it, and of the overlays below those.
+# slapd_d_settings FOLDER: print the settings of cn=config, of its databases, and of their overlays.
 slapd_d_settings() {
     contents "`follow "$openldap_folder/cn=config.ldif"`" | openldap_settings cn=config
-    slapd_d_told=$?
+    slapd_d_status=$?
     slapd_d_below "$1" cn=config cn=config olcDatabase
     privileged ls "$1/cn=config" </dev/null | grep '^olcDatabase=[{}0-9A-Za-z-]*$' | while read slapd_d_database; do
         slapd_d_below "$1" "cn=config/$slapd_d_database" "$slapd_d_database,cn=config" olcOverlay
     done
-    return $slapd_d_told
+    return $slapd_d_status
 }
 
-# slapd_d_below PLACE FOLDER PARENT KIND: the entries of a kind in a folder of it. Each file there may be a link again.
+# slapd_d_below ROOT FOLDER PARENT KIND: the entries of a kind in a folder below ROOT. Each file may be a link.
 slapd_d_below() {
     slapd_d_parent=$3
     privileged ls "$1/$2" </dev/null | grep "^$4=[{}0-9A-Za-z_-]*\.ldif\$" | head -$MOST_OVERLAYS |
@@ -191,8 +192,8 @@ openldap_settings() {
     ldif_settings "$OPENLDAP_SETTINGS $OPENLDAP_INDEXES" "$1"
 }
 
-# slapd_conf_settings FILE: of each directive named here the words that its own grammar allows, so that nothing folded
-# behind it comes along. Where any word would do, only those of its first line are taken.
+# slapd_conf_settings FILE: print of each directive listed here the words that its grammar allows, so that no text folded
+# behind it is printed. Where the grammar allows any word, only the first line is used.
 slapd_conf_settings() {
     contents "$1" | awk '
         function words(name, pattern,    one, n, i, out) {
@@ -201,7 +202,7 @@ slapd_conf_settings() {
             for (i = 1; i <= n; i++) if (one[i] ~ pattern) out = out " " one[i]
             if (out != "") print name out
         }
-        # Types that slapd does not know are told as such: without any it would take those of its default.
+        # An invalid index type is printed as ?: without any type slapd would use its default types.
         function indexes(rest,    one, n) {
             gsub(/"/, "", rest)
             n = split(rest, one, /[ \t]+/)
@@ -248,7 +249,7 @@ slapd_conf_settings() {
         END { judge(whole) }'
 }
 
-# usual_ldapi: where slapd listens when it is told ldapi:/// and no more.
+# usual_ldapi: the default socket of slapd, for ldapi:/// without a path.
 usual_ldapi() {
     for usual_path in /run/slapd/ldapi /var/run/slapd/ldapi /run/openldap/ldapi /var/run/openldap/ldapi /run/ldapi \
         /var/run/ldapi; do
@@ -288,7 +289,7 @@ OPENDJ_INDEXES="ds-cfg-attribute ds-cfg-index-type ds-cfg-index-entry-limit ds-c
     ds-cfg-workflow-element-id ds-cfg-base-dn ds-cfg-prime-index ds-cfg-cache-mode ds-cfg-background-prime
     ds-cfg-type ds-cfg-match-attribute ds-cfg-subject-attribute ds-cfg-fingerprint-attribute"
 
-# java_instance PID: where the configuration of a directory written in Java is; nothing for any other program.
+# java_instance PID: the configuration file of a directory server in Java; nothing for any other program.
 java_instance() {
     arguments "$1" | awk '
         /^(org\.opends\.server|(com|org)\.forgerock\.opendj|com\.(unboundid|pingidentity)\.directory\.server)\./ { directory = 1 }

@@ -1,19 +1,19 @@
-# ldapdiag: what this host knows of its TCP connections, for `ldapdiag diagnose`.
-# It reads and prints; it changes nothing, writes no file, and needs nothing installed. Run it:  sh collect.sh > HOST.txt
-# Keys, passwords and their hashes are never printed: of a configuration only the settings named here are, by name.
+# ldapdiag: collect the TCP connections of this host and what explains them, for `ldapdiag diagnose`.
+# The script reads and prints; it changes nothing, writes no file, and needs no installation. sh collect.sh > HOST.txt
+# Keys, passwords and their hashes are never printed: of a configuration, only the settings listed below are, by name.
 #
-# Any sh will do, Solaris' old one too: hence backquotes, expr, and no `local`. No here-documents: some shells keep
-# them in files.
-# Everything stands in functions, and `main` at the very end, so that the shell has read it all before it begins.
-# Settings that may stand before it: NONCE, a word no file can know; DIALOG=1, to be told on stdin what to do (look, rest,
-# logs: those alone are more than settings, and are read in no other way);
-# SUDO="sudo -n"; LOOKS=0, no socket tables; MONITORS=0, no cn=monitor; NAMESPACES=0, this network namespace only;
-# PAUSE, seconds between two looks; LIMIT, seconds for one command; MORE_PATH, where else programs are.
+# Portable to any sh, the old one of Solaris included: hence backquotes, expr, and no `local`. No here-documents: some
+# shells store them in files.
+# All code is in functions, and `main` is called at the very end, so that the shell reads the whole script first.
+# Settings, as assignments before the script: NONCE, a word that no file can contain by chance; INTERACTIVE=1, read
+# orders from stdin (snapshot, configuration, logs, log; access logs are printed on order only);
+# SUDO="sudo -n"; SOCKETS=0, no socket tables; MONITORS=0, no cn=monitor; NAMESPACES=0, this network namespace only;
+# PAUSE, seconds between the snapshots; LIMIT, seconds for one command; MORE_PATH, further folders of programs.
 
 NONCE=${NONCE-collection$$}
-DIALOG=${DIALOG-0}
+INTERACTIVE=${INTERACTIVE-0}
 SUDO=${SUDO-}
-LOOKS=${LOOKS-1}
+SOCKETS=${SOCKETS-1}
 MONITORS=${MONITORS-1}
 NAMESPACES=${NAMESPACES-1}
 PAUSE=${PAUSE-5}
@@ -25,13 +25,13 @@ export PATH LC_ALL LDAPNOINIT
 MOST_NAMESPACES=64
 MOST_PROCESSES=8
 
-# ---- The frame: sections between markers.
+# ---- The output format: sections between markers.
 
 now() {
     date -u +%Y-%m-%dT%H:%M:%SZ
 }
 
-# section FOLDER FILE "WHAT WAS RUN" COMMAND...: what the command prints; the end marker follows at once.
+# section FOLDER FILE "WHAT WAS RUN" COMMAND...: print the output of a command between two markers.
 section() {
     section_mark=$1\ $2
     section_ran=$3
@@ -48,14 +48,14 @@ gap() {
     printf '%s\n' "$NONCE gap $1 $2${3:+ | $3}"
 }
 
-# first_gap NUMBER FOLDER "REASON" "WHAT TO DO": in the first look only; later ones fail as it did.
+# first_gap NUMBER FOLDER "REASON" "WHAT TO DO": in the first snapshot only; later ones fail alike.
 first_gap() {
     test "$1" = 1 || return 0
     shift
     gap "$@"
 }
 
-# has PROGRAM: whether it is there. `command -v` and `type` are not everywhere, or answer differently.
+# has PROGRAM: whether it is installed. `command -v` and `type` are not portable.
 has() {
     has_found=1
     has_ifs=$IFS
@@ -67,12 +67,12 @@ has() {
     return $has_found
 }
 
-# limited COMMAND...: no longer than LIMIT seconds, where timeout(1) is there.
+# limited COMMAND...: for at most LIMIT seconds, where timeout(1) is installed.
 limited() {
     $TIMEOUT "$@"
 }
 
-# privileged COMMAND...: as root, where we may.
+# privileged COMMAND...: as root, where permitted.
 privileged() {
     $SUDO $TIMEOUT "$@"
 }
@@ -82,7 +82,7 @@ choose_timeout() {
     TRYING=
     LONGER=
     for choose_options in "--foreground -k 1" "-k 1" ""; do
-        # shellcheck disable=SC2086  # options are several words, here and wherever TIMEOUT or SUDO stand bare
+        # shellcheck disable=SC2086  # several words, here and wherever TIMEOUT or SUDO are not quoted
         if timeout $choose_options 5 true </dev/null >/dev/null 2>&1; then
             TIMEOUT="timeout $choose_options $LIMIT"
             TRYING="timeout $choose_options `expr $LIMIT / 3 + 1`"
@@ -109,7 +109,7 @@ choose_rights() {
     fi
 }
 
-# within NAMESPACE COMMAND...: in a network namespace, named by its file; `.` is our own.
+# within NAMESPACE COMMAND...: in a network namespace, given by its file; `.` is the current one.
 within() {
     within_file=$1
     shift
@@ -120,7 +120,7 @@ within() {
     fi
 }
 
-# try_within NAMESPACE COMMAND...: whether it works, and soon.
+# try_within NAMESPACE COMMAND...: whether it succeeds within a third of LIMIT.
 try_within() {
     if test "$1" = .; then
         shift

@@ -1,11 +1,11 @@
 # ---- HAProxy.
 
-# haproxy_of PID: its settings; of several processes with one configuration those of the first.
+# haproxy_of PID: print its settings; of several processes with one configuration, those of the first.
 haproxy_of() {
     know_proxy "$1"
     for haproxy_file in `argument "$1" -f`; do
-        case $servers_told in *" $server_mounts$haproxy_file "*) continue ;; esac
-        servers_told="$servers_told$server_mounts$haproxy_file "
+        case $servers_seen in *" $server_mounts$haproxy_file "*) continue ;; esac
+        servers_seen="$servers_seen$server_mounts$haproxy_file "
         haproxy_path=`in_root "$haproxy_file"`
         if file_for_it "$haproxy_path"; then
             section "$servers_folder" haproxy.cfg "the timeouts and addresses in $haproxy_path" haproxy_settings "$haproxy_path"
@@ -15,13 +15,14 @@ haproxy_of() {
     done
 }
 
-# know_proxy PID: a proxy changes its root after it has read its files, so where its mounts are ours, its files are, too.
+# know_proxy PID: locate its files. HAProxy changes its root (chroot) after reading them; with the mounts of this host,
+# they are in the root of this host.
 know_proxy() {
     know_process "$1"
     test -z "$server_jailed" || server_root=
 }
 
-# haproxy_settings FILE: of each keyword named here a word or two; what follows, where passwords stand, is left out.
+# haproxy_settings FILE: one or two words of each keyword listed here, without the remainder, which may be a password.
 haproxy_settings() {
     contents "$1" | awk '
         { sub(/\r$/, "") }
@@ -36,23 +37,23 @@ haproxy_settings() {
         $1 == "server" && $3 != "" { print "    server " $2 " " $3 }'
 }
 
-# sessions FOLDER NETWORK NUMBER: what the proxies there hold, each asked once.
+# sessions FOLDER NETWORK NUMBER: print the sessions of the proxies there, each configuration once.
 sessions() {
     servers_folder=$1
-    sessions_told=' '
+    sessions_seen=' '
     for sessions_one in `servers_in "$2"`; do
         case $sessions_one in *:haproxy) ;; *) continue ;; esac
         know_proxy "`expr "$sessions_one" : '\([0-9]*\):'`"
         for sessions_file in `argument "$server_pid" -f`; do
-            case $sessions_told in *" $server_mounts$sessions_file "*) continue ;; esac
-            sessions_told="$sessions_told$server_mounts$sessions_file "
+            case $sessions_seen in *" $server_mounts$sessions_file "*) continue ;; esac
+            sessions_seen="$sessions_seen$server_mounts$sessions_file "
             sessions_path=`in_root "$sessions_file"`
             file_for_it "$sessions_path" && haproxy_sessions "`haproxy_socket "$sessions_path"`" "$3"
         done
     done
 }
 
-# haproxy_socket FILE: the first whose path is plain; what else may stand there, an address or a name, cannot be asked.
+# haproxy_socket FILE: the first stats socket with a plain path; addresses and abstract names are not supported.
 haproxy_socket() {
     contents "$1" | awk '$1 == "stats" && $2 == "socket" {
         sub(/^unix@/, "", $3)
@@ -60,29 +61,29 @@ haproxy_socket() {
     }'
 }
 
-# haproxy_sessions PATH NUMBER: by socat, to which most characters but those of in_root are syntax, or else by perl.
+# haproxy_sessions PATH NUMBER: by socat, else by perl. in_root permits only characters without a meaning to socat.
 haproxy_sessions() {
     if test -z "$1"; then
         first_gap "$2" "$servers_folder" \
-            "the sessions of HAProxy cannot be asked: its configuration names no stats socket with a plain path" \
+            "cannot read the sessions of HAProxy: its configuration names no stats socket with a plain path" \
             "add one: stats socket PATH"
         return 0
     fi
     haproxy_at=`in_root "$1"`
-    haproxy_said="show sess all, asked of $1"
+    haproxy_asked="show sess all, asked of $1"
     if socket_for_it "$haproxy_at"; then
         if has socat; then
-            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_said" ask_socat "$haproxy_at"
+            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_asked" ask_socat "$haproxy_at"
         elif has perl; then
-            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_said" ask_perl "$haproxy_at"
+            section "$servers_folder" "haproxy-sessions-$2.txt" "$haproxy_asked" ask_perl "$haproxy_at"
         else
             first_gap "$2" "$servers_folder" \
-                "the sessions of HAProxy cannot be asked there: neither socat nor perl is installed" \
-                "echo 'show sess all' | socat - UNIX-CONNECT:$1"
+                "cannot read the sessions of HAProxy: neither socat nor perl is installed there" \
+                "install socat, or save the output of: echo 'show sess all' | socat - UNIX-CONNECT:$1"
         fi
     else
-        first_gap "$2" "$servers_folder" "the sessions of HAProxy cannot be asked: $1 is no socket that may be used" \
-            "ask with --sudo, and see whether it is there"
+        first_gap "$2" "$servers_folder" "cannot read the sessions of HAProxy: $1 is not an accessible socket" \
+            "use --sudo, and check that the socket exists"
     fi
 }
 
@@ -91,7 +92,7 @@ ask_socat() {
 }
 
 ask_perl() {
-    # shellcheck disable=SC2016  # these are words of Perl
+    # shellcheck disable=SC2016  # Perl expands these
     $SUDO $TRYING perl -MIO::Socket::UNIX \
         -e '$s = IO::Socket::UNIX->new($ARGV[0]) or exit 1; print $s "show sess all\n"; print while <$s>' "$1"
 }

@@ -1,6 +1,6 @@
 # ---- The host.
 
-# know_host: what is the same in all its namespaces.
+# know_host: set the facts that all namespaces of the host share.
 know_host() {
     HOST_NAME=`uname -n`
     HOST_SYSTEM=`uname -srm`
@@ -29,7 +29,7 @@ describe() {
     test "$1" != . || kernel_lines
 }
 
-# precise_clock: with a fraction, where date can; others print the letters of the format.
+# precise_clock: with a fraction, where date supports %N.
 precise_clock() {
     clock_text=`date -u +%Y-%m-%dT%H:%M:%S.%NZ 2>/dev/null`
     case $clock_text in
@@ -48,7 +48,7 @@ boot_time() {
     fi
 }
 
-# addresses NAMESPACE: a line for each address.
+# addresses NAMESPACE: print a line for each address.
 addresses() {
     if has ip; then
         within "$1" ip -o addr show | awk '$3 ~ /^inet6?$/ { sub("/.*", "", $4); print "address: " $4 }'
@@ -63,11 +63,11 @@ addresses() {
     elif test -r /proc/net/fib_trie; then
         within "$1" cat /proc/net/fib_trie | awk '
             $1 == "|--" { address = $2 }
-            $1 == "/32" && $2 == "host" && $3 == "LOCAL" && !told[address]++ { print "address: " address }'
+            $1 == "/32" && $2 == "host" && $3 == "LOCAL" && !seen[address]++ { print "address: " address }'
     fi
 }
 
-# kernel_lines: settings of a kernel whose names sysctl does not know.
+# kernel_lines: print kernel settings that sysctl does not list.
 kernel_lines() {
     case $SYSTEM in
         SunOS) ndd_lines tcp_keepalive_interval tcp_keepalive_abort_interval tcp_conn_req_max_q tcp_conn_req_max_q0 ;;
@@ -84,9 +84,9 @@ ndd_lines() {
     done
 }
 
-# ---- Network namespaces: OTHERS is a list of NAME:NUMBER:FILE.
+# ---- Network namespaces: OTHERS is a list of NAME:INODE:FILE.
 
-# network_of FILE: the namespace that a link leads to, as in net:[4026531840].
+# network_of FILE: the namespace that a link points to, as in net:[4026531840].
 network_of() {
     privileged ls -l "$1" 2>/dev/null </dev/null | sed -n 's/.* -> \(net:\[[0-9]*\]\).*/\1/p'
 }
@@ -100,27 +100,28 @@ find_namespaces() {
     OWN_NAMESPACE=`ls -l /proc/self/ns/net 2>/dev/null | sed -n 's/.* -> \(net:\[[0-9]*\]\).*/\1/p'`
     test -n "$OWN_NAMESPACE" && test "$NAMESPACES" = 1 || return 0
     if test $ROOT = 0; then
-        NAMESPACES_GAP="its other network namespaces (containers) cannot be seen by this user"
-        NAMESPACES_HOW="ask with --sudo, or as root"
+        NAMESPACES_GAP="cannot list its other network namespaces (containers): not root"
+        NAMESPACES_HOW="use --sudo, or connect as root"
     elif has nsenter; then
         OTHERS=`list_namespaces | name_namespaces`
         count_namespaces
     else
-        NAMESPACES_GAP="its other network namespaces (containers) were not read: nsenter is not installed"
+        NAMESPACES_GAP="cannot read its other network namespaces (containers): nsenter is not installed"
         NAMESPACES_HOW="install util-linux there"
     fi
 }
 
-# list_namespaces: `NUMBER FILE` for each that has a name or a process; `hidden PID` for each process that hides its own.
+# list_namespaces: print `INODE FILE` for each namespace with a name or a process; `hidden PID` for each process whose
+# namespace is not readable.
 list_namespaces() {
-    # shellcheck disable=SC2016  # the shell that root starts expands it: our own may not see those folders
+    # shellcheck disable=SC2016  # the shell of root expands it: the current user may not list those folders
     privileged sh -c 'ls -Lid /run/netns/* /var/run/netns/*; ls -ld /proc/[0-9]* /proc/[0-9]*/ns/net' </dev/null 2>/dev/null |
         awk -v own="$OWN_NAMESPACE" '
             $2 ~ "^(/var)?/run/netns/[^:]*$" && NF == 2 { if (!($1 in file)) { file[$1] = $2; order[++n] = $1 }; next }
             $(NF - 1) == "->" && $NF ~ /^net:\[/ {
                 id = $NF; gsub(/[^0-9]/, "", id); split($(NF - 2), part, "/"); seen[part[3]] = 1
                 if (!(id in file)) order[++n] = id
-                # A name comes first; then the lowest process.
+                # A name takes precedence, then the lowest process.
                 if (!(id in file) || ((id in lowest) && part[3] + 0 < lowest[id])) {
                     lowest[id] = part[3] + 0
                     file[id] = "/proc/" part[3] "/ns/net"
@@ -135,12 +136,12 @@ list_namespaces() {
             }'
 }
 
-# name_namespaces: NAME:NUMBER:FILE for each, and `hidden` once for processes whose namespace root itself cannot read.
+# name_namespaces: print NAME:INODE:FILE for each, and `hidden` once if even root cannot read the namespace of a process.
 name_namespaces() {
     while read name_id name_file; do
         case $name_id in
             hidden)
-                # A process that has gone, or a thread of the kernel, hides nothing.
+                # A process that has ended, and a kernel thread, have no command line.
                 if test -z "$name_hidden" && test -n "`tr -d '\000' 2>/dev/null <"/proc/$name_file/cmdline"`"; then
                     name_hidden=1
                     echo hidden
@@ -151,11 +152,11 @@ name_namespaces() {
             /proc/*)
                 name_pid=`expr "$name_file" : '/proc/\([0-9]*\)/'`
                 name_name=`plain 2>/dev/null <"/proc/$name_pid/comm"`
-                # It has ended by now.
+                # The process has ended.
                 test -n "$name_name" || continue
                 name_name=$name_name-$name_pid ;;
             *)
-                # A file that was left behind is no namespace.
+                # A deleted namespace may leave a plain file.
                 privileged nsenter "--net=$name_file" true </dev/null >/dev/null 2>&1 || continue
                 name_name=`expr "$name_file" : '.*/\(.*\)'`
                 case $name_name in
@@ -166,7 +167,7 @@ name_namespaces() {
     done
 }
 
-# plain: a text as one word for a marker.
+# plain: convert stdin to one word for a marker.
 plain() {
     tr -c 'A-Za-z0-9._\n-' '-' | sed 's/^[^A-Za-z0-9]/x/' | cut -c1-60
 }
@@ -177,12 +178,12 @@ count_namespaces() {
     for count_one in $OTHERS; do
         if test "$count_one" = hidden; then
             NAMESPACES_UNREAD=unknown
-            NAMESPACES_GAP="the network namespace of some processes cannot be read, even by root"
-            NAMESPACES_HOW="ask on the host itself: root in a container may not see them"
+            NAMESPACES_GAP="cannot read the network namespace of some processes, even as root"
+            NAMESPACES_HOW="run on the host itself: root in a container may not see them"
         elif test $NAMESPACES_READ -gt $MOST_NAMESPACES; then
             test "$NAMESPACES_UNREAD" = unknown || NAMESPACES_UNREAD=`expr $NAMESPACES_UNREAD + 1`
-            NAMESPACES_GAP="it has more than $MOST_NAMESPACES network namespaces; only the first are read"
-            NAMESPACES_HOW="run ldapdiag there, and name those you want: netns:NAME"
+            NAMESPACES_GAP="it has more than $MOST_NAMESPACES network namespaces; only the first were read"
+            NAMESPACES_HOW="run ldapdiag there, and name the others: netns:NAME"
         else
             NAMESPACES_READ=`expr $NAMESPACES_READ + 1`
             count_list="$count_list $count_one"
@@ -191,17 +192,17 @@ count_namespaces() {
     OTHERS=$count_list
 }
 
-# living_others: the entries of OTHERS that are still what they were. A process may have ended, and its number be
-# another's by now.
-living_others() {
+# current_others: print the entries of OTHERS that are unchanged. A process may have ended, and its number may have been
+# reused.
+current_others() {
     test -n "$OTHERS" || return 0
-    living_files=
-    for living_one in $OTHERS; do
-        other "$living_one"
-        living_files="$living_files $OTHER_FILE"
+    current_files=
+    for current_one in $OTHERS; do
+        other "$current_one"
+        current_files="$current_files $OTHER_FILE"
     done
     # shellcheck disable=SC2086,SC2116  # a list of files; entries on one line
-    privileged ls -Lid $living_files 2>/dev/null </dev/null | awk -v entries="`echo $OTHERS`" '
+    privileged ls -Lid $current_files 2>/dev/null </dev/null | awk -v entries="`echo $OTHERS`" '
         BEGIN {
             n = split(entries, list, " ")
             for (i = 1; i <= n; i++) { split(list[i], part, ":"); entry[part[3]] = list[i]; number[part[3]] = part[2] }
@@ -209,11 +210,11 @@ living_others() {
         ($2 in entry) && $1 == number[$2] { print entry[$2] }'
 }
 
-# other ENTRY: what an entry of OTHERS says.
+# other ENTRY: split an entry of OTHERS into OTHER_NAME, OTHER_NUMBER and OTHER_FILE.
 other() {
     other_ifs=$IFS
     IFS=:
-    # shellcheck disable=SC2086  # its parts are without blanks
+    # shellcheck disable=SC2086  # its parts contain no blanks
     set -- $1
     IFS=$other_ifs
     OTHER_NAME=$1

@@ -1,16 +1,16 @@
-# ---- Access logs: where the servers' own configuration says they are. They are listed first; then one is printed by its
+# ---- Access logs, located by the configuration of the servers. They are listed first; then a file is printed by its
 # number in that list, so that no path comes from outside.
 
 MOST_ROTATED=100
-# What a line of an access log has in it, of whatever server: nothing else is printed, whatever a configuration names.
+# Text in a line of an access log of any supported server. A file without it is not printed.
 LOG_LINE='conn=[0-9I]|"conn_id"|"connection-id"|"connectionI[Dd]"|"connId"'
 
-# logs: for each namespace a list, of lines NUMBER SERVER BYTES PATH, the newest of each server first.
+# logs: print a list for each namespace: lines of NUMBER SERVER BYTES PATH, the newest file of each server first.
 logs() {
     LOG_FILES=
     logs_count=0
     logs_in . "$OWN_NAMESPACE"
-    for logs_one in `living_others`; do
+    for logs_one in `current_others`; do
         other "$logs_one"
         logs_in "ns:$OTHER_NAME" "net:[$OTHER_NUMBER]"
     done
@@ -27,7 +27,7 @@ logs_listed() {
     for logs_one in $logs_list; do echo "$logs_one" | tr ':' ' '; done
 }
 
-# log NUMBER BYTES: its last bytes, or all of it (0).
+# log NUMBER BYTES: print the last BYTES of a file, 0 for all.
 log() {
     log_nth=0
     for log_one in $LOG_FILES; do
@@ -45,7 +45,7 @@ log_content() {
     fi
 }
 
-# log_sample FILE: its beginning and its end, or of a compressed one its beginning.
+# log_sample FILE: print its beginning and its end; of a compressed file its beginning.
 log_sample() {
     case $1 in
         *.gz) privileged dd "if=$1" bs=65536 count=1 | gzip -dc ;;
@@ -89,12 +89,12 @@ openldap_log() {
     if test -n "$log_path"; then
         list_log slapd "$log_path"
     elif test -n "$log_known"; then
-        gap "$servers_folder" "slapd, process $1, logs to syslog, whose file no setting of slapd names" \
-            "see where syslog puts local4 (grep -r local4 /etc/*syslog*), and name that file: ssh://HOST/PATH"
+        gap "$servers_folder" "slapd, process $1, logs to syslog; its configuration does not name the file" \
+            "find the file of facility local4 (grep -r local4 /etc/*syslog*), and name it: ssh://HOST/PATH"
     fi
 }
 
-# error_file PID: what its standard error goes to, where that is a file.
+# error_file PID: the file that its standard error is redirected to.
 error_file() {
     error_path=`privileged ls -l "/proc/$1/fd/2" 2>/dev/null </dev/null | sed -n 's/.* -> //p'`
     error_at=`in_root "$error_path"`
@@ -115,13 +115,13 @@ java_log() {
     fi
 }
 
-# java_log_file: of the LDIF on stdin, the file of a publisher that writes all accesses; of several the plainest.
+# java_log_file: from the LDIF on stdin, the file of a publisher that logs all accesses; of several, a plain text log.
 java_log_file() {
     awk '
         function ended(    worth) {
             if (file == "" && folder != "") file = folder "/" (stem == "" ? "ldap-access" : stem) ".audit.json"
             worth = 1 + !filtered + (file ~ /(^|\/)access$/)
-            if (publishes && enabled && file != "" && worth > best) { best = worth; told = file }
+            if (publishes && enabled && file != "" && worth > best) { best = worth; chosen = file }
             publishes = enabled = filtered = 0
             file = folder = stem = ""
         }
@@ -142,14 +142,14 @@ java_log_file() {
         { sub(/\r$/, "") }
         /^[ \t]/ { if (length(whole) < 65536) whole = whole substr($0, 2); next }
         { if (NR > 1) judge(whole); whole = $0 }
-        END { judge(whole); ended(); print told }'
+        END { judge(whole); ended(); print chosen }'
 }
 
-# list_log WHAT PATH: the file, and those beside it that were rotated from it.
+# list_log WHAT PATH: add the file, and the rotated files beside it, to the list.
 list_log() {
     list_at=`in_root "$2"`
     if test -z "$2"; then
-        gap "$servers_folder" "$1, process $server_pid, names no access log" "name the file: ssh://HOST/PATH"
+        gap "$servers_folder" "$1, process $server_pid, has no access log in its configuration" "name the file: ssh://HOST/PATH"
     elif file_for_it "$list_at"; then
         list_folder=`expr "$list_at" : '\(.*/\)'`
         list_name=`expr "$list_at" : '.*/\(.*\)'`
@@ -162,13 +162,13 @@ list_log() {
             logs_list="$logs_list $logs_count:$servers_count:`expr "$list_one" : '\([0-9]*\):'`:$list_file"
         done
         test `expr $logs_count - $list_first` -lt $MOST_ROTATED ||
-            gap "$servers_folder" "of its access log $list_at only the newest $MOST_ROTATED files are read" "name the others, too"
+            gap "$servers_folder" "only the newest $MOST_ROTATED files of its access log $list_at were read" "name the others, too"
     else
         unreadable "$1" "$2"
     fi
 }
 
-# rotated NAME: BYTES:NAME of each plain file that `ls -l` shows with this name, or this name and a date or a number.
+# rotated NAME: from `ls -l` on stdin, BYTES:NAME of each plain file with this name, alone or with a date or a number.
 rotated() {
     awk -v name="$1" -v most=$MOST_ROTATED '
         $1 !~ /^-/ || NF != 9 || index($9, name) != 1 || n >= most { next }

@@ -1,14 +1,14 @@
-# ---- The course of it.
+# ---- The main program.
 
 wait_for_orders() {
     printf '%s\n' "$NONCE waiting"
     while read wait_order; do
         case $wait_order in
-            look) look $next_look; next_look=`expr $next_look + 1` ;;
-            rest) rest ;;
+            snapshot) snapshot $next_snapshot; next_snapshot=`expr $next_snapshot + 1` ;;
+            configuration) configuration ;;
             logs) logs ;;
             "log "*)
-                # shellcheck disable=SC2086  # its number and a number of bytes
+                # shellcheck disable=SC2086  # the number of a file, and a number of bytes
                 set -- $wait_order
                 log "$2" "$3" ;;
             *) break ;;
@@ -28,16 +28,16 @@ main() {
     TABLE=
     section . host.txt "uname, date, ip addr" describe .
     test -z "$SUDO_REFUSED" ||
-        gap . "sudo asks for a password, or refuses" "allow it without a password (sudo -n true), or connect as root"
+        gap . "sudo -n failed: it needs a password, or is not permitted" "allow sudo without a password (test: sudo -n true), or connect as root"
     test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "$NAMESPACES_HOW"
-    next_look=1
-    if test "$DIALOG" = 1; then
+    next_snapshot=1
+    if test "$INTERACTIVE" = 1; then
         wait_for_orders
     else
-        look 1
-        rest
+        snapshot 1
+        configuration
         sleep "$PAUSE"
-        look 2
+        snapshot 2
     fi
     printf '%s\n' "$NONCE bye"
     exit 0

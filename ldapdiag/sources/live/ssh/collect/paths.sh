@@ -1,12 +1,12 @@
-# ---- Files that a server's process names: where they are from here, and whether root reads them for it.
+# ---- Files that a server's process names: their paths on this host, and whether root may read them for it.
 #
-# Anybody may call a process slapd and name any file in its arguments, and read his own configuration out to us. So a
-# path has plain characters or is none, and for an account that is no server's, root lends its rights to nothing but
-# what is that account's own or everybody's. What is read is not printed even so, but for settings, by name.
+# Any user may name a process slapd, and name any file in its arguments. So a path must consist of plain characters, and
+# for an account that is not a server's, root reads only files that this account owns or that all users may read. Even
+# of those, only settings are printed, by name.
 
 SERVER_ACCOUNTS=" root haproxy dirsrv ldap openldap slapd opendj "
 
-# know_process PID: where its files are (server_root; empty: where ours are), and who runs it.
+# know_process PID: set server_root, the root of its files (empty: the root of this host), and its account.
 know_process() {
     server_pid=$1
     server_root=
@@ -25,7 +25,7 @@ know_process() {
             server_jailed=1
         fi
     elif awk '$1 == "NSpid:" && NF > 2 { found = 1 } END { exit !found }' "/proc/$1/status" 2>/dev/null </dev/null; then
-        # In a container, by its other number there: our own file of the same name is another machine's.
+        # A container: it has another process number there, and its files are not those of this host.
         server_hidden=1
     fi
 }
@@ -34,24 +34,24 @@ mounts_of() {
     privileged ls -l "/proc/$1/ns/mnt" 2>/dev/null </dev/null | sed -n 's/.* -> \(mnt:\[[0-9]*\]\).*/\1/p'
 }
 
-# account_number PID: who started it. Not whose rights it has: anybody may start su, and call it slapd.
+# account_number PID: the real user ID, not the effective one: any user may start su under the name slapd.
 account_number() {
     account_uid=`awk '$1 == "Uid:" { print $2; exit }' "/proc/$1/status" 2>/dev/null </dev/null`
     if test -n "$account_uid"; then
         echo "$account_uid"
     else
-        # Other systems have no such file, or another one of that name.
+        # Other systems have no such file, or a different one of that name.
         account_user=`limited ps -p "$1" -o ruser= 2>/dev/null </dev/null | tr -d ' '`
         test -z "$account_user" || id -u "$account_user" 2>/dev/null
     fi
 }
 
-# account_name NUMBER: as this host's own file has it. A directory that is in trouble may be where other names come from.
+# account_name NUMBER: from /etc/passwd only; other names may come from the directory server, which may be failing.
 account_name() {
     test -z "$1" || awk -F: -v uid="$1" '$3 == uid { print $1; exit }' /etc/passwd 2>/dev/null </dev/null
 }
 
-# in_root PATH: the same path from here; nothing for one with other than plain characters.
+# in_root PATH: the path of a file of the process on this host; nothing for a path with other than plain characters.
 in_root() {
     plain_path "$1" || return 1
     in_root_found=`follow "$1"`
@@ -66,8 +66,8 @@ plain_path() {
     esac
 }
 
-# follow PATH: from here, links followed within the process' root, where absolute ones begin: by itself the kernel would
-# follow a container's /var/run -> /run into our own /run.
+# follow PATH: as in_root, with links resolved within the root of the process: the kernel would resolve the link
+# /var/run -> /run of a container to /run of this host.
 follow() {
     if test -z "$server_root"; then
         printf '%s\n' "$1"
@@ -76,8 +76,8 @@ follow() {
     fi
 }
 
-# What another shell does, on Linux only: nowhere else is there a root to be within.
-# shellcheck disable=SC2016  # it expands these
+# For another shell, on Linux only: no other system has /proc/PID/root.
+# shellcheck disable=SC2016  # that shell expands it
 FOLLOW='
     left=$2 done= steps=0
     while test -n "$left"; do
@@ -100,7 +100,7 @@ FOLLOW='
     printf "%s\n" "$1$done"
 '
 
-# file_for_it PATH, socket_for_it PATH: whether it is there, and may be read, or asked, for the process at hand.
+# file_for_it PATH, socket_for_it PATH: whether it exists, and may be read or queried for the current process.
 file_for_it() {
     test -n "$1" && test -z "$server_hidden" &&
         privileged test -f "$1" 2>/dev/null </dev/null && privileged test -r "$1" 2>/dev/null </dev/null &&
@@ -111,7 +111,7 @@ socket_for_it() {
     test -n "$1" && test -z "$server_hidden" && privileged test -S "$1" 2>/dev/null </dev/null && granted "$1" 9 w
 }
 
-# granted PATH COLUMN LETTER: it is trusted, or the file is its own, or everybody has this right.
+# granted PATH COLUMN LETTER: whether its account is trusted, owns the file, or all users have this permission.
 granted() {
     test $server_trusted = 1 && return 0
     privileged ls -lnLd "$1" 2>/dev/null </dev/null | awk -v uid="$server_uid" -v at="$2" -v right="$3" '
@@ -119,22 +119,22 @@ granted() {
         END { exit !found }'
 }
 
-# contents FILE: as root, and no more of it than a configuration may have.
+# contents FILE: print its first 32 MiB, as root; no configuration is larger.
 contents() {
     privileged dd "if=$1" bs=65536 count=512 2>/dev/null </dev/null
 }
 
-# unreadable WHAT PATH: why not. A path that is none is not repeated.
+# unreadable WHAT PATH: print a gap with the reason. An invalid path is not repeated.
 unreadable() {
     unreadable_path=$2
     plain_path "$2" || unreadable_path="a file without a plain path"
     if test -n "$server_hidden"; then
-        gap "$servers_folder" "the files of $1, process $server_pid, are in a container, hidden from this user" \
-            "ask with --sudo, or as root"
+        gap "$servers_folder" "cannot read the files of $1, process $server_pid: they are in a container" \
+            "use --sudo, or connect as root"
     elif test $ROOT = 1 && test $server_trusted = 0; then
-        gap "$servers_folder" "$unreadable_path was not read for $1, process $server_pid, of user $server_uid: no server's account" \
-            "if it is a server of yours, name the file: ssh://HOST/PATH"
+        gap "$servers_folder" "$unreadable_path was not read for $1, process $server_pid: user $server_uid is not the account of a server" \
+            "if this is a directory server, name the file: ssh://HOST/PATH"
     else
-        gap "$servers_folder" "cannot read $unreadable_path" "ask with --sudo, or as a user who may read it"
+        gap "$servers_folder" "cannot read $unreadable_path" "use --sudo, or a user with access to it"
     fi
 }

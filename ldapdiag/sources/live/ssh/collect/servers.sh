@@ -1,9 +1,9 @@
 # ---- Servers: directories and proxies.
 
-# servers FOLDER NETWORK FUNCTION: what the function says of each server there.
+# servers FOLDER NETWORK FUNCTION: call the function for each server there.
 servers() {
     servers_folder=$1
-    servers_told=' '
+    servers_seen=' '
     servers_count=0
     for servers_one in `servers_in "$2"`; do
         test $servers_count -lt $MOST_PROCESSES || break
@@ -11,23 +11,23 @@ servers() {
     done
 }
 
-# servers_in NETWORK: PID:PROGRAM of each there.
+# servers_in NETWORK: print PID:PROGRAM of each server there.
 servers_in() {
     for in_one in $SERVERS; do
         in_its=`expr "$in_one" : '[0-9]*:[^:]*:\(.*\)'`
-        # Whose namespace cannot be seen is taken for one of this host's own.
+        # A server with an unreadable namespace counts for the host's own.
         test -n "$in_its" || in_its=$OWN_NAMESPACE
         test "$in_its" != "$1" || expr "$in_one" : '\([0-9]*:[^:]*\):'
     done
 }
 
-# find_servers: PID:PROGRAM:NAMESPACE of each, in one pass over all processes.
+# find_servers: print PID:PROGRAM:NAMESPACE of each, in one pass over all processes.
 find_servers() {
     if test -r /proc/self/comm; then
         grep -lxE 'ns-slapd|slapd|haproxy|java' /proc/[0-9]*/comm 2>/dev/null </dev/null | while read find_file; do
             find_pid=`expr "$find_file" : '/proc/\([0-9]*\)/'`
             find_network=`network_of "/proc/$find_pid/ns/net"`
-            # One that has ended by now has no namespace either; and a name may have several lines.
+            # The process may have ended; and a name may contain line ends.
             find_name=`cat "$find_file" 2>/dev/null`
             case $find_name in ns-slapd | slapd | haproxy | java) echo "$find_pid:$find_name:$find_network" ;; esac
         done | sort -n
@@ -38,7 +38,7 @@ find_servers() {
     fi
 }
 
-# server PID PROGRAM FUNCTION: which gets PID, PROGRAM, and the configuration that a server in Java names.
+# server PID PROGRAM FUNCTION: call the function with PID, PROGRAM, and the configuration file of a server in Java.
 server() {
     server_instance=
     if test "$2" = java; then
@@ -47,7 +47,7 @@ server() {
     fi
     if test "$2" != haproxy; then
         know_process "$1"
-        # Another of the same host gets files of its own: proc-limits-2.txt.
+        # A second server on a host has numbered files: proc-limits-2.txt.
         servers_count=`expr $servers_count + 1`
         server_nth=
         test $servers_count = 1 || server_nth=-$servers_count
@@ -55,7 +55,7 @@ server() {
     "$3" "$1" "$2" "$server_instance"
 }
 
-# settings_of PID PROGRAM INSTANCE: its settings, and of a directory its limits, its errors log and its monitor.
+# settings_of PID PROGRAM INSTANCE: print its settings; of a directory server also limits, errors log and cn=monitor.
 settings_of() {
     test "$2" = haproxy || process_of "$1"
     case $2 in
@@ -74,7 +74,7 @@ process_of() {
     if privileged ls "/proc/$1/fd" </dev/null >/dev/null 2>&1; then
         section "$servers_folder" "proc-fd-count$server_nth.txt" "ls /proc/$1/fd | wc -l" count_descriptors "$1"
     else
-        gap "$servers_folder" "the descriptors of process $1 are shown to its user and to root only" "ask with --sudo"
+        gap "$servers_folder" "cannot list the descriptors of process $1: only its user and root may" "use --sudo"
     fi
 }
 
@@ -82,7 +82,7 @@ count_descriptors() {
     privileged ls "/proc/$1/fd" | wc -l | tr -d ' '
 }
 
-# arguments PID: its command line, a word on each line. Never printed: passwords may stand there.
+# arguments PID: its command line, one word per line. Never printed: it may contain passwords.
 arguments() {
     if test -r "/proc/$1/cmdline"; then
         tr '\000' '\n' <"/proc/$1/cmdline"
@@ -91,7 +91,7 @@ arguments() {
     fi
 }
 
-# argument PID OPTION: the word after an option, each time it stands there.
+# argument PID OPTION: the word after each occurrence of an option.
 argument() {
     arguments "$1" | awk -v option="$2" '
         after { print; after = 0; next }
@@ -99,17 +99,17 @@ argument() {
         index($0, option) == 1 { print substr($0, length(option) + 1) }' | grep '^[/A-Za-z0-9._-]*$'
 }
 
-# settings_section STEM ENDING PATH FUNCTION: of a configuration, what is set of connections and of indexes.
+# settings_section STEM ENDING PATH FUNCTION: print the settings of connections and indexes in a configuration.
 settings_section() {
     section "$servers_folder" "$1$server_nth$2" "the settings of connections and indexes in $3" "$4" "$3"
 }
 
-# ldif_settings "NAMES" [PARENT]: of LDIF on stdin, the entries that have one of these attributes, with nothing else but
-# DN, class and name; PARENT is added to a DN that is relative.
-# Folded lines are joined before they are judged, and a description is compared without its options and its case.
-# The arguments of a plug-in may be anything, but for those of two that name attributes by them.
+# ldif_settings "NAMES" [PARENT]: from LDIF on stdin, print the entries with any of these attributes, and only those
+# attributes, DN, objectClass and cn; PARENT is appended to a relative DN.
+# Folded lines are joined first; attribute descriptions are compared without options and without case.
+# Plug-in arguments may be anything and are left out, except for two plug-ins whose arguments are attribute names.
 ldif_settings() {
-    # shellcheck disable=SC2116,SC2086  # on one line: the awk of the BSDs takes no other
+    # shellcheck disable=SC2116,SC2086  # one line: the awk of the BSDs accepts no line ends in -v
     awk -v names="`echo $1`" -v parent="$2" '
         BEGIN { n = split(tolower(names), list, " "); for (i = 1; i <= n; i++) keep[list[i]] = 1 }
         function ended() {
@@ -117,7 +117,7 @@ ldif_settings() {
                 if (limited != "" && value_of != "") wanted = wanted value_of
                 if (naming) wanted = wanted arguments
                 print head wanted
-                told = 1
+                printed = 1
             }
             head = wanted = value_of = limited = main = arguments = naming = ""
         }
@@ -133,14 +133,14 @@ ldif_settings() {
                 ended()
                 if (parent != "" && rest !~ /^:/ && tolower(line) !~ /cn=config *$/) line = line "," parent
                 head = line "\n"
-                # What it does not have is at its default, and that, too, is worth knowing.
+                # An attribute that is missing here has its default, which is evidence, too.
                 if (tolower(line) ~ /^dn: *cn=config *$/) main = 1
-                # And that these are all indexes there are.
+                # This entry shows that the list of indexes is complete.
                 if (tolower(line) ~ /^dn: *cn=index *,/) main = 1
             } else if (name == "objectclass" || name == "cn") head = head line "\n"
             else if (name == "ds-cfg-value") { if (rest !~ /^:/) value_of = line "\n" }
             else if (name == "olcsyncrepl") {
-                # Its password stands in the same value: only whom it binds as is taken out.
+                # The value also contains the password: only the bind DN is printed.
                 shown = ""
                 if (rest !~ /^:/ && match(tolower(rest), /binddn=("[^"]*"|[^" ]+)/)) shown = substr(rest, RSTART, RLENGTH)
                 else if (rest !~ /^:/ && match(tolower(rest), /rid=[0-9]+/)) shown = substr(rest, RSTART, RLENGTH)
@@ -155,5 +155,5 @@ ldif_settings() {
         { sub(/\r$/, "") }
         /^[ \t]/ { if (length(whole) < 65536) whole = whole substr($0, 2); next }
         { if (NR > 1) judge(whole); whole = $0 }
-        END { judge(whole); ended(); exit !told }'
+        END { judge(whole); ended(); exit !printed }'
 }

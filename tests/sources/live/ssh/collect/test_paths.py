@@ -49,7 +49,7 @@ def asked(place, *processes, shell="sh"):
     text = "\n".join([*(f"{one} </dev/null >/dev/null 2>&1" for one in started), f"exec {shell}"])
     shown = subprocess.run(
         [*ALONE, "sh", "-c", text],
-        input=script(PAUSE=0, NAMESPACES=0, LOOKS=0, LIMIT=4).encode(), capture_output=True, check=True, timeout=30,
+        input=script(PAUSE=0, NAMESPACES=0, SOCKETS=0, LIMIT=4).encode(), capture_output=True, check=True, timeout=30,
     )  # fmt: skip
     told = list(events(shown.stdout.splitlines(keepends=True)))
     assert told[-1] == Bye(), shown.stdout[-300:]
@@ -63,7 +63,7 @@ CONFIGURATIONS = {
     "slapd": (["-f", "{folder}/slapd.conf"], "slapd.conf", "database mdb\nidletimeout 4711\n"),
     "haproxy": (["-f", "{folder}/haproxy.cfg"], "haproxy.cfg", "defaults\n  timeout client 4711s\n"),
     "java": (
-        ["org.opends.server.core.DirectoryServer", "--configFile", "{folder}/config.ldif"],
+        ["org.opends.server.core.DirectoryCollector", "--configFile", "{folder}/config.ldif"],
         "config.ldif",
         "dn: cn=config\nds-cfg-idle-time-limit: 4711 s\n",
     ),
@@ -187,7 +187,7 @@ def test_of_several_stats_sockets_the_first_path_is_asked(place) -> None:
     assert sections["haproxy-sessions-1.txt"].content == b"heard\nshow sess all\n"
     assert sections["haproxy-sessions-2.txt"].content == b"heard\nshow sess all\n"
     assert "heard" not in strange, "root speaks to no socket of root's for a stranger"
-    assert any("is no socket that may be used" in gap.reason for gap in gaps)
+    assert any("is not an accessible socket" in gap.reason for gap in gaps)
 
 
 def test_a_name_of_several_lines_is_no_server(place) -> None:
@@ -196,7 +196,7 @@ def test_a_name_of_several_lines_is_no_server(place) -> None:
     odd.chmod(0o755)
     text = f"{odd} & until grep -qx slapd /proc/[0-9]*/comm; do :; done\nexec sh"
     shown = subprocess.run(
-        [*ALONE, "sh", "-c", text], input=script(PAUSE=0, NAMESPACES=0, LOOKS=0).encode(), capture_output=True,
+        [*ALONE, "sh", "-c", text], input=script(PAUSE=0, NAMESPACES=0, SOCKETS=0).encode(), capture_output=True,
         check=True, timeout=30,
     )  # fmt: skip
     assert b"proc-limits" not in shown.stdout
@@ -231,4 +231,4 @@ def test_whoever_cannot_see_a_containers_root_is_shown_no_file_of_ours(place) ->
     text, _, gaps = asked(place, (deeper, "haproxy", ["-f", str(cfg)]), shell=visitor)
     assert "4711" not in text
     (gap,) = [gap for gap in gaps if "in a container" in gap.reason]
-    assert gap.how == "ask with --sudo, or as root"
+    assert gap.how == "use --sudo, or connect as root"

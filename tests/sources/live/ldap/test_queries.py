@@ -11,13 +11,13 @@ from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldif import SECRETS, comparable, entries
 from ldapdiag.sources.live.ldap.entries import lines_of as ldif_lines
-from ldapdiag.sources.live.ldap.questions import (
+from ldapdiag.sources.live.ldap.queries import (
     CONFIG,
     INDEXES,
     MONITOR,
-    QUESTIONS,
+    QUERIES,
+    ROOT_DSE_QUERY,
     SCHEMA,
-    THE_ROOT_DSE,
     base_of,
     product_of,
 )
@@ -28,7 +28,7 @@ ALL = {"*", "+"}
 
 def narrowed(content, family, file):
     """Return of an LDIF text what the questions for one file ask for."""
-    wanted = {name.lower() for question in QUESTIONS[family] if question.file == file for name in question.attributes}
+    wanted = {name.lower() for query in QUERIES[family] if query.file == file for name in query.attributes}
     text = []
     for entry in entries(Document(path="h/a.ldif", source=lines_of([content]))):
         text.append(ldif_lines(b"dn", entry.dn.encode()))
@@ -41,12 +41,12 @@ def narrowed(content, family, file):
 
 def answered(content, family, file):
     """Return of an LDIF text what the questions for one file ask for, of the entries that their filters pick."""
-    asked = [question for question in QUESTIONS[family] if question.file == file]
+    asked = [query for query in QUERIES[family] if query.file == file]
     text = []
-    for question in asked:
-        wanted = {name.lower() for name in question.attributes}
+    for query in asked:
+        wanted = {name.lower() for name in query.attributes}
         for entry in entries(Document(path="h/a.ldif", source=lines_of([content]))):
-            if not entry.key.endswith(comparable(question.base)) or not matches(parse(question.filter), entry):
+            if not entry.key.endswith(comparable(query.base)) or not matches(parse(query.filter), entry):
                 continue
             text.append(ldif_lines(b"dn", entry.dn.encode()))
             for name in wanted & entry.attributes.keys():
@@ -98,29 +98,29 @@ class TestWhatIsAskedFor:
                 if field.name != "origin":
                     assert getattr(one, field.name) == getattr(other, field.name), field.name
 
-    @pytest.mark.parametrize("family", QUESTIONS)
+    @pytest.mark.parametrize("family", QUERIES)
     def test_is_never_a_password_nor_a_whole_configuration(self, family):
-        for question in QUESTIONS[family]:
-            assert not {name.lower() for name in question.attributes} & SECRETS
-            assert question.file == MONITOR or not ALL & set(question.attributes)
-            assert question.how or not question.needed
+        for query in QUERIES[family]:
+            assert not {name.lower() for name in query.attributes} & SECRETS
+            assert query.file == MONITOR or not ALL & set(query.attributes)
+            assert query.how or not query.required
 
-    @pytest.mark.parametrize("family", QUESTIONS)
+    @pytest.mark.parametrize("family", QUERIES)
     def test_of_connections_comes_after_the_counters(self, family):
-        files = [(question.file, question.lists) for question in QUESTIONS[family]]
+        files = [(query.file, query.lists_connections) for query in QUERIES[family]]
         assert (MONITOR, True) not in files or files.index((MONITOR, False)) < files.index((MONITOR, True))
 
-    @pytest.mark.parametrize("family", QUESTIONS)
+    @pytest.mark.parametrize("family", QUERIES)
     def test_of_indexes_and_schema_comes_last_and_is_no_gap(self, family):
-        rest = [question for question in QUESTIONS[family] if question.file in {INDEXES, SCHEMA}]
-        assert tuple(rest) == QUESTIONS[family][len(QUESTIONS[family]) - len(rest) :]
-        assert not any(question.needed for question in rest)
+        rest = [query for query in QUERIES[family] if query.file in {INDEXES, SCHEMA}]
+        assert tuple(rest) == QUERIES[family][len(QUERIES[family]) - len(rest) :]
+        assert not any(query.required for query in rest)
         assert bool(rest) == (family not in {Family.AD, Family.IBM})
 
-    @pytest.mark.parametrize("family", QUESTIONS)
+    @pytest.mark.parametrize("family", QUERIES)
     def test_is_a_filter_that_can_be_read(self, family):
-        for question in QUESTIONS[family]:
-            assert parse(question.filter) is not None, question.filter
+        for query in QUERIES[family]:
+            assert parse(query.filter) is not None, query.filter
 
     @pytest.mark.parametrize(
         ("family", "capture"),
@@ -145,7 +145,7 @@ class TestWhatIsAskedFor:
         assert facts_of(answered(content, Family.OPENDJ, INDEXES)) == []
 
     def test_of_every_family_is_something(self):
-        assert QUESTIONS.keys() == set(Family)
+        assert QUERIES.keys() == set(Family)
 
 
 class TestWhoseItIs:
@@ -169,14 +169,14 @@ class TestWhoseItIs:
         assert product_of({"objectclass": ("top",), "vendorname": ("Acme",)}) is None
 
     def test_every_attribute_that_tells_is_asked_for(self):
-        asked = {name.lower() for name in THE_ROOT_DSE.attributes}
+        asked = {name.lower() for name in ROOT_DSE_QUERY.attributes}
         assert {"vendorname", "vendorversion", "monitorcontext", "configcontext", "isglobalcatalogready"} <= asked
         assert {"domaincontrollerfunctionality", "ibmdirectoryversion", "dsservicename"} <= asked
 
     def test_a_context_of_its_own_is_where_it_is_asked(self):
-        monitor, *_ = QUESTIONS[Family.OPENLDAP]
+        monitor, *_ = QUERIES[Family.OPENLDAP]
         assert base_of(monitor, {}) == "cn=Monitor"
         assert base_of(monitor, {"monitorcontext": ("cn=Watch",)}) == "cn=Watch"
-        policy, *_ = QUESTIONS[Family.AD]
+        policy, *_ = QUERIES[Family.AD]
         assert base_of(policy, {}) is None
         assert base_of(policy, {"configurationnamingcontext": ("CN=C,DC=x",)}).endswith(",CN=Services,CN=C,DC=x")

@@ -1,8 +1,8 @@
-"""What each directory product is asked: a table, with the names that the readers of the answers read.
+"""The queries for each directory product, as a table; the attribute names are those that the readers use.
 
-Never a whole cn=config, which holds passwords: attribute lists only. cn=Monitor of OpenLDAP alone is asked for all it
-has. What costs the same for ten connections and for ten thousand comes first, the list of connections after it, and
-last what an incident can do without: the indexes and the schema.
+Queries request attribute lists, never a whole cn=config, which contains passwords; only cn=Monitor of OpenLDAP is
+requested whole. Queries of constant cost come first, then the list of connections, and last what an incident report
+can do without: the indexes and the schema.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ldapdiag.evidence.monitor import connection_table, ibm, opends_subtree
 from ldapdiag.evidence.schema import ldif as schema
 
 RootDse = Mapping[str, tuple[str, ...]]
-"""Attribute names in lower case, and their values."""
+"""Attribute names in lower case, with their values."""
 
 ROOT_DSE, MONITOR, CONFIG = "root-dse.ldif", "cn-monitor.ldif", "cn-config.ldif"
 INDEXES, SCHEMA = "indexes.ldif", "schema.ldif"
@@ -31,31 +31,31 @@ POLICY = "CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,CN=Wind
 
 
 class Scope(StrEnum):
-    """How far a search goes, in ldap3's words."""
+    """Search scopes, by their names in ldap3."""
 
     BASE = "BASE"
     SUBTREE = "SUBTREE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One search, and the file that its answer belongs to."""
+class Query:
+    """One search, and the file for its answer."""
 
     file: str
     base: str
-    """May name an attribute of the root DSE in braces: `{configContext}`."""
+    """May contain an attribute of the root DSE in braces: `{configContext}`."""
     attributes: tuple[str, ...]
     scope: Scope = Scope.BASE
     filter: str = "(objectClass=*)"
-    lists: bool = False
-    """It asks for the connections: the answer grows with them, and may be hidden although the counters are shown."""
-    needed: bool = True
-    """False: that nothing is found is an answer, too (no replication is set up)."""
+    lists_connections: bool = False
+    """The answer grows with the connections, and may be hidden although the counters are visible."""
+    required: bool = True
+    """An empty answer is a gap. False: it is a fact, too (no replication is configured)."""
     how: str = ""
-    """How to get what this account is not shown."""
+    """Advice when the account may not see the answer."""
 
 
-THE_ROOT_DSE = Question(
+ROOT_DSE_QUERY = Query(
     file=ROOT_DSE,
     base="",
     attributes=(
@@ -81,65 +81,67 @@ AS_MANAGER = (
     "bind as Directory Manager (-D 'cn=Directory Manager' -W), or on the server itself as root with ldapi:// and "
     "-Y EXTERNAL where autobind is on"
 )
-MANAGER_LISTS = f"{AS_MANAGER}: it lists the connections to nobody else"
-MANAGER_CONFIG = f"{AS_MANAGER}; or name a file with what ldapsearch -b cn=config -s base shows to that account"
+MANAGER_LISTS = f"{AS_MANAGER}: only that account may list the connections"
+MANAGER_CONFIG = f"{AS_MANAGER}; or name a file with the output of ldapsearch -b cn=config -s base by that account"
 SLAPD_MONITOR = (
-    "bind as an account that olcAccess of 'database monitor' lets read cn=Monitor (a slapd without that database has "
-    "none), or on the server itself as root with ldapi:// and -Y EXTERNAL"
+    "bind as an account with read access to cn=Monitor (olcAccess of 'database monitor'; without that database there "
+    "is no cn=Monitor), or on the server itself as root with ldapi:// and -Y EXTERNAL"
 )
 SLAPD_CONFIG = (
-    "on the server itself, as root, with ldapi:// and -Y EXTERNAL; or name a file with what slapcat -n0 prints"
+    "use ldapi:// and -Y EXTERNAL as root on the server itself; or name a file with the output of slapcat -n0"
 )
 JAVA_MONITOR = "bind as an account with the privilege monitor-read, or as Directory Manager"
 JAVA_CONFIG = (
     "bind as an account with the privilege config-read, or as Directory Manager; "
-    "or name a file with what dsconfig get-global-configuration-prop prints"
+    "or name a file with the output of dsconfig get-global-configuration-prop"
 )
 
 SUBSCHEMA = ("objectClass", *schema.ATTRIBUTES)
 
 OF_389 = (
-    Question(file=MONITOR, base="cn=monitor", attributes=connection_table.ATTRIBUTES, how=AS_MANAGER),
-    Question(file=CONFIG, base="cn=config", attributes=ds389.ATTRIBUTES, how=MANAGER_CONFIG),
-    Question(
+    Query(file=MONITOR, base="cn=monitor", attributes=connection_table.ATTRIBUTES, how=AS_MANAGER),
+    Query(file=CONFIG, base="cn=config", attributes=ds389.ATTRIBUTES, how=MANAGER_CONFIG),
+    Query(
         file=CONFIG,
         base="cn=mapping tree,cn=config",
         attributes=ds389.REPLICATION,
         scope=Scope.SUBTREE,
         filter="(|(nsDS5ReplicaBindDN=*)(nsDS5ReplicaBindDNGroup=*))",
-        needed=False,
+        required=False,
     ),
-    Question(file=MONITOR, base="cn=monitor", attributes=(connection_table.LIST,), lists=True, how=MANAGER_LISTS),
-    Question(
+    Query(
+        file=MONITOR, base="cn=monitor", attributes=(connection_table.LIST,), lists_connections=True, how=MANAGER_LISTS
+    ),
+    Query(
         file=INDEXES,
         base=ds389_indexes.DATABASES,
         attributes=ds389_indexes.ATTRIBUTES,
         scope=Scope.SUBTREE,
         filter=ds389_indexes.FILTER,
-        needed=False,
+        required=False,
     ),
-    Question(
+    Query(
         file=INDEXES,
         base="cn=config",
         attributes=ds389_internal_searches.PLUGIN_ATTRIBUTES,
         scope=Scope.SUBTREE,
         filter=ds389_internal_searches.PLUGIN_FILTER,
-        needed=False,
+        required=False,
     ),
-    Question(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, needed=False),
-    Question(
+    Query(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, required=False),
+    Query(
         file=INDEXES,
-        base="",  # every suffix at once: the index of objectClass answers it
+        base="",  # every suffix at once; the index of objectClass is used
         attributes=ds389_internal_searches.COS_ATTRIBUTES,
         scope=Scope.SUBTREE,
         filter=ds389_internal_searches.COS_FILTER,
-        needed=False,
+        required=False,
     ),
 )
-"""And of DSEE, which has the same entries."""
+"""Also for DSEE, which has the same entries."""
 
 OF_OPENLDAP = (
-    Question(
+    Query(
         file=MONITOR,
         base="{monitorContext}",
         attributes=("*", "+"),
@@ -147,30 +149,30 @@ OF_OPENLDAP = (
         filter="(!(objectClass=monitorConnection))",
         how=SLAPD_MONITOR,
     ),
-    Question(
+    Query(
         file=CONFIG,
         base="{configContext}",
         attributes=(*openldap.ATTRIBUTES, *openldap_indexes.SUBSTRING_KEYS),
         how=SLAPD_CONFIG,
     ),
-    Question(
-        file=CONFIG,  # the lengths of substring keys stand in the entry above, and only together do they tell
+    Query(
+        file=CONFIG,  # the lengths of substring keys, in the entry above, belong to the same facts
         base="{configContext}",
         attributes=(*openldap_indexes.ATTRIBUTES, openldap.UPDATE_DN, openldap.SYNCREPL),
         scope=Scope.SUBTREE,
         filter=openldap_indexes.FILTER,
-        needed=False,
+        required=False,
     ),
-    Question(
+    Query(
         file=MONITOR,
         base="cn=Connections,{monitorContext}",
         attributes=("*", "+"),
         scope=Scope.SUBTREE,
         filter="(objectClass=monitorConnection)",
-        lists=True,
+        lists_connections=True,
         how=SLAPD_MONITOR,
     ),
-    Question(file=SCHEMA, base="{subschemaSubentry}", attributes=SUBSCHEMA, needed=False),
+    Query(file=SCHEMA, base="{subschemaSubentry}", attributes=SUBSCHEMA, required=False),
 )
 
 JAVA_SETTINGS = (
@@ -195,21 +197,21 @@ JAVA_INDEXES = (
     f"(|{''.join(f'(objectClass={name})' for name in JAVA_CLASSES)}(cn=Index)({opends.SUFFIX}=*)"
     f"(&(objectClass=ds-cfg-virtual-attribute)(!({searchers.VIRTUAL_TYPE}={PERSONAL_LIMIT}))))"
 )
-"""Indexes, their backends, what searches by itself and what is computed, but for the idle limit, which is asked for
-with the configuration: a second word on it would be a second configuration."""
+"""Indexes, their backends, plug-ins that search, and virtual attributes, without the idle limit: the configuration
+query requests it, and a second file with it would be read as a second configuration."""
 OF_BACKENDS = (opends_entry_count.COUNT, opends_entry_count.PRIVATE, explanations.USE, index_status.NEED_REINDEX)
-"""What the monitor entries of backends tell of entries and indexes."""
+"""Attributes on entries and indexes in the monitor entries of backends."""
 
 OF_OPENDS = (
-    Question(
+    Query(
         file=MONITOR,
         base="cn=monitor",
         attributes=(*opends_subtree.ATTRIBUTES, *OF_BACKENDS),
         scope=Scope.SUBTREE,
-        filter="(!(cn=Client Connections))",  # without its values such an entry would read as an empty list
+        filter="(!(cn=Client Connections))",  # without its values that entry would be read as an empty list
         how=JAVA_MONITOR,
     ),
-    Question(
+    Query(
         file=CONFIG,
         base="cn=config",
         attributes=opendj.ATTRIBUTES,
@@ -218,56 +220,56 @@ OF_OPENDS = (
         "(ds-cfg-attribute-type=ds-rlim-idle-time-limit)(ds-cfg-maximum-idle-connection-duration=*))",
         how=JAVA_CONFIG,
     ),
-    Question(
+    Query(
         file=MONITOR,
         base="cn=monitor",
         attributes=("objectClass", *opends_subtree.LISTS),
         scope=Scope.SUBTREE,
         filter="(|(connection=*)(ds-connectionhandler-connection=*)(ds-mon-connection=*))",
-        lists=True,
+        lists_connections=True,
         how=JAVA_MONITOR,
     ),
-    Question(
+    Query(
         file=INDEXES,
         base="cn=config",
         attributes=JAVA_SETTINGS,
         scope=Scope.SUBTREE,
         filter=JAVA_INDEXES,
-        needed=False,
+        required=False,
     ),
-    Question(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, needed=False),
+    Query(file=SCHEMA, base="cn=schema", attributes=SUBSCHEMA, required=False),
 )
 """OpenDJ, its relatives and PingDirectory."""
 
 OF_ACTIVE_DIRECTORY = (
-    Question(
+    Query(
         file=CONFIG,
         base=f"{POLICY},{{configurationNamingContext}}",
         attributes=("objectClass", active_directory.LIMITS),
-        how="bind as an account of the domain: nobody else is shown its configuration",
+        how="bind as an account of the domain: only those may read its configuration",
     ),
-    Question(
+    Query(
         file=CONFIG,
         base="{dsServiceName}",
         attributes=("objectClass", active_directory.POINTER),
         filter=f"({active_directory.POINTER}=*)",
-        needed=False,
+        required=False,
     ),
 )
-"""It publishes no list of its connections."""
+"""Active Directory publishes no list of its connections."""
 
 OF_IBM = (
-    Question(file=MONITOR, base=ibm.ROOT, attributes=ibm.ATTRIBUTES, how="bind as the administrator (-D cn=root -W)"),
-    Question(
+    Query(file=MONITOR, base=ibm.ROOT, attributes=ibm.ATTRIBUTES, how="bind as the administrator (-D cn=root -W)"),
+    Query(
         file=MONITOR,
         base=ibm.LIST,
         attributes=("connection",),
-        lists=True,
+        lists_connections=True,
         how="bind as the administrator (-D cn=root -W)",
     ),
 )
 
-QUESTIONS: dict[Family, tuple[Question, ...]] = {
+QUERIES: dict[Family, tuple[Query, ...]] = {
     Family.DS389: OF_389,
     Family.DSEE: OF_389,
     Family.OPENLDAP: OF_OPENLDAP,
@@ -278,14 +280,14 @@ QUESTIONS: dict[Family, tuple[Question, ...]] = {
 }
 
 CONTEXTS = {"monitorContext": "cn=Monitor", "configContext": "cn=config", "subschemaSubentry": "cn=Subschema"}
-"""Where they are when the root DSE does not say."""
+"""Default values, for a root DSE without these attributes."""
 
 
 def product_of(root: RootDse) -> ServerIdentity | None:
-    """Return the product a root DSE belongs to; None for one that names none we know."""
+    """Return the product that a root DSE identifies; None for an unknown one."""
     for name in ("vendorversion", "vendorname"):
-        if told := identify(" ".join(root.get(name, ()))):
-            return told
+        if identity := identify(" ".join(root.get(name, ()))):
+            return identity
     classes = {value.lower() for value in root.get("objectclass", ())}
     if "openldaprootdse" in classes or "monitorcontext" in root:
         return ServerIdentity(family=Family.OPENLDAP)
@@ -296,13 +298,13 @@ def product_of(root: RootDse) -> ServerIdentity | None:
     return None
 
 
-def base_of(question: Question, root: RootDse) -> str | None:
-    """Return where to search; None when the root DSE does not name what the base needs."""
-    base = question.base
+def base_of(query: Query, root: RootDse) -> str | None:
+    """Return the search base; None when the root DSE lacks an attribute that it contains."""
+    base = query.base
     for name in CONTEXTS.keys() | {"configurationNamingContext", "dsServiceName"}:
         if f"{{{name}}}" in base:
-            told = next(iter(root.get(name.lower(), ())), "") or CONTEXTS.get(name, "")
-            if not told:
+            value = next(iter(root.get(name.lower(), ())), "") or CONTEXTS.get(name, "")
+            if not value:
                 return None
-            base = base.replace(f"{{{name}}}", told)
+            base = base.replace(f"{{{name}}}", value)
     return base

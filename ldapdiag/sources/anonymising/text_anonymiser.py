@@ -1,7 +1,7 @@
-"""Disguise: a text with pseudonyms for every address, host, mail address, DN and filter value that stands in it.
+"""Pseudonyms in any text, for each address, host name, mail address, DN and filter value in it.
 
-What is one is told by how it is written and by what stands around it, for evidence is of many grammars; names that are
-known already (of hosts, and values met in a DN) are found as whole words wherever they stand.
+Evidence has many grammars, so a name is recognised by its syntax and its context; a name that is known already (a host,
+or a value from a DN) is replaced wherever it appears as a whole word.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ GRAMMAR = frozenset(
         """,
     )
 )
-"""Words that evidence is made of: a host may be called so, and the word is left alone where it stands in a text."""
+"""Common words of evidence: a host may have such a name, but the word is not replaced in texts."""
 
 SHORTEST_HOST = 3
 SHORTEST_VALUE = 4
-"""Characters of a name that is looked for in any text."""
+"""Minimum length of a name that is replaced in any text."""
 
 UNUSUAL = re.compile(r"(?=.*[a-z])(?=.*[\d_.@-])[\w.@-]+", re.IGNORECASE | re.DOTALL)
-"""A value that is no word of a language, so that it may be looked for anywhere: application_xyz, user00017."""
+"""A value that cannot be an ordinary word, so that it is replaced in any text: application_xyz, user00017."""
 
 IPV4 = (
     r"(?<![\d.])(?<![A-Za-z]/)(?<!ersion )(?<!ersion=)(?:\d{1,3}\.){3}\d{1,3}"
     r"(?!\d)(?!\.\d{1,9}\.\d)(?!\.\d{6})(?!(?::=|=)(?!\d))"
 )
-"""Dotted decimal, also with a port after another dot; no OID (more numbers), and no version after a slash."""
+"""Dotted decimal, also with a port after another dot; not an OID (more numbers), not a version after a slash."""
 
 IPV6 = (
     r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?"
     r"(?:(?=:[a-z][a-z-])|(?![\w:])(?!\.\d{1,3}\.))"
 )
-"""Whatever may be an IPv6 address, with or without a port; whether it is one, ipaddress knows."""
+"""Possible IPv6 addresses, with or without a port; the module ipaddress decides."""
 
 MAIL = r"[\w.+%-]{1,64}@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+"
 URL_HOST = r"(?<=://)(?:[\w.%-]+@)?[A-Za-z][\w.-]*"
@@ -54,7 +54,7 @@ SYSLOG = (
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d))"
     r" (?=[\w.-]+ (?:slapd|ns-slapd)))[\w.-]+"
 )
-"""The time and the host before a server's own words."""
+"""The time and the host before a server's message."""
 
 WORD = r"[^\W_][\w-]*(?:\.[\w-]+)*"
 
@@ -63,18 +63,18 @@ PATTERN = re.compile(
     rf"|(?P<six>{IPV6})|(?P<four>{IPV4})(?P<prefix>/\d{{1,2}}(?![\d.]))?|(?P<word>{WORD})"
 )
 USER_NUMBER = re.compile(r"uid=\d+")
-"""Of Unix; a DN of one part that is a number would look the same."""
+"""A Unix user ID, which looks like a DN with one RDN."""
 
 DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = re.compile(r"([.-])")
 CUT_LINE = re.compile(r'["\[]')
-"""Where another line begins in the middle of one, in a log that was cut."""
+"""Start of another record within a line, in a log that was cut."""
 
 MAPPED = re.compile(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
 
 
-class Disguise:
-    """Pseudonyms in texts; names met in one text are known in those after it."""
+class TextAnonymiser:
+    """Replaces names in texts; a name found in one text is known in the following ones."""
 
     def __init__(self, pseudonyms: Pseudonyms) -> None:
         self._pseudonyms = pseudonyms
@@ -83,8 +83,8 @@ class Disguise:
         self._values: set[str] = set()
         self._port_follows = False
 
-    def know_host(self, name: str) -> None:
-        """Remember a host's name, and its first label."""
+    def add_host(self, name: str) -> None:
+        """Add a host name, and its first label, to the known names."""
         folded = name.casefold().strip(".")
         if not _address(folded) and folded not in GRAMMAR and len(folded) >= SHORTEST_HOST:
             self._hosts |= {folded, folded.partition(".")[0]} - GRAMMAR
@@ -107,11 +107,11 @@ class Disguise:
         return self._in_dn(text)
 
     def value(self, kind: str, text: str) -> str:
-        """Return the pseudonym of an attribute's value that names its entry."""
+        """Return the pseudonym of a naming attribute's value."""
         return self._directory.value(kind, text)
 
     def text(self, text: str, *, port_follows: bool = False) -> str:
-        """Return a text with pseudonyms; `port_follows` says that an IPv6 address without brackets ends in a port."""
+        """Return a text with pseudonyms; with `port_follows`, an IPv6 address without brackets ends in a port."""
         self._port_follows = port_follows
         parts = []
         at = 0
@@ -129,19 +129,19 @@ class Disguise:
         return "".join(parts)
 
     def _replaced(self, found: re.Match[str]) -> str:
-        """Return what takes the place of one find."""
+        """Return the replacement of one match."""
         whole = found[0]
         if found["dn"]:
             return self._in_dn(whole)
         if found["mail"] or found["url"]:
             user, at, host = whole.rpartition("@")
-            self.know_host(host)
+            self.add_host(host)
             return (self._pseudonyms.word(user) if user else "") + at + self.host(host)
         if found["syslog"]:
             time, blank, host = whole.rpartition(" ")
             if host.casefold() in GRAMMAR:
                 return whole
-            self.know_host(host)
+            self.add_host(host)
             return time + blank + self.host(host)
         if found["four"]:
             return self._four(found["four"], found["prefix"] or "")
@@ -153,12 +153,12 @@ class Disguise:
         return self._known(whole)
 
     def _in_dn(self, text: str) -> str:
-        """Return a DN with pseudonyms; its domain components are a domain, whose hosts are known from now on."""
+        """Return a DN with pseudonyms; its domain components become a known domain."""
         if USER_NUMBER.fullmatch(text):
             return text
         components = DOMAIN_COMPONENT.findall(text)
         if len(components) > 1:
-            self.know_host(".".join(components))
+            self.add_host(".".join(components))
         return self._directory.dn(text)
 
     def _four(self, text: str, prefix: str) -> str:
@@ -187,14 +187,14 @@ class Disguise:
         return (f"::ffff:{inner}" if inner else str(mapped)) + port
 
     def _cut_six(self, text: str) -> str:
-        """Return the beginning of an address that its table cut, as long as it was."""
+        """Return the pseudonym of an address that its table cut, cut to the same length."""
         address = _address(f"{text.rstrip(':')}::")
         if not isinstance(address, ipaddress.IPv6Address):
             return text
         return self._pseudonyms.address(address).exploded[: len(text)].rstrip(":")
 
     def _known(self, word: str) -> str:
-        """Return a word, or its pseudonym when it is, or contains, a name that is known."""
+        """Return a word with pseudonyms for the known names in it."""
         if len(word) > LONGEST_NAME:
             return word
         folded = word.casefold()
@@ -220,7 +220,7 @@ class Disguise:
         return folded in self._values or folded in self._hosts
 
     def _value(self, value: str) -> str:
-        """Return the pseudonym of a DN's or a filter's value, which is known from now on."""
+        """Return the pseudonym of a value in a DN or a filter, and add it to the known names."""
         if len(value) >= SHORTEST_VALUE and UNUSUAL.fullmatch(value) and value.casefold() not in GRAMMAR:
             self._values.add(value.casefold())
         return self._pseudonyms.word(value)
@@ -237,7 +237,7 @@ def _address(text: str) -> IpAddress | None:
 
 
 def _end_of_filter(text: str, at: int) -> int:
-    """Return where the filter that begins here ends: its brackets are closed, or its line or its log was cut."""
+    """Return the end of the filter at `at`: its closing bracket, or the place where its line was cut."""
     depth = 0
     end = text.find("\n", at)
     end = len(text) if end < 0 else end
@@ -256,7 +256,7 @@ def _end_of_filter(text: str, at: int) -> int:
 
 
 def _padding(text: str, at: int, longer: int, new: str, parts: list[str]) -> int:
-    """Keep a table's columns: blanks after a find make up for its new length. Return how many to skip."""
+    """Keep the columns of a table by blanks after a replacement. Return how many blanks to skip."""
     parts.append(new)
     if longer < 0 and text.startswith("  ", at):
         parts.append(" " * -longer)

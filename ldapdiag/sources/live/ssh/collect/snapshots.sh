@@ -1,41 +1,42 @@
-# ---- A look: sockets first, for their moment matters.
+# ---- A snapshot: sockets first, because their time matters most.
 
-look() {
-    test "$LOOKS" = 1 && look_at . . "$1"
-    for look_one in `living_others`; do
-        other "$look_one"
+snapshot() {
+    test "$SOCKETS" = 1 && list_sockets . . "$1"
+    for snapshot_one in `current_others`; do
+        other "$snapshot_one"
         test "$1" = 1 && section "ns:$OTHER_NAME" host.txt "uname, ip addr" describe "$OTHER_FILE" "$OTHER_NUMBER"
-        test "$LOOKS" = 1 && look_at "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
+        test "$SOCKETS" = 1 && list_sockets "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
         counters "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
     done
     counters . . "$1"
     SERVERS=`find_servers`
-    box . . "$OWN_NAMESPACE" "$1"
-    for look_one in `living_others`; do
-        other "$look_one"
-        box "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]" "$1"
+    middlebox . . "$OWN_NAMESPACE" "$1"
+    for snapshot_one in `current_others`; do
+        other "$snapshot_one"
+        middlebox "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]" "$1"
     done
 }
 
-# box FOLDER NAMESPACE NETWORK NUMBER: what one in between holds, in every look: both its ends are looked at then, too.
-box() {
+# middlebox FOLDER NAMESPACE NETWORK NUMBER: print the connections of a firewall and a proxy on this host, in each
+# snapshot: their clients and servers are sampled at the same time.
+middlebox() {
     flows "$1" "$2" "$4"
     sessions "$1" "$3" "$4"
 }
 
-# look_at FOLDER NAMESPACE NUMBER: the best table there is.
-look_at() {
+# list_sockets FOLDER NAMESPACE NUMBER: print the best socket table available.
+list_sockets() {
     test -n "$TABLE" || choose_table
     if test "$TABLE" = none; then
-        gap "$1" "no table of its sockets could be had" "install iproute2 (ss) or net-tools (netstat) there"
+        gap "$1" "cannot list its sockets: neither ss nor netstat works there" "install iproute2 (ss) or net-tools (netstat) there"
     else
-        # With root's rights it names the owners, too.
+        # As root, the table includes the owners.
         # shellcheck disable=SC2086  # a command of several words
         section "$1" "sockets-$3.txt" "$TABLE" as_root_within "$2" $TABLE
     fi
 }
 
-# choose_table: the command for it, once; on Linux the first that works, by a small question.
+# choose_table: set TABLE to the command, once; on Linux the first that works for a small query.
 choose_table() {
     case $SYSTEM in
         Linux) choose_table_of_linux ;;
@@ -71,19 +72,19 @@ counters() {
     section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
 }
 
-# ---- The rest, asked for once: settings, the servers.
+# ---- The configuration, printed once: kernel settings, servers.
 
-rest() {
+configuration() {
     SERVERS=`find_servers`
-    rest_in . . "$OWN_NAMESPACE"
-    for rest_one in `living_others`; do
-        other "$rest_one"
-        rest_in "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]"
+    configuration_in . . "$OWN_NAMESPACE"
+    for configuration_one in `current_others`; do
+        other "$configuration_one"
+        configuration_in "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]"
     done
 }
 
-# rest_in FOLDER NAMESPACE NETWORK
-rest_in() {
+# configuration_in FOLDER NAMESPACE NETWORK
+configuration_in() {
     settings "$1" "$2"
     servers "$1" "$3" settings_of
 }
@@ -117,19 +118,20 @@ bsd_settings() {
     return 0
 }
 
-# flows FOLDER NAMESPACE NUMBER: what a filter on this host keeps in mind. Of an empty one, nf_conntrack_count tells in sysctl.txt.
+# flows FOLDER NAMESPACE NUMBER: print the connection tracking table. An empty one is recorded by nf_conntrack_count in
+# sysctl.txt.
 flows() {
     test -r /proc/sys/net/netfilter/nf_conntrack_count || return 0
     flows_count=`within "$2" cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null </dev/null`
     case $flows_count in '' | 0) return 0 ;; esac
     if test $ROOT = 0; then
-        first_gap "$3" "$1" "its connection tracking ($flows_count flows) is shown to root only" "ask with --sudo"
+        first_gap "$3" "$1" "cannot read its connection tracking table ($flows_count entries): not root" "use --sudo"
     elif test -f /proc/net/nf_conntrack; then
         section "$1" "conntrack-$3.txt" "cat /proc/net/nf_conntrack" flows_of_kernel "$2"
     elif has conntrack; then
         section "$1" "conntrack-$3.txt" "conntrack -L -p tcp" as_root_within "$2" conntrack -L -p tcp
     else
-        first_gap "$3" "$1" "its connection tracking ($flows_count flows) cannot be read: conntrack is not installed" \
+        first_gap "$3" "$1" "cannot read its connection tracking table ($flows_count entries): conntrack is not installed" \
             "install conntrack"
     fi
 }

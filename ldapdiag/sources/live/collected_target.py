@@ -1,0 +1,97 @@
+"""A target during collection: the collector that gets its evidence, and the evidence collected so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from ldapdiag.analysis.hosts.host import own_addresses
+from ldapdiag.analysis.hosts.listeners import served_ports
+from ldapdiag.evidence.addresses import is_loopback
+from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.sources.targets import LocalTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from ldapdiag.evidence.bundle import Gap
+    from ldapdiag.evidence.origin import Fact
+    from ldapdiag.sources.captures.manifest import ClockOffset
+    from ldapdiag.sources.files.input import Input
+    from ldapdiag.sources.live.ssh.access_logs import ShowFile
+
+LOCAL = LocalTarget().label
+
+
+class Collector(Protocol):
+    """Get the evidence of one target. All methods block, keep the time limit, and return early on an interrupt."""
+
+    target: str
+    """As on the command line."""
+
+    def collect(self) -> Iterator[Input | Gap]:
+        """Yield all evidence of the target, its first snapshot included."""
+
+    def snapshot(self) -> Iterator[Input | Gap]:
+        """Yield another snapshot of its sockets; nothing for a target without sockets."""
+
+    def access_logs(self, show_file: ShowFile) -> Iterator[Input | Gap]:
+        """Yield the access logs of its directory servers; to be called last. `show_file` is called for each file."""
+
+    def close(self) -> None:
+        """End the collection; leave no process and no connection."""
+
+    @property
+    def peer(self) -> str | None:
+        """Return the server's address of the LDAP connection; None for a host."""
+
+    @property
+    def clock_offset(self) -> ClockOffset | None:
+        """Return how far the target's clock is ahead of the local one; None when unknown."""
+
+
+@dataclass(slots=True)
+class CollectedTarget:
+    """The evidence collected from one target so far."""
+
+    collector: Collector
+    pieces: list[Input] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    """Facts of the first collection; they decide the order of the later snapshots."""
+
+    def serves(self, ports: Collection[int]) -> bool:
+        """Return whether a directory server listens on this host."""
+        return any(served_ports(fact, ports) for fact in self.facts if isinstance(fact, SocketTable))
+
+    def folder_of(self, address: str) -> str | None:
+        """Return the folder of the host in this target that owns an address; None when no host does.
+
+        A loopback address belongs to the local host: the connection was opened there.
+        """
+        if is_loopback(address):
+            return self.folder if self.collector.target == LOCAL else None
+        hosts = (fact for fact in self.facts if isinstance(fact, HostDescription))
+        return next((host.origin.folder for host in hosts if address in own_addresses(host)), None)
+
+    @property
+    def folder(self) -> str:
+        """Return the folder of the named host; its further network namespaces have folders of their own."""
+        return next((piece.folder for piece in self.pieces), "")
+
+    @property
+    def summary(self) -> str:
+        """Return the result in a few words, for a progress line."""
+        tables = [fact for fact in self.facts if isinstance(fact, SocketTable)]
+        monitors = [fact for fact in self.facts if isinstance(fact, Monitor)]
+        parts = [f"{_count(len(table), 'socket')} ({table.tool})" for table in tables[:1]]
+        parts += [_count(len(tables) - 1, "more network namespace")] if len(tables) > 1 else []
+        counts = [monitor.current_connections for monitor in monitors]
+        parts += ["cn=monitor" if count is None else f"cn=monitor {_count(count, 'connection')}" for count in counts]
+        return ", ".join(parts) or _count(len(self.pieces), "file")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
