@@ -107,7 +107,7 @@ class TestExitCodes:
         ran = ldapdiag(*command)
         assert (ran.code, ran.out) == (2, b"")
         assert ran.complaints == [
-            f"ldapdiag: there is no check 'nope'; 'ldapdiag checks' lists the {len(installed_checks())} there are"
+            f"ldapdiag: unknown check 'nope'; 'ldapdiag checks' lists the {len(installed_checks())} checks"
         ]
 
     @pytest.mark.parametrize(
