@@ -1,4 +1,4 @@
-"""Addresses and ports as every table writes them, brought to one spelling."""
+"""Addresses and ports of every table, in one normalised form."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from functools import lru_cache
 
 ANY = "*"
-"""The wildcard address: 0.0.0.0, :: and * alike."""
+"""The wildcard address: 0.0.0.0, :: and *."""
 
 CUT = "…"
-"""Ends an address that the table cut short, or a host name: only the port can be joined."""
+"""Ends a host name, or an address that the table truncated: such an endpoint joins by its port only."""
 
 LONGEST_NAME = 255
-"""Characters of a host name (RFC 1035, 2.3.4); what is longer is no name, and is not kept whole."""
+"""Longest host name in characters (RFC 1035, 2.3.4); longer text is truncated."""
 
 LDAP_PORTS = frozenset({389, 636, 3268, 3269})
 """ldap, ldaps, and the two global-catalogue ports of Active Directory."""
@@ -27,29 +27,29 @@ SERVICES = {
     "msft-gc": 3268,
     "msft-gc-ssl": 3269,
 }
-"""Port names as /etc/services of several systems spells them (IANA: ldap, ldaps, msft-gc, msft-gc-ssl)."""
+"""LDAP port names in the /etc/services of several systems (IANA: ldap, ldaps, msft-gc, msft-gc-ssl)."""
 
 UNKNOWN_PORT = -1
-"""A port written as a name we do not know, or not written at all."""
+"""A port that is missing, or written as an unknown service name."""
 
 ANY_PORT = 0
 
 OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 IPV4 = re.compile(rf"(?:{OCTET}\.){{3}}{OCTET}")
-"""Dotted decimal in its one spelling: four times as fast to recognise as ipaddress is to parse it."""
+"""Canonical dotted decimal; matching it is four times as fast as parsing it with ipaddress."""
 
 CONTAINER_BRIDGES = tuple(
     ipaddress.ip_network(network)
     for network in ("172.17.0.0/16", "10.88.0.0/16", "192.168.122.1", "10.0.2.2", "10.0.2.3", "10.0.2.15")
 )
-"""Defaults that are the same on thousands of hosts: the networks of docker and podman, libvirt's bridge, and the three
-addresses of a guest behind VirtualBox's or QEMU's user network. The rest of 10.0.2.0/24 may well be somebody's LAN."""
+"""Default addresses that thousands of hosts share: the networks of Docker and Podman, libvirt's bridge, and the three
+addresses of a guest in VirtualBox's or QEMU's user network. Others in 10.0.2.0/24 may belong to a real LAN."""
 
 
 def normalise_address(text: str) -> str:
-    """Return the one spelling of an address: `::ffff:a.b.c.d` is `a.b.c.d`, brackets and scope are dropped.
+    """Return the normalised form of an address: `::ffff:a.b.c.d` becomes `a.b.c.d`, brackets and scope are dropped.
 
-    Wildcards become `*`. What is no address (a host name) is kept in lower case and marked with `…`.
+    Wildcards become `*`. A host name is returned in lower case, followed by `…`.
     """
     return _normalised(text[:LONGEST_NAME])
 
@@ -74,7 +74,7 @@ def _normalised(text: str) -> str:
 
 
 def port_number(text: str) -> int:
-    """Return the port a table's text names: a number, `*`, or a service name of LDAP."""
+    """Return the port number of a number, `*` or an LDAP service name; UNKNOWN_PORT for anything else."""
     if text.isascii() and text.isdigit() and len(text) <= 5:
         number = int(text)
         return number if number < 1 << 16 else UNKNOWN_PORT
@@ -84,7 +84,7 @@ def port_number(text: str) -> int:
 
 
 class Addresses(dict[str, str]):
-    """The addresses of one document: each text normalised once, each spelling one object in all columns."""
+    """The addresses of one document: each text is normalised once, and equal addresses are one object in memory."""
 
     def __missing__(self, text: str) -> str:
         address = normalise_address(text)
@@ -95,7 +95,7 @@ class Addresses(dict[str, str]):
 
 
 class Ports(dict[str, int]):
-    """The ports of one document, each text looked up once."""
+    """The ports of one document; each text is converted once."""
 
     def __missing__(self, text: str) -> int:
         port = port_number(text)
@@ -106,7 +106,7 @@ class Ports(dict[str, int]):
 
 @lru_cache(maxsize=65536)
 def is_loopback(address: str) -> bool:
-    """Tell whether an address never leaves its host."""
+    """Return whether this is a loopback address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -114,7 +114,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_link_local(address: str) -> bool:
-    """Tell whether an address means another host on every link (fe80::/10, 169.254.0.0/16)."""
+    """Return whether an address is unique on its link only (fe80::/10, 169.254.0.0/16)."""
     try:
         return ipaddress.ip_address(address).is_link_local
     except ValueError:
@@ -123,10 +123,10 @@ def is_link_local(address: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def identifies_a_host(address: str) -> bool:
-    """Tell whether an address can say which host a table is from.
+    """Return whether an address can identify the host of a table.
 
-    Loopback, link-local, wildcard and the default container bridges are the same on many hosts
-    (DESIGN: pairing, rule 2); a cut address or a name is no address.
+    Many hosts share loopback, link-local and wildcard addresses and the default container bridges
+    (docs/how-it-decides.md, "Whose table it is"). Host names and truncated addresses do not identify a host.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -138,11 +138,11 @@ def identifies_a_host(address: str) -> bool:
 
 
 def is_exact(address: str) -> bool:
-    """Tell whether an address is one, whole: not a host name, and not cut by the table that shows it."""
+    """Return whether this is a complete address: neither a host name nor truncated by the table."""
     return not address.endswith(CUT)
 
 
 def endpoint(address: str, port: int) -> str:
-    """Return `address:port` as people write it; IPv6 in brackets."""
+    """Return `address:port`, with IPv6 addresses in brackets."""
     shown = "*" if port == ANY_PORT else "?" if port == UNKNOWN_PORT else str(port)
     return f"[{address}]:{shown}" if ":" in address else f"{address}:{shown}"

@@ -1,4 +1,4 @@
-"""Bundle: every fact of a run, and the reason for every gap."""
+"""Bundle: all facts of a run, and what could not be collected or read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Evidence that was named and could not be used: what, why, and what to do about it."""
+    """A target whose evidence could not be collected or read, the reason, and what to do."""
 
     target: str
     reason: str
@@ -17,7 +17,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOver:
-    """A file that is there and is no evidence for a diagnosis; listed, never counted as damage."""
+    """A file without evidence for a diagnosis; it is listed, and not counted as a gap."""
 
     target: str
     reason: str
@@ -25,24 +25,25 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A fact that cannot be had for a host (or, with no host, at all), the reason, and how to get what lacks."""
+    """A fact that is missing for a host, or for the whole run, the reason, and how to collect the evidence for it."""
 
     reason: str
     host: str = ""
+    """Empty: the whole run."""
     lacks: tuple[str, ...] = ()
     """The kinds of evidence that are missing."""
     how: str | None = None
     crashed: bool = False
-    """The provider has a bug: whoever needs this fact has crashed, too."""
+    """The provider of the fact crashed; the checks that need the fact are reported as crashed, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """What gathering brought home."""
+    """The result of a collection: facts, gaps and ignored files."""
 
     facts: tuple[Any, ...] = ()
     """Each an evidence.origin.Fact."""
     gaps: tuple[Gap, ...] = ()
     passed_over: tuple[PassedOver, ...] = ()
     ldap_ports: frozenset[int] = frozenset()
-    """Ports the operator says are LDAP, beside those every check knows."""
+    """Additional LDAP ports, from the command line."""

@@ -1,4 +1,4 @@
-"""The text of one piece of evidence: bytes to lines, whatever the encoding, and the tally of reading them."""
+"""The text of one input: bytes decoded to lines, and the count of lines read and not understood."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LONGEST_LINE = 1 << 20
-"""Characters; a line longer than this is cut there, so that no file can fill the memory."""
+"""Characters; longer lines are split there, so that no file can fill the memory."""
 
 SAMPLE = 64
-"""Bytes by which an encoding without a mark is judged."""
+"""Bytes from which the encoding is guessed where there is no byte-order mark."""
 
 SAMPLES = 3
 SAMPLE_LENGTH = 120
 
 
 def encoding_of(head: bytes) -> str:
-    """Return the codec for text that begins with these bytes: by its byte-order mark, else UTF-8."""
+    """Return the codec of a text by its first bytes: UTF-16 by its byte-order mark or its zero bytes, else UTF-8."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(head) >= 4 and head[1:SAMPLE:2].count(0) * 4 > len(head[:SAMPLE]):
-        return "utf-16-le"  # PowerShell without a mark; judged by the beginning, for a crash can leave zeros at the end
+        return "utf-16-le"  # PowerShell without a byte-order mark; a crash may leave zeros, but at the end of a file
     return "utf-8"
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
-    r"""Yield the lines of a byte stream without their ends; bytes that are no text become \xNN."""
+    r"""Yield the lines of a byte stream without line ends; bytes that cannot be decoded become \xNN."""
     decoder = None
     carry = ""
     for chunk in chunks:
@@ -53,21 +53,21 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Document:
-    """A text being read, and how well that goes.
+    """The text of one input while it is read, with the counts for its Origin.
 
-    A reader iterates `lines` once. Each line is counted there; what the grammar does not fit the reader hands
-    to `misread`; what it does not hand back counts as understood.
+    A format iterates `lines` once, which counts them, and passes each line that its grammar does not match to
+    `misread`. All other lines count as understood.
     """
 
     path: str
     source: Iterable[str]
     folder: str = ""
     raw: Iterable[bytes] = ()
-    """The bytes that `source` makes lines of, for the one format that has none; read one of the two."""
+    """The bytes that `source` decodes, for the binary format inet_diag. A format reads one of the two."""
     taken: Span | None = None
-    """When it was captured, where whoever captured it kept that."""
+    """When it was captured; None where that is not recorded."""
     asked_by: str = ""
-    """Who asked for what follows, where a comment of our own collector says so (monitor/own_connection.py)."""
+    """The collector's own connection, from its comment in the LDIF (monitor/own_connection.py)."""
     notes: list[str] = field(default_factory=list)
     seen: int = 0
     missed: int = 0
@@ -80,23 +80,23 @@ class Document:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Yield each line, counted."""
+        """Yield the lines, and count them."""
         for self.seen, line in enumerate(self.source, self.seen + 1):  # noqa: B020  the count survives the loop
             yield line
 
     def misread(self, line: str) -> None:
-        """Count a line no rule of the grammar fits, and keep the first few to show."""
+        """Count a line as not understood, and keep the first few as samples."""
         self.missed += 1
         if len(self.samples) < SAMPLES:
             self.samples.append(line[:SAMPLE_LENGTH])
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence for the report, once."""
+        """Add a sentence to the notes of the report, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
     def origin(self) -> Origin:
-        """Return where the facts of this text come from, with the tally so far."""
+        """Return the origin of this text's facts, with the counts so far."""
         return Origin(
             path=self.path,
             folder=self.folder,

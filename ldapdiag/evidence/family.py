@@ -15,7 +15,7 @@ Version = tuple[int, ...]
 
 
 class Family(StrEnum):
-    """The directory products we know, by the name the contract gives them."""
+    """The supported directory products, by their identifiers in docs/contract.md."""
 
     DS389 = "389ds"
     OPENLDAP = "openldap"
@@ -27,7 +27,7 @@ class Family(StrEnum):
 
     @property
     def product(self) -> str:
-        """Return the product's own name."""
+        """Return the name of the product."""
         return {
             "389ds": "389 Directory Server",
             "openldap": "OpenLDAP",
@@ -64,21 +64,21 @@ BRANDS: tuple[tuple[str, Family, str], ...] = (
     ("ibm verify directory", Family.IBM, "IBM Verify Directory"),
     ("ibm directory", Family.IBM, ""),
 )
-"""What a version text says (in lower case), the family, and the product's own name where that is not the family's.
+"""Substring of a version text (in lower case), the family, and the product name where it differs from the family's.
 
-389-ds: CAPBRAND, and what it was sold as before. Oracle Unified Directory, ForgeRock's and Ping's DS grew out of OpenDS
-as OpenDJ did.
+389-ds: CAPBRAND, and the names of its earlier brands. Oracle Unified Directory, ForgeRock DS and PingDS are forks of
+OpenDS, as OpenDJ is.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerIdentity:
-    """A family, and the version."""
+    """The product family of a server, and its version."""
 
     family: Family
     version: Version = ()
     product: str = ""
-    """What it is sold as, where that is not the family's own name."""
+    """The product name, where it differs from the family's."""
 
     def __str__(self) -> str:
         number = ".".join(map(str, self.version))
@@ -86,11 +86,14 @@ class ServerIdentity:
 
 
 def identify(banner: str) -> ServerIdentity | None:
-    """Return the identity that a version text tells: `389-Directory/2.3.1 B2025`, `OpenLDAP: slapd 2.5.13+dfsg-5`."""
-    told = banner[:LONGEST_BANNER].lower()
+    """Return the product of a version text, as in `389-Directory/2.3.1 B2025` and `OpenLDAP: slapd 2.5.13+dfsg-5`.
+
+    None: the text names no supported product.
+    """
+    text = banner[:LONGEST_BANNER].lower()
     for brand, family, product in BRANDS:
-        if brand in told:
-            found = VERSION.search(told, told.index(brand))
+        if brand in text:
+            found = VERSION.search(text, text.index(brand))
             version = tuple(int(number) for number in found.groups(default="0")) if found else ()
             return ServerIdentity(family=family, version=version, product=product)
     return None

@@ -1,12 +1,12 @@
-"""The tree of a search filter (RFC 4511 4.5.1.7, RFC 4515): what a server looks up, part by part.
+"""The tree of a search filter (RFC 4511 4.5.1.7, RFC 4515).
 
     (&(objectClass=person)(cn=*jo*))     And((EQUALITY objectclass "person", SUBSTRING cn middle=(2,)))
-    (&(objectClass=person)(cn=*?*))      the same of a shape: values are not known, nor how long they are
+    (&(objectClass=person)(cn=*?*))      the same tree of a shape: values and their lengths are unknown
     (cn;lang-fr:caseExactMatch:=x)       EXTENSIBLE cn, options ("lang-fr",), rule "caseexactmatch"
     (?employeeNumber>=10)                slapd could not evaluate it: undefined
 
-Names are folded to lower case for comparing; `text` is what was logged. A filter is hostile text: whoever puts a name
-of it into a command validates it first.
+Names are in lower case for comparison; `text` is the assertion as logged. A filter is untrusted input: validate a name
+before it is used in a command.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEEPEST = 40
-"""Sets within sets; 389-ds' nsslapd-max-filter-nest-level. Deeper ones are told as not understood."""
+"""Nesting depth of sets, as 389-ds' nsslapd-max-filter-nest-level; deeper filters are not parsed."""
 
 MOST_REMEMBERED = 4096
-"""Trees of shapes; each is asked for again and again."""
+"""Cached trees of shapes; a shape is parsed many times in a run."""
 
 ASSERTION = re.compile(
     r"(?P<undefined>\??)(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)?(?P<options>(?:;[A-Za-z0-9_=-]+)*)"
@@ -34,14 +34,14 @@ ASSERTION = re.compile(
 )
 WRITTEN = re.compile(r"\(\s*\??([A-Za-z0-9][A-Za-z0-9._-]*)")
 HIDDEN = "?"
-"""Stands in a shape for a value."""
+"""The placeholder of a value in a shape."""
 ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
 SHORT_PIECE = 9
-"""Octets: pieces of this length or more are all alike (no server wants longer ones for its keys by default)."""
+"""Octets: substring pieces of this length or longer are treated alike (no server's default keys are longer)."""
 
 
 class AssertionKind(StrEnum):
-    """What an assertion asks of an attribute."""
+    """The kind of an assertion (RFC 4511, 4.5.1.7)."""
 
     EQUALITY = "equality"
     SUBSTRING = "substring"
@@ -54,7 +54,7 @@ class AssertionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A leaf of a filter."""
+    """One assertion: a leaf of the filter tree."""
 
     kind: AssertionKind
     attribute: str
@@ -63,15 +63,15 @@ class Assertion:
     """As logged, in parentheses."""
     options: tuple[str, ...] = ()
     value: str | None = None
-    """None: a shape does not tell it; always None of a substring."""
+    """None: unknown, as in a shape; always None for a substring assertion."""
     initial: int | None = 0
-    """Octets of a substring's first piece; 0: it has none; None: it has one, of unknown length."""
+    """Octets of a substring's initial piece; 0: there is none; None: of unknown length."""
     middle: tuple[int | None, ...] = ()
     final: int | None = 0
     rule: str = ""
     dn: bool = False
     undefined: bool = False
-    """slapd logs so what it cannot evaluate: it matches nothing."""
+    """slapd could not evaluate the assertion, so it matches nothing; logged with a `?` before the name."""
 
     @property
     def name(self) -> str:
@@ -81,27 +81,27 @@ class Assertion:
 
     @property
     def pieces(self) -> tuple[int | None, ...]:
-        """Return the lengths of all pieces of a substring, in their order."""
+        """Return the lengths of a substring's pieces in order: octets, or None where unknown."""
         return tuple(length for length in (self.initial, *self.middle, self.final) if length != 0)
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of them; with no members, true (RFC 4526)."""
+    """A conjunction; without members, true (RFC 4526)."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One of them; with no members, false."""
+    """A disjunction; without members, false (RFC 4526)."""
 
     members: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Not this one."""
+    """A negation."""
 
     member: Node
 
@@ -110,26 +110,27 @@ Node = And | Or | Not | Assertion
 
 
 def parse(text: str) -> Node | None:
-    """Return the tree of a filter as logged, values and all; None when it is cut, too deep, or none at all."""
+    """Return the tree of a filter as logged, with values; None if it is truncated, nested too deeply or malformed."""
     return _Parser(text, shape=False).read()
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def parse_shape(text: str, lengths: str = "") -> Node | None:
-    """Return the tree of a shape; `lengths` has one digit (9: or more) per piece of its substrings, in their order.
+    """Return the tree of a shape; `lengths` contains one digit (9: 9 or more octets) per substring piece, in order.
 
-    In a shape equal neighbours of an OR stand once: where there are more digits than pieces, the smallest is of all.
+    A shape contains equal neighbours of an OR once. Where the number of digits and pieces differ, all pieces get the
+    smallest digit.
     """
     tree = _Parser(text, shape=True).read()
     if tree is None or not lengths:
         return tree
     pieces = sum(len(one.pieces) for one in assertions(tree))
-    told = lengths if len(lengths) == pieces else min(lengths) * pieces
-    return _measured(tree, iter(map(int, told)))
+    digits = lengths if len(lengths) == pieces else min(lengths) * pieces
+    return _with_lengths(tree, iter(map(int, digits)))
 
 
 def assertions(node: Node) -> Iterator[Assertion]:
-    """Yield the leaves in the order they are written."""
+    """Yield the leaves in the order of the text."""
     match node:
         case And(members) | Or(members):
             yield from chain.from_iterable(map(assertions, members))
@@ -139,14 +140,14 @@ def assertions(node: Node) -> Iterator[Assertion]:
             yield node
 
 
-def _measured(node: Node, lengths: Iterator[int]) -> Node:
+def _with_lengths(node: Node, lengths: Iterator[int]) -> Node:
     match node:
         case And(members):
-            return And(tuple(_measured(member, lengths) for member in members))
+            return And(tuple(_with_lengths(member, lengths) for member in members))
         case Or(members):
-            return Or(tuple(_measured(member, lengths) for member in members))
+            return Or(tuple(_with_lengths(member, lengths) for member in members))
         case Not(member):
-            return Not(_measured(member, lengths))
+            return Not(_with_lengths(member, lengths))
         case Assertion(kind=AssertionKind.SUBSTRING):
             initial = next(lengths) if node.initial != 0 else 0
             middle = tuple(next(lengths) for _ in node.middle)
@@ -156,7 +157,7 @@ def _measured(node: Node, lengths: Iterator[int]) -> Node:
 
 
 class _Parser:
-    """One filter while it is read; no recursion, for a filter is as deep as its sender likes."""
+    """A parser of one filter; not recursive, because the client decides how deeply a filter is nested."""
 
     def __init__(self, text: str, *, shape: bool) -> None:
         self.text = text.strip()
@@ -186,15 +187,15 @@ class _Parser:
                 at += 2
             else:
                 end = text.find(")", at)
-                leaf = self._told(text[at : end + 1]) if end > 0 else None
+                leaf = self._leaf_or_constant(text[at : end + 1]) if end > 0 else None
                 if leaf is None:
                     return None
                 open_sets[-1][1].append(leaf)
                 at = end + 1
         return open_sets[0][1][0] if len(open_sets) == 1 and len(open_sets[0][1]) == 1 else None
 
-    def _told(self, written: str) -> Node | None:
-        """Return an assertion, or what slapd writes for a set of nothing, or for what it could not make sense of."""
+    def _leaf_or_constant(self, written: str) -> Node | None:
+        """Return an assertion, or one of slapd's constants `(?=true)`, `(?=false)` and `(?=undefined)`."""
         if written in {"(?=true)", "(?=false)"}:
             return And(()) if "true" in written else Or(())
         if written == "(?=undefined)":
@@ -249,5 +250,5 @@ def _set_of(operator: str, members: list[Node]) -> Node | None:
 
 
 def _octets(value: str) -> bytes:
-    """Return the octets of an assertion value, escapes resolved."""
+    """Return the octets of an assertion value, with escapes resolved."""
     return ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), value.encode())

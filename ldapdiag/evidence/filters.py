@@ -6,8 +6,8 @@ r"""Search filters (RFC 4515): the shape of a filter is the filter without its v
     (?employeeNumber>=10)                        (?employeeNumber>=?)       undefined to slapd
     (|(uid=a)(uid=b)(ui...                       (|(uid=?)...               cut by 389-ds after 512 bytes
 
-Searches of one application have one shape, whatever they look for: what they cost is told by shape. The text is as the
-server logged it, hence anything a client can send.
+Searches of one application share a shape, whatever their values, so the cost of searches is reported by shape. The text
+is untrusted: a client can send anything.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ UNPARSEABLE = b"(unparseable)"
 CUT = b"..."
 LONGEST_SHAPE = 1024
 LONGEST_CUT_SHAPE = 200
-"""Of a filter that the server cut: what is left of a long one differs by where it was cut."""
+"""Longest shape of a filter that the server truncated: longer ones differ only by where they were cut."""
 DEEPEST = 1000
-"""Sets within sets; a line that is nothing but them would fill memory."""
+"""Nesting depth of sets; deeper filters would fill the memory."""
 MOST_REMEMBERED = 4096
 
 VALUE = re.compile(rb"=(?<!\((?i:objectclass)=)[^()*]++")
-"""An assertion value up to its first asterisk: no value holds a parenthesis or an asterisk (RFC 4515, 3)."""
+"""An assertion value up to its first asterisk: no value contains a parenthesis or an asterisk (RFC 4515, 3)."""
 PIECE = re.compile(rb"\*[^()*]++")
 PIECES = re.compile(rb"[^*]++")
 TOKEN = re.compile(rb"\(\s*+(?:([&|!])|([^()=*]*+)=([^()]*+)\))|(\))|\s++", re.DOTALL)
-"""A set opens, an assertion, a set closes, blanks (Active Directory writes them)."""
+"""The start of a set, an assertion, the end of a set, or blanks (which Active Directory logs)."""
 UNFINISHED = re.compile(rb"\(\s*+(?:([^()=*]*+)=([^()]*+)|[^()=*]*+)")
-"""What a cut may leave of the last assertion."""
+"""The last assertion of a truncated filter, as far as it was logged."""
 OBJECT_CLASS = re.compile(rb"[A-Za-z][A-Za-z\d-]{0,63}+|(?=.{1,64}\Z)\d++(?:\.\d++)*+")
 """The name of an object class, or its OID (RFC 4512, 1.4)."""
 
 
 def shape(text: bytes) -> bytes:
-    """Return the filter without its values; never raises, at most 1024 bytes and an ellipsis."""
+    """Return the filter without its values: at most 1,024 bytes and an ellipsis. Never raises."""
     bare = VALUE.sub(b"=?", text)
     return SHAPES.get(bare) or _shape(text, bare)
 
 
 SHAPES: dict[bytes, bytes] = {}
-"""Shapes by filters without values; only whole filters stand here. Millions of searches are a handful of these."""
+"""Cache: shapes by the filter without values, complete filters only. Millions of searches have a handful of shapes."""
 
 
 def _shape(text: bytes, bare: bytes) -> bytes:
@@ -57,12 +57,12 @@ def _shape(text: bytes, bare: bytes) -> bytes:
 
 
 def _learn(bare: bytes) -> bytes:
-    told = _whole_shape(bare)
+    shaped = _whole_shape(bare)
     if len(bare) <= LONGEST_SHAPE and bare.endswith(b")"):
         if len(SHAPES) >= MOST_REMEMBERED:
             SHAPES.clear()
-        SHAPES[bare] = told
-    return told
+        SHAPES[bare] = shaped
+    return shaped
 
 
 class _Set:
@@ -78,7 +78,7 @@ class _Set:
         self.last = b""
 
     def add(self, member: bytes) -> None:
-        """Add a member; in an OR, lists of values are as long as they happen to be: equal neighbours stand once."""
+        """Add a member. An OR keeps equal neighbours once, because the length of a list of values is arbitrary."""
         self.count += 1
         if self.operator == b"|" and member == self.last:
             return
@@ -88,7 +88,7 @@ class _Set:
             self.length += len(member)
 
     def begun(self) -> bytes:
-        """Return the set as far as it can show, still open."""
+        """Return the set so far, up to LONGEST_SHAPE and not closed."""
         members = b"".join(self.members)[:LONGEST_SHAPE]
         return b"(%b%b" % (self.operator, members) if self.operator else members
 
@@ -98,7 +98,7 @@ class _Set:
 
 
 def _in_parentheses(text: bytes) -> bytes:
-    """Return the filter as RFC 4515 writes it: old servers log a single assertion bare, AD begins with a blank."""
+    """Return the filter in parentheses: old servers log a single assertion without, AD logs a leading blank."""
     text = text.strip()
     return text if text.startswith(b"(") else b"(%b)" % text
 
@@ -114,7 +114,7 @@ def _whole_shape(bare: bytes) -> bytes:
 
 
 def _cut_shape(bare: bytes) -> bytes:
-    """Return the shape of what a cut has left, as far as it is certain."""
+    """Return the shape of a truncated filter, up to where it is certain."""
     read = _read(bare)
     if read is None:
         return UNPARSEABLE
@@ -130,7 +130,7 @@ def _cut_shape(bare: bytes) -> bytes:
 
 
 def _read(bare: bytes) -> tuple[list[_Set], int] | None:
-    """Return the sets still open, outermost first, and where reading ended; None if what was read makes no sense."""
+    """Return the open sets, outermost first, and the position where reading stopped; None for a malformed filter."""
     open_sets = [_Set(b"")]
     at = 0
     while token := TOKEN.match(bare, at):
@@ -151,7 +151,7 @@ def _read(bare: bytes) -> tuple[list[_Set], int] | None:
 
 
 def _leaf(attribute: bytes, value: bytes) -> bytes:
-    """Return an assertion without its value; of an object class there are few, and they tell applications apart."""
+    """Return an assertion without its value; object classes are kept: they are few, and differ by application."""
     attribute = attribute[:LONGEST_SHAPE]
     if attribute.lower() != b"objectclass" or not OBJECT_CLASS.fullmatch(value):
         value = PIECES.sub(b"?", value[:LONGEST_SHAPE]) or b"?"

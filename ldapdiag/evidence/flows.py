@@ -1,4 +1,4 @@
-"""What a box between the hosts says: the connections it keeps state for, and after which rest it ends them."""
+"""FlowTable and BoxTimeouts: the flows a middlebox keeps state for, and its idle timeouts."""
 
 from __future__ import annotations
 
@@ -17,72 +17,72 @@ SHOW_SESS_ALL = "echo 'show sess all' | socat stdio /run/haproxy/admin.sock"
 
 
 class Relay(StrEnum):
-    """What a box does with the connections it carries."""
+    """How a middlebox forwards connections."""
 
     NAT = "nat"
-    """Forwards packets of one connection, and may change their addresses."""
+    """It forwards the packets of one connection, and may translate their addresses."""
     PROXY = "proxy"
-    """Ends the client's connection, and makes one of its own to the server: two legs, and either may die alone."""
+    """It terminates the client's connection and opens one to the server: two legs, either of which can fail alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FlowTable:
-    """The TCP flows in a box's own table, as columns.
+    """The TCP flows in the table of a middlebox, as columns of equal length.
 
-    `client` holds the flow as the client's host writes it (client ip, port, address dialled, port), `server` as the
-    server's host writes it (server ip, port, peer seen, port). They differ where the box translates addresses, and
-    where it is a proxy, which has a leg to either end.
+    `client` is the flow as the client's socket table shows it (client address, port, destination address, port),
+    `server` as the server's socket table shows it (server address, port, peer address, port). They differ where the
+    middlebox translates addresses, and where it is a proxy, which has one leg to each end.
 
-    A telling that leaves out what the client dialled has `*` and UNKNOWN_PORT there. Where the server's side is left
-    out (HAProxy's `show sess`), or there is none (a session not connected, an F5 flow not forwarded), `server` is None:
-    such a flow tells whom the box serves, and joins nothing.
+    The destination is `*` and UNKNOWN_PORT where the table does not contain it. `server` is None where the table does
+    not contain the server side (HAProxy's `show sess`), or where there is none (a session not connected, an F5 flow not
+    forwarded): such a flow shows which clients are served, and joins no server socket.
     """
 
     kind: ClassVar[str] = "flow-table"
     how: ClassVar[str] = (
-        "on the box between them, as root: conntrack -L > conntrack.txt; "
-        f"of HAProxy: {SHOW_SESS_ALL} > show-sess-all.txt; of F5: tmsh show sys connection > f5.txt"
+        "on the middlebox, as root: conntrack -L > conntrack.txt; "
+        f"HAProxy: {SHOW_SESS_ALL} > show-sess-all.txt; F5: tmsh show sys connection > f5.txt"
     )
 
     origin: Origin
     client: Sequence[Key]
     server: Sequence[Key | None]
     state: Sequence[str]
-    """The box's word for the state: ESTABLISHED, TIME_WAIT… (nf_conntrack_proto_tcp). ESTABLISHED is a flow carried."""
+    """As the middlebox names it (nf_conntrack_proto_tcp): ESTABLISHED, TIME_WAIT… ESTABLISHED: it forwards the flow."""
     seconds_left: Sequence[float | None]
-    """Until the box forgets the flow, if nothing passes."""
+    """Seconds until the middlebox drops the entry if no packet passes; None: not shown."""
     idle_seconds: Sequence[float | None] | None = None
-    """Since anything passed, where the box tells."""
+    """Seconds since the last packet; None: not shown."""
     tool: str = "conntrack"
-    """Which box told it: conntrack, haproxy, f5."""
+    """The source of the table: conntrack, haproxy, f5."""
     relay: Relay = Relay.NAT
     whole: bool = True
-    """False: the text says itself that flows are missing, so what it lacks proves nothing."""
+    """False: flows are known to be missing from the text, so an absent flow proves nothing."""
 
     def __len__(self) -> int:
         return len(self.state)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} flows told by {self.tool}, from {self.origin.path}>"
+        return f"<{len(self)} flows of {self.tool}, from {self.origin.path}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTimeout:
-    """After how many seconds of rest a box ends the connections of one of its services."""
+    """The idle timeout of one service of a middlebox, in seconds."""
 
     name: str
-    """The setting, as its configuration writes it: 'timeout client of ldap_in'."""
+    """The setting as configured: 'timeout client of ldap_in'."""
     seconds: float
     servers: frozenset[tuple[str, int]] = frozenset()
-    """Address and port of the servers behind the service; empty: not told."""
+    """Address and port of the servers behind the service; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxTimeouts:
-    """The idle timeouts in a box's own settings: of each service the one that ends a connection first."""
+    """The idle timeouts configured on a middlebox: for each service the one that expires first."""
 
     kind: ClassVar[str] = "box-timeouts"
-    how: ClassVar[str] = "on the box: haproxy.cfg, or of F5: tmsh list ltm profile tcp idle-timeout > f5-profiles.txt"
+    how: ClassVar[str] = "HAProxy: its haproxy.cfg; F5: tmsh list ltm profile tcp idle-timeout > f5-profiles.txt"
 
     origin: Origin
     services: Sequence[ServiceTimeout]

@@ -1,4 +1,4 @@
-"""Format: one grammar of evidence, how to recognise it and how to read it."""
+"""Format: one file format of evidence, how to recognise it and how to read it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The beginning of a file, enough to tell what it is."""
+    """The first lines of a file, by which its format is recognised."""
 
     name: str
-    """The file's name: only a file of bare numbers or times may be known by it."""
+    """The file's name. Only files that contain nothing but numbers or times are recognised by it."""
     lines: tuple[str, ...]
-    """Whole lines; the last one only if the file ends there."""
+    """Complete lines; the last line of the file is included only if the whole file was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One grammar. Exactly one format recognises a file; a test holds them to it."""
+    """A file format. Exactly one format recognises a file; tests ensure that."""
 
     name: str
-    """Short and stable: 'ss', 'netstat', 'ldif'."""
+    """A short, stable identifier: 'ss', 'netstat', 'ldif'."""
     title: str
-    """What a file of it is called in a sentence: 'a socket table of ss'."""
+    """The noun for such a file in a sentence: 'a socket table of ss'."""
     recognises: Callable[[Head], bool]
     read: Callable[[Document], Iterable[Fact]] | None
-    """None: known, and of no use to a diagnosis; the title says why."""
+    """None: the format contains no evidence for a diagnosis; the title gives the reason."""

@@ -1,6 +1,7 @@
-"""Which kind of evidence a file is: told by its content, never by its name (but for files of bare numbers).
+"""All formats of evidence, and which of them a file has.
 
-A grammar is imported when its turn comes: the first ones are the most frequent.
+Files are recognised by their content; only files of bare numbers or times also need their name. A format's module is
+imported when the format is first tried, so the most frequent formats come first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 1 << 16
 
-GRAMMARS = (
+MODULES = (
     "ldif_format",
     "socket_formats.inet_diag",
     "socket_formats.ss",
@@ -55,24 +56,24 @@ GRAMMARS = (
     "host_formats.descriptors",
     "host_formats.capture_times",
 )
-"""The modules of every grammar we read. A new one costs its module and one line here."""
+"""The modules of all formats. A new format is one module and one line here."""
 
 
 def formats() -> Iterator[Format]:
     """Yield every format."""
-    for module in GRAMMARS:
-        yield from _told_in(module)
+    for module in MODULES:
+        yield from _formats_of(module)
 
 
 @cache
-def _told_in(name: str) -> tuple[Format, ...]:
-    """Return the formats of a module: its own, or those that it lists."""
+def _formats_of(name: str) -> tuple[Format, ...]:
+    """Return the formats of a module: its FORMATS, or its one FORMAT."""
     module = import_module(f"{__package__}.{name}")
     return getattr(module, "FORMATS", None) or (module.FORMAT,)
 
 
 def head_of(name: str, start: bytes, *, whole: bool) -> Head:
-    """Return the beginning of a file as lines; `whole` says that the file ends there."""
+    """Return the head of a file; `whole`: the file ends there, so its last line is complete."""
     lines = list(lines_of([start]))
     if not whole and len(lines) > 1:
         lines.pop()
@@ -80,6 +81,6 @@ def head_of(name: str, start: bytes, *, whole: bool) -> Head:
 
 
 def recognise(head: Head, candidates: Iterable[Format] | None = None) -> Format | None:
-    """Return the format that recognises this head, or None; of these candidates, or of all there are."""
+    """Return the format that recognises this head, among `candidates` or else all formats; None if there is none."""
     among = formats() if candidates is None else candidates
     return next((candidate for candidate in among if candidate.recognises(head)), None)

@@ -1,4 +1,4 @@
-"""What a host says of its kernel and of the directory's process."""
+"""Facts of a host: its identity, kernel settings and TCP counters, and the limits of the server process."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostDescription:
-    """Which machine and network namespace a host is, as it told ldapdiag itself. None: it did not tell."""
+    """The identity of a host: machine, network namespace, clock. None: the host did not report it."""
 
     kind: ClassVar[str] = "host-description"
-    how: ClassVar[str] = "ldapdiag collect ssh://HOST, or the script that ldapdiag collect --print-script prints"
+    how: ClassVar[str] = "ldapdiag collect ssh://HOST, or the script of ldapdiag collect --print-script"
 
     origin: Origin
     name: str
     system: str = ""
-    """What uname -srm prints."""
+    """The output of uname -srm."""
     clock: datetime | None = None
-    """The host's own clock when it answered."""
+    """The host's clock at the time of collection."""
     booted: datetime | None = None
-    """When it booted, by the same clock."""
+    """When the host booted, by the same clock."""
     machine: str = ""
-    """Linux' boot_id: the same in all namespaces and containers of one machine, until it boots."""
+    """Linux' boot_id: equal in all namespaces and containers of a machine, and new at each boot."""
     namespace: str = ""
     """The network namespace, as in net:[4026531840]."""
     namespaces_read: int | None = None
-    """Network namespaces of the machine whose sockets were read, this one included."""
+    """Number of the machine's network namespaces whose sockets were read, this one included."""
     namespaces_unread: int | None = None
-    """Others that could not be read; None: whoever asked may not see whether there are any."""
+    """Number of namespaces that could not be read; None: unknown, because listing them needs root."""
     addresses: frozenset[str] = frozenset()
-    """Of its interfaces, normalised."""
+    """The addresses of its interfaces, normalised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSettings:
-    """Kernel parameters, as sysctl names them; values are the text as printed."""
+    """Kernel parameters by their sysctl names; the values are text as printed."""
 
     kind: ClassVar[str] = "kernel-settings"
     how: ClassVar[str] = "on that host: sysctl -a > sysctl.txt"
@@ -50,14 +50,14 @@ class KernelSettings:
     values: Mapping[str, str]
 
     def number(self, name: str) -> int | None:
-        """Return a parameter as a whole number, or None when it is not there or is no number."""
+        """Return a parameter as an integer; None if it is missing or not a number."""
         text = self.values.get(name, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpCounters:
-    """Counters of the TCP stack since boot, as nstat names them (TcpExtListenOverflows…)."""
+    """Counters of the TCP stack since boot, by their nstat names (TcpExtListenOverflows…)."""
 
     kind: ClassVar[str] = "tcp-counters"
     how: ClassVar[str] = "on that host: nstat -az > nstat.txt"
@@ -68,7 +68,7 @@ class TcpCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """The descriptor limit of one process, from /proc/PID/limits; None is unlimited."""
+    """The descriptor limits of one process, from /proc/PID/limits; None: unlimited."""
 
     kind: ClassVar[str] = "process-limits"
     how: ClassVar[str] = "on the server: cat /proc/PID/limits > proc-limits.txt"
@@ -80,7 +80,7 @@ class ProcessLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescriptorCount:
-    """How many descriptors the directory's process has open, from /proc/PID/fd."""
+    """The number of descriptors the server process has open, from /proc/PID/fd."""
 
     kind: ClassVar[str] = "descriptor-count"
     how: ClassVar[str] = "on the server: ls /proc/PID/fd | wc -l > proc-fd-count.txt"
@@ -91,7 +91,7 @@ class DescriptorCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureTimes:
-    """When the evidence of one folder was taken, from a file that holds only times."""
+    """When the evidence of one folder was captured, from a file that contains only times."""
 
     kind: ClassVar[str] = "capture-times"
     how: ClassVar[str] = "beside each table: date -u +%FT%TZ > captured-at.txt"

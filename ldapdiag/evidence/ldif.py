@@ -1,12 +1,12 @@
-"""LDIF, read entry by entry, however it was folded, commented or cut.
+"""LDIF, read entry by entry, even if it is folded, commented or truncated.
 
     dn: cn=monitor
     connection:: MTI5OjIwMjYxMTIwMDg0NjQ2WjoyOjI6LTpjbj1qw7ZyZ1wyYyBtw7xsbGVyLG91PXNlcnZpY2Vz
      LGRjPWV4YW1wbGUsZGM9Y29tOjA6MDowOjEyOTppcD0xMjcuMC4wLjM2
     currentconnections: 44
 
-Source: RFC 2849; the comments and `search:`/`result:` trailers are ldapsearch's (OpenLDAP clients/tools/ldapsearch.c).
-A value that may be a password leaves this module empty, and a line that was not understood is shown without its value.
+Values that may be passwords are replaced by empty strings, and lines that were not understood are shown without their
+values. Source: RFC 2849; OpenLDAP clients/tools/ldapsearch.c for its comments and `search:`/`result:` trailers.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Fact
 
 LONGEST_VALUE = 1 << 20
-"""Characters of one attribute line after unfolding; longer ones are not kept."""
+"""Characters of one attribute line after unfolding; longer lines are dropped."""
 LARGEST_ENTRY = 1 << 26
-"""Characters of all values of one entry: half a million connections. What is beyond is not kept, with a note."""
+"""Characters of all values of one entry: half a million connections. Further values are dropped, with a note."""
 
 FOLD = (" ", "\t")
-"""A line that begins so continues the one before. RFC 2849 knows the space; OpenLDAP reads the tab, too."""
+"""The first character of a continuation line. RFC 2849 defines the space; OpenLDAP also accepts the tab."""
 WITHHELD = "(a line without an attribute name)"
-"""Shown for a line that cannot be shown: the rest of a password looks like any other text."""
+"""Shown in place of a line that may be part of a password."""
 
 DESCRIPTION = re.compile(r"[a-z0-9][\w.#-]*(?:;[\w.=-]*)*", re.ASCII | re.IGNORECASE)
-"""RFC 4512 attribute description with options; '#' for 389-ds' unhashed#user#password."""
+"""An attribute description with options (RFC 4512, 2.5); '#' for 389-ds' unhashed#user#password."""
 LONGEST_DESCRIPTION = 255
 LONGEST_NUMBER = 18
 
@@ -56,31 +56,31 @@ SECRETS = frozenset(
         "userpassword",
     }
 )
-"""Attributes whose values are dropped as they are read."""
+"""Attributes whose values are never kept."""
 
 ASKED_BY = "# asked by "
-"""Begins the comment in which our reader says which connection is its own."""
+"""The start of the comment in which ldapdiag's collector records its own connection."""
 
 BETWEEN = frozenset({"control", "include", "matcheddn", "pagedresults", "ref", "search", "text", "time", "version"})
-"""What may stand outside an entry: LDIF's own header, ldapsearch's trailer, 389-ds' audit log, Debian's include."""
+"""Lines allowed outside entries: LDIF's header, ldapsearch's trailer, 389-ds' audit log, Debian's include."""
 RESULT = "result"
 NOISE = ("SASL", "Enter LDAP Password", "ldap_", "additional info", "# ")
-"""ldapsearch's words on stderr, when both went into one file."""
+"""Messages of ldapsearch on stderr, where stdout and stderr were written to one file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry: attribute names in lower case without options, values in their order."""
+    """One entry: attribute names in lower case without options, values in order."""
 
     dn: str
-    """As printed."""
+    """As written."""
     attributes: Mapping[str, tuple[str, ...]]
     changetype: str = ""
-    """Empty for content; 'add', 'modify'… for a record that describes a change (and then has no attributes)."""
+    """Empty for a content record; 'add', 'modify'… for a change record. Only 'add' has attributes."""
     closed: bool = True
-    """A blank line or another entry follows: the text was not cut inside this one."""
+    """A blank line or another entry follows, so the text does not end within this entry."""
     key: str = field(init=False)
-    """The DN for comparing: lower case, no blanks around separators."""
+    """The DN for comparison: in lower case, without blanks around separators."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", comparable(self.dn))
@@ -93,26 +93,26 @@ class Entry:
         return self.attributes.get(attribute.lower(), ())
 
     def first(self, attribute: str) -> str:
-        """Return the first value of an attribute, empty where there is none."""
+        """Return the first value of an attribute; empty if there is none."""
         return next(iter(self.values(attribute)), "")
 
     def number(self, attribute: str) -> int | None:
-        """Return the first value as a whole number; None where it is absent or is none."""
+        """Return the first value as an integer; None if it is missing or not a number."""
         return whole_number(self.first(attribute))
 
 
 class EntryReader(Protocol):
-    """What makes facts of entries: one for each family and kind of fact."""
+    """Makes facts from entries: one reader for each product family and kind of fact."""
 
     def take(self, entry: Entry) -> None:
-        """Keep what this entry says, if it is one of those this reader knows."""
+        """Read an entry; entries of other kinds are ignored."""
 
     def facts(self) -> Iterable[Fact]:
-        """Return the facts, after the last entry."""
+        """Return the facts; called after the last entry."""
 
 
 def whole_number(text: str) -> int | None:
-    """Return the number a text is; None for anything else. `-1` is a number."""
+    """Return the integer a text consists of, `-1` included; None for any other text."""
     digits = text.removeprefix("-")
     if digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER:
         return int(text)
@@ -120,13 +120,13 @@ def whole_number(text: str) -> int | None:
 
 
 def comparable(dn: str) -> str:
-    """Return a DN for comparing: lower case, without blanks around `,` and `=`."""
+    """Return a DN for comparison: in lower case, without blanks around `,` and `=`."""
     parts = (part.partition("=") for part in dn.lower().split(","))
     return ",".join(f"{name.strip()}{equals}{value.strip()}" for name, equals, value in parts)
 
 
 def entries(document: Document) -> Iterator[Entry]:
-    """Yield the entries of an LDIF text one by one; what fits no rule is counted, never raised."""
+    """Yield the entries of an LDIF text; lines that are not LDIF are counted as misread. Never raises."""
     record: _Record | None = None
     for line in _unfolded(document):
         if not line:
@@ -148,13 +148,13 @@ def entries(document: Document) -> Iterator[Entry]:
 
 
 def shown(line: str) -> str:
-    """Return what of a line may be shown: the text before the first colon, if that names an attribute."""
+    """Return the part of a line that may be shown: its attribute name, if it has one."""
     description, colon, _ = line.partition(":")
     return f"{description}:" if colon and _is_description(description) else WITHHELD
 
 
 class _Record:
-    """An entry while its lines are read."""
+    """One entry while its lines are read."""
 
     __slots__ = ("attributes", "changetype", "dn", "room")
 
@@ -165,7 +165,7 @@ class _Record:
         self.room = LARGEST_ENTRY
 
     def take(self, line: str, attribute: tuple[str, str] | None, document: Document) -> None:
-        """Keep one attribute line, or count it as misread."""
+        """Add an attribute line, or count it as misread."""
         if attribute is None:
             if not (line == "-" and self.changetype):
                 document.misread(shown(line))
@@ -175,7 +175,7 @@ class _Record:
         if name == "changetype":
             self.changetype = value.lower()
         elif self.room < 0:
-            document.note("An entry is so large that its last values were not kept.")
+            document.note("An entry is too large; its last values were dropped.")
         else:
             self.attributes.setdefault(name, []).append("" if name in SECRETS else value)
 
@@ -191,7 +191,7 @@ class _Record:
 
 
 def _unfolded(document: Document) -> Iterator[str]:
-    """Yield whole lines: folds joined, comments dropped but for our own; an empty one is a blank line."""
+    """Yield unfolded lines without comments; an empty string is a blank line. Only ASKED_BY is read of comments."""
     parts: list[str] = []
     room = 0
     dropping = False
@@ -222,13 +222,13 @@ def _unfolded(document: Document) -> Iterator[str]:
 
 
 def _keep_asker(line: str, document: Document) -> None:
-    """Keep what our own comment says; of all others nothing is kept."""
+    """Read the collector's own comment; other comments are ignored."""
     if line.startswith(ASKED_BY):
         document.asked_by = line.removeprefix(ASKED_BY)
 
 
 def _attribute(line: str) -> tuple[str, str] | None:
-    """Return the name and value of an attribute line; None when it is none, or its base64 is broken."""
+    """Return the name and value of an attribute line; None for another line or invalid base64."""
     description, colon, rest = line.partition(":")
     if not colon or not _is_description(description):
         return None
@@ -254,9 +254,9 @@ def _fits_description(text: str) -> bool:
 
 
 def _between(line: str, attribute: tuple[str, str] | None, document: Document) -> None:
-    """Judge a line that stands in no entry."""
+    """Read a line outside an entry."""
     if attribute and attribute[0] == RESULT:
         if not attribute[1].startswith("0"):
-            document.note(f"The search did not end well ('result: {attribute[1][:80]}'): entries may be missing.")
+            document.note(f"The search failed ('result: {attribute[1][:80]}'): entries may be missing.")
     elif not (attribute and attribute[0] in BETWEEN) and not line.startswith(NOISE):
         document.misread(shown(line))

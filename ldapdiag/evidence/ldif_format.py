@@ -1,7 +1,6 @@
-"""The LDIF format: entries of any directory server, dealt out to those who make facts of them.
+"""The LDIF format: entries of any directory server, each passed to the readers of all kinds of facts.
 
-One file may hold cn=monitor and cn=config of one server; it is read once. Another family is one module and
-one line here.
+A file that contains both cn=monitor and cn=config is read once. Another product family is one module and one line here.
 """
 
 from __future__ import annotations
@@ -64,45 +63,45 @@ ENTRY_READERS: tuple[Callable[[Document], EntryReader], ...] = (
     schema_ldif.LdifSchema,
 )
 
-Told = TypeVar("Told", Configuration, IndexConfiguration)
+Identified = TypeVar("Identified", Configuration, IndexConfiguration)
 
 ALIKE = {Family.DS389: Family.DSEE, Family.OPENDJ: Family.PING}
-"""Families whose configuration may be taken for another's, when it names neither product nor version."""
+"""The family assumed for a configuration without product and version, and the family that may be meant instead."""
 
 DN = re.compile(r"dn::? ?\S|dn:$")
 
 
 def recognises(head: Head) -> bool:
-    """Tell LDIF by a line that names an entry."""
+    """Recognise LDIF by a `dn:` line."""
     return any(DN.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[Fact]:
-    """Read every entry once and yield what the readers made of them."""
+    """Read every entry once and yield the facts of all readers."""
     readers = [reader(document) for reader in ENTRY_READERS]
     for entry in entries(document):
         if entry.changetype not in {"", "add"}:
-            document.note("Records that change something are passed over: they do not say what holds now.")
+            document.note("Change records are ignored: they do not show the current entries.")
             continue
         for reader in readers:
             reader.take(entry)
     facts = [fact for reader in readers for fact in reader.facts()]
     if not facts:
-        document.note("No entry here is cn=monitor or cn=config of a directory server we read.")
+        document.note("It contains no cn=monitor or cn=config of a supported directory server.")
     monitors = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Monitor)}
     servers = {fact.identity.family: fact.identity for fact in facts if isinstance(fact, Configuration)}
-    told = {family: identity for family, identity in monitors.items() if identity.version}
+    versioned = {family: identity for family, identity in monitors.items() if identity.version}
     for fact in facts:
         if isinstance(fact, Configuration):
-            yield _identified(fact, told)
+            yield _identified(fact, versioned)
         elif isinstance(fact, IndexConfiguration):
-            yield _identified(fact, servers | told)
+            yield _identified(fact, servers | versioned)
         else:
             yield fact
 
 
-def _identified(fact: Told, known: Mapping[Family, ServerIdentity]) -> Told:
-    """Give a configuration that names no version the identity that another entry of the same file told."""
+def _identified(fact: Identified, known: Mapping[Family, ServerIdentity]) -> Identified:
+    """Return a configuration with the identity of another entry of the same file, if it has no version itself."""
     family = fact.identity.family
     identity = known.get(family) or known.get(ALIKE.get(family, family))
     return fact if fact.identity.version or identity is None else replace(fact, identity=identity)

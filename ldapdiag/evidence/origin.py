@@ -1,4 +1,4 @@
-"""Where a fact comes from, when it was taken, and how well it could be read."""
+"""Origin: the input a fact was read from, when it was captured, and how much of it was understood."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """The interval in which something was captured; start and end are aware and may be equal."""
+    """The interval in which an input was captured; start and end are aware and may be equal."""
 
     start: datetime
     end: datetime
 
     def seconds_apart(self, other: Span) -> float:
-        """Return the longest time that can lie between a moment of each: the skew, in seconds."""
+        """Return the skew: the longest possible time between a moment of each span, in seconds."""
         forward = (self.end - other.start).total_seconds()
         backward = (other.end - self.start).total_seconds()
         return max(abs(forward), abs(backward))
@@ -25,35 +25,35 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """One piece of evidence and the quality of its reading."""
+    """An input of evidence, and how much of it was understood."""
 
     path: str
-    """As the report names it: folder/file."""
+    """The input as named in reports: folder/file."""
     folder: str = ""
-    """The folder it lies in, unique in a run; evidence of one folder is attributed together."""
+    """The folder of the input, unique in a run; evidence of one folder is attributed together."""
     host: str = ""
-    """The host it was attributed to; empty until analysis.hosts has decided."""
+    """The host the input is attributed to; empty until analysis.hosts has set it."""
     taken: Span | None = None
-    """When it was captured, where something says so."""
+    """When it was captured; None: unknown."""
     lines: int = 0
     understood: int = 0
-    """Lines that became part of a fact, or that the grammar knows and has no use for."""
+    """Lines that became part of a fact, or that the format ignores on purpose."""
     not_understood: int = 0
-    """Lines no rule of the grammar fits; lines == understood + not_understood."""
+    """Lines that the grammar does not match; lines == understood + not_understood."""
     samples: tuple[str, ...] = ()
     """The first few lines that were not understood."""
     notes: tuple[str, ...] = ()
-    """What a reader of the report should know, in whole sentences."""
+    """Remarks for the report, as complete sentences."""
 
 
 class Fact(Protocol):
-    """Anything read from evidence: frozen, and able to say where it comes from."""
+    """A fact read from evidence: frozen, with its origin."""
 
     kind: ClassVar[str]
     """The name of this kind of evidence in reports, as in 'socket-table'."""
     how: ClassVar[str]
-    """How to get it, for those who have none."""
+    """How to collect it: the commands for each product."""
 
     @property
     def origin(self) -> Origin:
-        """Return the piece of evidence this fact was read from."""
+        """Return the input this fact was read from."""

@@ -1,4 +1,4 @@
-"""ServerLog: what a server's own log testifies to: that it ran out of descriptors, and where it listens."""
+"""ServerLog: messages of a server's own log about descriptor exhaustion, starts and listeners."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from ldapdiag.evidence.origin import Origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExhaustionMessage:
-    """Lines of one meaning: how often, and the first and the last as they stand in the log."""
+    """One kind of message about descriptor exhaustion: how often it was logged, and the first and last line."""
 
     meaning: str
-    """In words for the report, as in 'accepted and closed at once: no descriptor left'."""
+    """Its meaning in the report, as in 'accepted and closed at once: no descriptor left'."""
     count: int
     first: str
+    """The first line as logged."""
     last: str
+    """The last line as logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLog:
-    """The testimony of one errors log (389-ds) or slapd log (stderr or syslog)."""
+    """One errors log of 389-ds, or one log of slapd (stderr or syslog)."""
 
     kind: ClassVar[str] = "server-log"
     how: ClassVar[str] = "389-ds: /var/log/dirsrv/slapd-INSTANCE/errors; OpenLDAP: slapd's syslog or stderr"
@@ -31,11 +33,11 @@ class ServerLog:
     identity: ServerIdentity
     exhaustion_messages: tuple[ExhaustionMessage, ...] = ()
     listeners: tuple[tuple[str, int], ...] = ()
-    """Local address and port, where lines name them (slapd: ACCEPT from IP=… (IP=127.0.0.1:389))."""
+    """Local addresses and ports, where lines contain them (slapd: ACCEPT from IP=… (IP=127.0.0.1:389))."""
     starts: int = 0
-    """How often the server started in this log."""
+    """Number of server starts in this log."""
     recovered: bool = False
-    """The last word on exhaustion was that the server listens again, or that it started anew.
+    """After the last exhaustion the server accepted connections again, or was restarted.
 
-    True without a witness where the log begins after the exhaustion did.
+    True without any exhaustion message where the log begins after the exhaustion did.
     """

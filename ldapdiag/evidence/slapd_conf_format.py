@@ -61,13 +61,13 @@ USUAL = CHARACTERISTIC | frozenset(
 
 
 def recognises(head: Head) -> bool:
-    """Tell slapd.conf by two directives, one of which nobody else has, and no line that is LDIF's."""
+    """Recognise slapd.conf by two usual directives, one of which occurs in slapd.conf only."""
     found = {word[0].lower() for line in head.lines if (word := DIRECTIVE.match(line))}
     return bool(found & CHARACTERISTIC) and len(found & USUAL) >= 2
 
 
 def read(document: Document) -> Iterator[Fact]:
-    """Read the global settings and the accounts that replicate, the indexes, and the schema that stands here."""
+    """Read the global settings, the replication accounts, the indexes and the schema."""
     settings = SettingDirectives(document)
     indexes, schema = IndexDirectives(document), SchemaDirectives(document)
     for word, rest in directives(document):

@@ -1,9 +1,9 @@
-"""The lines of slapd.conf, and of the .schema files that it includes, as directives.
+"""The directives of slapd.conf and of the .schema files that it includes.
 
     syncrepl rid=001 provider=ldap://a binddn="cn=replicator,dc=example,dc=com"
       bindmethod=simple credentials=…
 
-A line that begins with a blank continues the one before, and only then comments are dropped. Source: slapd.conf(5).
+A line that begins with a blank continues the previous line; comments are dropped after that. Source: slapd.conf(5).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 DIRECTIVE = re.compile(r"[A-Za-z][\w:#-]{0,80}(?=\s|$)", re.ASCII)
 CHARACTERISTIC = frozenset({"database", "suffix", "rootdn", "argsfile", "moduleload", "modulepath", "idletimeout"})
-"""Directives that only slapd.conf itself has."""
+"""Directives that occur in slapd.conf only, not in schema files."""
 WITHHELD = "(a line that begins with no directive)"
+"""Shown in place of a line that may contain a password."""
 
 
 def directives(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield each directive, its word in lower case and what follows it; anything else is counted as misread."""
+    """Yield the name of each directive in lower case, and its arguments; other lines are counted as misread."""
     for line in _continued(document):
         word = DIRECTIVE.match(line)
         if word:
@@ -35,12 +36,12 @@ def directives(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Split arguments at blanks; a DN in quotes stays whole where it is an argument of its own."""
+    """Split arguments at blanks; a single quoted DN is one argument."""
     return [text] if text.startswith('"') and text.find('"', 1) == len(text) - 1 else text.split()
 
 
 def _continued(document: Document) -> Iterator[str]:
-    """Yield lines with those that continue them."""
+    """Yield lines, joined with their continuation lines."""
     parts: list[str] = []
     length = 0
     for line in document.lines:

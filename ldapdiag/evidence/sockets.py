@@ -1,4 +1,4 @@
-"""SocketTable: one telling of one host's TCP sockets, as columns."""
+"""SocketTable: the TCP sockets of one host, as one tool printed them, in columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TcpState(IntEnum):
 
 
 class Timer(IntEnum):
-    """Which timer of a socket is running, numbered as inet_diag does."""
+    """The running timer of a socket, numbered as in inet_diag."""
 
     OFF = 0
     RETRANSMIT = 1
@@ -56,7 +56,7 @@ Column = Literal[
     "inode",
     "cookie",
 ]
-"""The columns that not every telling has."""
+"""The optional columns, which not every tool prints."""
 
 BLANK: Mapping[str, Any] = {
     "timer": Timer.OFF,
@@ -66,13 +66,14 @@ BLANK: Mapping[str, Any] = {
     "send_queue": 0,
     "owner": "",
 }
-"""What a row has in an optional column that its telling shows for other rows only; None in the others."""
+"""The value of an optional column in rows for which the tool printed none; None in the other columns."""
 
 SS_COMMAND = "ss -tanoiep > sockets.txt"
-"""The one command to ask for a table with: every column that any check reads. `-e` and `-p` tell more to root."""
+"""The recommended command for a socket table: it prints every column that a check reads. `-e` and `-p` show more to
+root."""
 
-COMPLETE = frozenset({"inet_diag"})
-"""Tellings that are never asked for a selection of states, nor cut by hand."""
+UNFILTERED = frozenset({"inet_diag"})
+"""Tools whose tables are never limited to some states, nor edited by hand."""
 
 Key = tuple[str, int, str, int]
 """Local address, local port, remote address, remote port."""
@@ -80,10 +81,10 @@ Key = tuple[str, int, str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SocketTable:
-    """One telling of a host's TCP sockets. All columns have one length; None where the telling lacks a column.
+    """The TCP sockets of one host, as columns of equal length; None: the tool does not print the column.
 
-    Addresses are normalised (evidence.addresses); ages are milliseconds, queues bytes (of a LISTEN row:
-    connections waiting and the backlog).
+    Addresses are normalised (evidence.addresses). Ages are in milliseconds. Queues are in bytes; in a LISTEN row they
+    are the number of connections waiting and the backlog.
     """
 
     kind: ClassVar[str] = "socket-table"
@@ -91,7 +92,7 @@ class SocketTable:
 
     origin: Origin
     tool: str
-    """Which tool told it: ss, netstat, proc, lsof."""
+    """The tool that printed the table: ss, netstat, proc, lsof…"""
     local_address: Sequence[str]
     local_port: Sequence[int]
     remote_address: Sequence[str]
@@ -101,60 +102,60 @@ class SocketTable:
     send_queue: Sequence[int] | None = None
     timer: Sequence[Timer | None] | None = None
     retransmits: Sequence[int] | None = None
-    """Retransmissions so far, of rows whose timer is RETRANSMIT."""
+    """Retransmissions so far, in rows whose timer is RETRANSMIT."""
     probes: Sequence[int] | None = None
-    """Keepalive or window probes sent and not answered, of rows whose timer is KEEPALIVE or PERSIST."""
+    """Unanswered keepalive or window probes, in rows whose timer is KEEPALIVE or PERSIST."""
     last_received: Sequence[int | None] | None = None
-    """Milliseconds since the last data came in (tcp_info lastrcv)."""
+    """Milliseconds since data was last received (tcp_info lastrcv)."""
     last_acknowledged: Sequence[int | None] | None = None
-    """Milliseconds since the last ACK came in (tcp_info lastack); keepalive answers refresh it."""
+    """Milliseconds since the last ACK was received (tcp_info lastack); answers to keepalive probes reset it."""
     busy: Sequence[int | None] | None = None
-    """Milliseconds this socket has spent with unacknowledged data."""
+    """Milliseconds in which the socket had unacknowledged data."""
     bytes_sent: Sequence[int | None] | None = None
     bytes_received: Sequence[int | None] | None = None
     owner: Sequence[str] | None = None
-    """The program that holds the socket; empty when the telling does not know."""
+    """The program that owns the socket; empty: unknown."""
     pid: Sequence[int | None] | None = None
     inode: Sequence[int | None] | None = None
-    """0: no file holds it (not accepted yet, or closed by its program)."""
+    """0: no file refers to the socket (not accepted yet, or closed by its program)."""
     cookie: Sequence[int | None] | None = None
-    """The kernel's number of the socket, the same in every look."""
+    """The kernel's identifier of the socket, equal in all snapshots."""
     shows_time_wait: bool | None = None
-    """Whether TIME-WAIT rows would be here if there were any; None: the text does not tell."""
+    """Whether the table would contain TIME-WAIT sockets if there were any; None: unknown."""
     shows_all_programs: bool = True
-    """False for a telling of one program's sockets, or one that a user without rights took (lsof)."""
+    """False: the table may contain the sockets of some programs only (lsof, without root)."""
     ports_truncated: bool = False
-    """Some ports lost their last digits (BSD's netstat -A): UNKNOWN_PORT here, and any port in truth."""
+    """Some ports may have lost their last digits (BSD's netstat -A) and are UNKNOWN_PORT."""
     families: frozenset[int] = frozenset({4, 6})
-    """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, with the mapped IPv4 of dual-stack listeners."""
+    """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, which includes IPv4-mapped addresses."""
     has_header: bool = True
-    """False: the text may be somebody's selection of rows."""
+    """False: the text may be a selection of rows, for example by grep."""
 
     def __len__(self) -> int:
         return len(self.state)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} sockets told by {self.tool}, from {self.origin.path}>"
+        return f"<{len(self)} sockets of {self.tool}, from {self.origin.path}>"
 
     @property
     def shows_connections(self) -> bool:
-        """Tell whether a connection would be here: a text of listeners alone may have been asked for no others."""
-        return not self.state or set(self.state) != {TcpState.LISTEN} or self.tool in COMPLETE
+        """Return whether the table would contain connections; one of listeners only may come from `ss -l`."""
+        return not self.state or set(self.state) != {TcpState.LISTEN} or self.tool in UNFILTERED
 
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""
         return zip(self.local_address, self.local_port, self.remote_address, self.remote_port, strict=True)
 
     def established_at(self, ports: Collection[int]) -> list[int]:
-        """Return the rows of the established connections whose local port is one of these."""
+        """Return the row numbers of established connections whose local port is one of these."""
         rows = enumerate(zip(self.local_port, self.state, strict=True))
         return [row for row, (port, state) in rows if port in ports and state is TcpState.ESTABLISHED]
 
     def owner_of(self, rows: Iterable[int]) -> str | None:
-        """Return the program that holds most of these sockets; None when the telling shows none."""
+        """Return the program that owns most of these sockets; None if the table shows no programs."""
         owners = Counter(owner for row in rows if self.owner and (owner := self.owner[row]))
         return max(sorted(owners), key=owners.__getitem__, default=None)
 
     def count(self, state: TcpState) -> int:
-        """Return how many rows are in this state."""
+        """Return the number of rows in this state."""
         return Counter(self.state)[state]

@@ -59,9 +59,7 @@ class TestReading:
 
     def test_notes_a_search_that_was_cut_short_by_the_server(self) -> None:
         _, document = read("dn: cn=a\ncn: a\n\nsearch: 2\nresult: 4 Size limit exceeded\n")
-        assert document.notes == [
-            "The search did not end well ('result: 4 Size limit exceeded'): entries may be missing."
-        ]
+        assert document.notes == ["The search failed ('result: 4 Size limit exceeded'): entries may be missing."]
 
     def test_reads_crlf_and_utf_16(self) -> None:
         text = "dn: cn=a\r\ncn:: w6Q=\r\n\r\ndn: cn=b\r\ncn: b\r\n"
@@ -115,7 +113,7 @@ class TestDamage:
         monkeypatch.setattr(ldif, "LARGEST_ENTRY", 100)
         (entry,), document = read("dn: cn=a\n" + "member: 0123456789\n" * 50)
         assert 0 < len(entry.values("member")) < 10
-        assert document.notes == ["An entry is so large that its last values were not kept."]
+        assert document.notes == ["An entry is too large; its last values were dropped."]
 
     def test_reads_hostile_lines_in_linear_time(self) -> None:
         started = time.monotonic()
@@ -165,7 +163,7 @@ class TestTheFormat:
         document = Document(path="x", source=text.splitlines())
         assert FORMAT.read
         assert list(FORMAT.read(document)) == []
-        assert document.notes[-1] == "No entry here is cn=monitor or cn=config of a directory server we read."
+        assert document.notes[-1] == "It contains no cn=monitor or cn=config of a supported directory server."
 
 
 class TestNumbersAndNames:

@@ -1,4 +1,4 @@
-"""Configuration: the limits, timeouts and keepalive a directory server is set to."""
+"""Configuration: the configured limits, timeouts and keepalive settings of a directory server."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ldapdiag.evidence.origin import Origin
 
 CONFIG = "cn=config"
 WHOLE_ENTRY = ("objectClass", "cn")
-"""Present in cn=config when nobody asked for single attributes."""
+"""Present in cn=config unless the search asked for single attributes."""
 MOST_ACCOUNTS = 10_000
-"""Entries with an idle limit of their own, or replicating accounts; what is beyond is not kept."""
+"""Limit on accounts with an idle timeout of their own and on replication accounts; further ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """Settings as configured. None: not in the text, so the server's default for its version holds."""
+    """Settings as configured. None: not in the text, so the default of the server's version applies."""
 
     kind: ClassVar[str] = "configuration"
     how: ClassVar[str] = (
@@ -30,15 +30,15 @@ class Configuration:
     origin: Origin
     identity: ServerIdentity
     complete: bool = False
-    """True when the text is the whole entry, so that an attribute that is absent is at its default."""
+    """True: the text is the complete entry, so a missing attribute has its default."""
     idle_timeout_seconds: int | None = None
-    """0 is off."""
+    """0: no timeout."""
     account_idle_timeout_seconds: int | None = None
-    """What every account has that has none of its own, where that is a setting (OpenDJ: a virtual attribute)."""
+    """The default of accounts without an idle timeout of their own (OpenDJ: by a virtual attribute)."""
     keepalive_seconds: int | None = None
     """389-ds nsslapd-tcp-keepalive-time."""
     keepalive: bool | None = None
-    """Whether the server switches keepalives on for its sockets, where that is a setting (use-tcp-keep-alive)."""
+    """Whether the server enables TCP keepalive on its sockets, where that is a setting (use-tcp-keep-alive)."""
     max_descriptors: int | None = None
     reserved_descriptors: int | None = None
     connection_table_size: int | None = None
@@ -46,9 +46,9 @@ class Configuration:
     max_threads_per_connection: int | None = None
     listen_backlog: int | None = None
     max_connections: int | None = None
-    """Where that is a setting; 0 is none. At Active Directory's MaxConnections each new one costs another its life."""
+    """Where that is a setting; 0: no limit. At its MaxConnections, Active Directory closes one for each new one."""
     ports: tuple[int, ...] = ()
     idle_exemptions: tuple[tuple[str, int], ...] = ()
-    """(DN, seconds) of entries with their own idle limit (nsIdleTimeout, ds-rlim-idle-time-limit); -1 is none."""
+    """(DN, seconds) of accounts with their own idle timeout (nsIdleTimeout, ds-rlim-idle-time-limit); -1: none."""
     replication_accounts: tuple[str, ...] = ()
-    """Bind DNs that replicate (nsDS5ReplicaBindDN, olcUpdateDN): an idle timeout must spare them."""
+    """Bind DNs of replication (nsDS5ReplicaBindDN, olcUpdateDN), to be exempted from an idle timeout."""

@@ -1,4 +1,4 @@
-r"""LDAP policies of Active Directory, from LDIF or from what ntdsutil and PowerShell print.
+r"""LDAP policies of Active Directory, from LDIF or from the output of ntdsutil and PowerShell.
 
     dn: CN=Default Query Policy,CN=Query-Policies,CN=Directory Service,CN=Windows NT,CN=Services,CN=Configuration,DC=x
     lDAPAdminLimits: MaxConnIdleTime=900
@@ -13,9 +13,9 @@ r"""LDAP policies of Active Directory, from LDIF or from what ntdsutil and Power
     DistinguishedName : CN=Default Query Policy,CN=Query-Policies,…
     lDAPAdminLimits   : {MaxValRange=1500, MaxConnIdleTime=900, MaxConnections=5000…}
 
-The value in brackets is typed in and not committed. PowerShell shows four values of a list and then an ellipsis, unless
-the list is expanded; dsquery and ldp write the values with semicolons between. A domain controller obeys the policy its
-own NTDS Settings name in queryPolicyObject, else its site's, else the default one.
+The value in brackets was entered but not committed. PowerShell shows four values of a list and then an ellipsis, unless
+the list is expanded; dsquery and ldp separate the values by semicolons. A domain controller applies the policy that
+queryPolicyObject of its NTDS Settings names, else its site's, else the default policy.
 Source: [MS-ADTS] 3.1.1.3.4.6; KB 315071.
 """
 
@@ -62,8 +62,10 @@ NAMES = (
     "SystemMemoryLimitPercent",
     "ThreadMemoryLimit",
 )
-TELLING = frozenset({"InitRecvTimeout", "MaxDatagramRecv", "MaxNotificationPerConn", "MaxResultSetSize", "MaxValRange"})
-"""Names that nobody else gives to a setting; a connection pool too may have MaxConnections."""
+CHARACTERISTIC = frozenset(
+    {"InitRecvTimeout", "MaxDatagramRecv", "MaxNotificationPerConn", "MaxResultSetSize", "MaxValRange"}
+)
+"""Names that other products do not use; MaxConnections, for one, is also a setting of connection pools."""
 MOST_POLICIES = 1000
 
 NAMED = rf"(?:{'|'.join(sorted(NAMES, key=len, reverse=True))})"
@@ -77,15 +79,15 @@ NOISE = re.compile(
     r"|(?:PS )?[A-Za-z]:\\[^>]{0,255}>.*)\s*",
     re.IGNORECASE,
 )
-"""Rules below headings, prompts and answers of ntdsutil, policies of a newer Windows, dsquery's heading, a prompt."""
+"""Rules below headings, ntdsutil's prompts and messages, policies of newer Windows versions, dsquery's heading."""
 FOLD = "          "
-"""Begins a line that goes on with the one before, in Format-List."""
+"""The start of a continuation line in Format-List."""
 LONGEST = 1 << 16
 CUT = ("…}", "...}")
 
 
 class Policies:
-    """The query policies of one text, by their DN; a text that names none has one without a name."""
+    """The query policies of one text, by DN; the DN is empty where the text contains none."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -99,14 +101,14 @@ class Policies:
             self.limits.setdefault(dn, {})[name] = value
 
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration: by the default policy, or else by the first."""
+        """Return the configuration of the default policy, or else of the first policy."""
         if not self.limits:
             return
         chosen = next((dn for dn in self.limits if dn.startswith(DEFAULT_POLICY)), next(iter(self.limits)))
         if self.pointed or len(self.limits) > 1 or (chosen and not chosen.startswith(DEFAULT_POLICY)):
             self.document.note(
-                f"There is more than the default query policy: a domain controller obeys the one its {POINTER} or its "
-                f"site's names. The limits taken here are those of {chosen.partition(',')[0][:80]!r}."
+                f"There are other query policies than the default: a domain controller applies the one that its "
+                f"{POINTER} or its site's names. The limits used are those of {chosen.partition(',')[0][:80]!r}."
             )
         limits = self.limits[chosen]
         yield Configuration(
@@ -119,13 +121,13 @@ class Policies:
 
 
 class ActiveDirectoryConfiguration:
-    """Makes one Configuration of the query policies in LDIF."""
+    """Makes one Configuration from the query policies in LDIF."""
 
     def __init__(self, document: Document) -> None:
         self.policies = Policies(document)
 
     def take(self, entry: Entry) -> None:
-        """Read an entry that has limits, or that names a policy of its own."""
+        """Read the limits of a query policy, or the pointer of a domain controller to one."""
         for value in entry.values(LIMITS):
             if found := ASSIGNED.fullmatch(value.strip()):
                 self.policies.take(entry.key, found[1], int(found[2]))
@@ -134,22 +136,22 @@ class ActiveDirectoryConfiguration:
         self.policies.pointed = self.policies.pointed or POINTER in entry
 
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration, if any entry said something."""
+        """Return the configuration, if any limit was read."""
         return self.policies.facts()
 
 
 def recognises(head: Head) -> bool:
-    """Tell the texts by ntdsutil's header, or by two policies that have numbers; LDIF has its own reader."""
+    """Recognise the text by ntdsutil's header or by two policies with numbers; LDIF is read by ldif_format."""
     if any(LDIF_DN.match(line) for line in head.lines):
         return False
     found = {name for line in head.lines if len(line) < LONGEST for name in _names_in(line)}
-    if len(found) > 1 and (found & TELLING or any(LIMITS.lower() in line.lower() for line in head.lines)):
+    if len(found) > 1 and (found & CHARACTERISTIC or any(LIMITS.lower() in line.lower() for line in head.lines)):
         return True
     return any(SHOWN_HEADER.match(line) for line in head.lines)
 
 
 def _names_in(line: str) -> Iterator[str]:
-    """Yield the policies a line gives numbers to."""
+    """Yield the names of policies with a number in this line."""
     if shown := SHOWN.fullmatch(line):
         yield shown[1]
     for name, _ in ASSIGNED.findall(line):
@@ -157,14 +159,14 @@ def _names_in(line: str) -> Iterator[str]:
 
 
 def read(document: Document) -> Iterator[Configuration]:
-    """Read the limits, of each policy that is there."""
+    """Read the limits of each policy."""
     policies = Policies(document)
     dn = ""
     for line in _unfolded(document):
         if shown := SHOWN.fullmatch(line):
             policies.take(dn, shown[1], int(shown[2]))
             if shown[3] is not None:
-                document.note(f"A new {shown[1]} of {shown[3]} was typed into ntdsutil and not committed.")
+                document.note(f"A new {shown[1]} of {shown[3]} was entered in ntdsutil but not committed.")
             continue
         if (named := PROPERTY.match(line)) and named[1].lower() in {"distinguishedname", "dn"}:
             dn = comparable(named[2].strip())
@@ -173,7 +175,7 @@ def read(document: Document) -> Iterator[Configuration]:
             policies.take(dn, name, int(value))
         if line.rstrip().endswith(CUT):
             document.note(
-                f"PowerShell cut the list of {LIMITS}; | Select-Object -ExpandProperty {LIMITS} shows all of it."
+                f"PowerShell truncated the list of {LIMITS}; | Select-Object -ExpandProperty {LIMITS} shows all of it."
             )
         if not (assigned or named or not line.strip() or SHOWN_HEADER.match(line) or NOISE.fullmatch(line)):
             document.misread(line)
@@ -181,7 +183,7 @@ def read(document: Document) -> Iterator[Configuration]:
 
 
 def _unfolded(document: Document) -> Iterator[str]:
-    """Yield lines with those that continue them: Format-List breaks anywhere, a number too."""
+    """Yield lines, joined with their continuation lines: Format-List breaks anywhere, even within a number."""
     parts: list[str] = []
     room = LONGEST
     for line in document.lines:

@@ -1,11 +1,11 @@
-"""cn=config of 389-ds and of DSEE, from a search, an excerpt or dse.ldif, and the accounts spared its idle timeout.
+"""cn=config of 389-ds and DSEE, from a search, an excerpt or dse.ldif, and accounts exempt from its idle timeout.
 
     dn: cn=config
     nsslapd-idletimeout: 3600
     nsslapd-tcp-keepalive-time: 300
     nsslapd-maxdescriptors: 1048576
 
-dse.ldif holds what was set; a search also shows the defaults in force.
+dse.ldif contains the attributes that were set; a search also shows defaults.
 Source: Red Hat Directory Server, Configuration and schema reference, section cn=config; ldap/servers/slapd/libglobs.c.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 OWN_NAMES = "nsslapd-"
 BACKLOGS = ("nsslapd-listen-backlog-size", "nsslapd-listenBacklog", "nsslapd-listen-backlog")
-"""389-ds', and DSEE's by its spelling from 7 on and in 6."""
+"""The names of 389-ds, of DSEE 7 and later, and of DSEE 6."""
 ATTRIBUTES = (
     *WHOLE_ENTRY,
     "nsslapd-idletimeout",
@@ -45,12 +45,12 @@ ATTRIBUTES = (
     "nsslapd-versionstring",
     *DSEE_NAMES,
 )
-"""What is read of cn=config. An entry asked for all of these is as good as whole: what is absent is not set."""
+"""The attributes read of cn=config. In the answer to a search for all of these, a missing attribute is not set."""
 REPLICATION = ("nsDS5ReplicaBindDN", "nsDS5ReplicaBindDNGroup")
 
 
 class Ds389Configuration:
-    """Makes one Configuration of all entries that say something on connections."""
+    """Makes one Configuration from cn=config and the entries of accounts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -59,21 +59,21 @@ class Ds389Configuration:
         self.replication_accounts: dict[str, None] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read cn=config, and the idle limit or the replicating account any entry names."""
+        """Read cn=config, and the idle timeout or the replication account in any other entry."""
         if entry.key == CONFIG and any(name.startswith(OWN_NAMES) for name in entry.attributes):
             self.main = _settings(entry, self.document)
         if len(self.idle_exemptions) + len(self.replication_accounts) >= MOST_ACCOUNTS:
-            self.document.note(f"Only the first {MOST_ACCOUNTS} accounts with an idle limit of their own were kept.")
+            self.document.note(f"Only the first {MOST_ACCOUNTS:,} accounts with their own idle timeout were kept.")
             return
         seconds = entry.number("nsIdleTimeout")
         if seconds is not None:
             self.idle_exemptions[entry.dn] = seconds
         self.replication_accounts.update(dict.fromkeys(filter(None, entry.values(REPLICATION[0]))))
         for group in filter(None, entry.values(REPLICATION[1])):
-            self.document.note(f"The members of {group[:200]!r} replicate, too; an idle timeout must spare them.")
+            self.document.note(f"Members of {group[:200]!r} replicate as well: exempt them from an idle timeout.")
 
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration, if any entry said something."""
+        """Return the configuration, if any entry contributed to it."""
         if self.main is None and not self.idle_exemptions and not self.replication_accounts:
             return
         main = self.main or Configuration(origin=self.document.origin(), identity=ServerIdentity(family=Family.DS389))
@@ -86,7 +86,7 @@ class Ds389Configuration:
 
 
 def _settings(entry: Entry, document: Document) -> Configuration:
-    """Return what the cn=config entry says."""
+    """Return the settings in the cn=config entry."""
     return Configuration(
         origin=document.origin(),
         identity=identity_of(entry),
@@ -105,13 +105,13 @@ def _settings(entry: Entry, document: Document) -> Configuration:
 
 
 def _amount(entry: Entry, attribute: str) -> int | None:
-    """Return a setting; a negative one (threads: -1) leaves the choice to the server and says nothing."""
+    """Return a setting; None for a negative one (threads: -1), with which the server chooses the value."""
     value = entry.number(attribute)
     return value if value is not None and value >= 0 else None
 
 
 def _ports(entry: Entry) -> Iterator[int]:
-    """Yield the ports it listens on; 0 is none, and the secure port counts only while TLS is on."""
+    """Yield the server's ports; 0 is none, and the secure port counts only if TLS is on."""
     if port := _amount(entry, "nsslapd-port"):
         yield port
     if (secure := _amount(entry, "nsslapd-securePort")) and entry.first("nsslapd-security").lower() != "off":

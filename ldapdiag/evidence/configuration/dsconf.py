@@ -1,10 +1,10 @@
-"""What dsconf prints of Directory Server Enterprise Edition (`dsconf get-server-prop`).
+"""The output of `dsconf get-server-prop` of Directory Server Enterprise Edition.
 
     file-descriptor-count  :  1024
     idle-timeout           :  none
     look-through-limit     :  5000
 
-`none` and `unlimited` are no limit. Another tool of this name, 389-ds', prints nothing like it.
+`none` and `unlimited` mean no limit. The dsconf of 389-ds is another tool, with other output.
 Source: Sun 820-2763, Oracle E28967 (man pages of section 5dsconf).
 """
 
@@ -33,27 +33,28 @@ WITHHELD = "(a row without a property's name)"
 
 
 def recognises(head: Head) -> bool:
-    """Tell dsconf by a property that no other tool prints so."""
+    """Recognise dsconf by a property in its layout."""
     return any(CHARACTERISTIC.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[Configuration]:
-    """Read the properties; the values of others are neither kept nor shown."""
-    told: dict[str, str] = {}
+    """Read the properties in WANTED; the values of others are neither kept nor shown."""
+    properties: dict[str, str] = {}
     for line in document.lines:
         row = ROW.fullmatch(line)
         if row and row[1] in WANTED:
-            told[row[1]] = row[2].strip()
+            properties[row[1]] = row[2].strip()
         elif line.strip() and not row and not line.startswith((" ", "\t")):
             document.misread(WITHHELD)
-    idle = told.get("idle-timeout", "")
+    idle = properties.get("idle-timeout", "")
+    ports = (properties.get("ldap-port", ""), properties.get("ldap-secure-port", ""))
     yield Configuration(
         origin=document.origin(),
         identity=ServerIdentity(family=Family.DSEE),
         idle_timeout_seconds=0 if idle in NO_LIMIT else whole_number(idle),
-        max_descriptors=whole_number(told.get("file-descriptor-count", "")),
-        threads=whole_number(told.get("max-thread-count", told.get("thread-count", ""))),
-        ports=tuple(filter(None, map(whole_number, (told.get("ldap-port", ""), told.get("ldap-secure-port", ""))))),
+        max_descriptors=whole_number(properties.get("file-descriptor-count", "")),
+        threads=whole_number(properties.get("max-thread-count", properties.get("thread-count", ""))),
+        ports=tuple(filter(None, map(whole_number, ports))),
     )
 
 

@@ -1,4 +1,4 @@
-"""What dsconfig prints of OpenDJ, its relatives and PingDirectory: properties and values, in a table or with tabs.
+"""The output of dsconfig (OpenDJ, its relatives, PingDirectory): properties and values, in a table or with tabs.
 
     Property                              : Value(s)
     --------------------------------------:------------------------
@@ -7,8 +7,8 @@
     java-class                            : org.forgerock.opendj.reactive.LDAPConnectionHand
                                           : ler2
 
-A value that is too long goes on in the next row, and `-` stands for none. One file may hold several tables: the global
-configuration, handlers, the work queue. Values of properties that are not asked for are neither kept nor shown.
+A long value continues in the next row; `-` means no value. One file may contain several tables: the global
+configuration, handlers, the work queue. Values of properties other than WANTED are neither kept nor shown.
 Captured from OpenDJ 4.10.1.
 """
 
@@ -46,57 +46,57 @@ LONGEST_VALUE = 1024
 
 
 def recognises(head: Head) -> bool:
-    """Tell dsconfig by the heading of its table and the rule below it, or by a property and its value after a tab."""
+    """Recognise dsconfig by its table heading and the rule below, or by a property and its value after a tab."""
     lines = head.lines
     headed = any(HEADING.fullmatch(line) and RULE.fullmatch(rule) for line, rule in pairwise(lines))
     return headed or any(TABBED.match(line) for line in lines)
 
 
 def read(document: Document) -> Iterator[Configuration]:
-    """Read every table and yield what they say together."""
+    """Read every table and yield one configuration of all."""
     settings = OpendsSettings()
-    for told in _tables(document):
-        if IDLE in told or MOST_CONNECTIONS.keys() & told.keys():
-            settings.take_global(told)
-        elif KEEPALIVE in told or PORT in told:
-            _take_handler(told, settings)
-        elif VIRTUAL in told:
-            settings.take_virtual_attribute(told)
-        elif THREADS in told:
-            settings.take_work_queue(told)
-    if settings.say_something:
+    for properties in _tables(document):
+        if IDLE in properties or MOST_CONNECTIONS.keys() & properties.keys():
+            settings.take_global(properties)
+        elif KEEPALIVE in properties or PORT in properties:
+            _take_handler(properties, settings)
+        elif VIRTUAL in properties:
+            settings.take_virtual_attribute(properties)
+        elif THREADS in properties:
+            settings.take_work_queue(properties)
+    if settings.relevant:
         yield settings.configuration(document.origin(), {})
     else:
-        document.note("No table here tells of idle limits, connections, handlers of LDAP or worker threads.")
+        document.note("Its tables contain no idle timeout, connection limit, LDAP handler or worker threads.")
 
 
-def _take_handler(told: dict[str, str], settings: OpendsSettings) -> None:
-    """Keep a handler of LDAP; one of HTTP or JMX says so by its Java class."""
-    java = told.get("java-class", "").lower()
+def _take_handler(properties: dict[str, str], settings: OpendsSettings) -> None:
+    """Read an LDAP connection handler; those of HTTP and JMX are ignored, by their Java class."""
+    java = properties.get("java-class", "").lower()
     if not java or "ldapconnectionhandler" in java:
-        settings.take_handler(told)
+        settings.take_handler(properties)
 
 
 def _tables(document: Document) -> Iterator[dict[str, str]]:
-    """Yield the properties of one table after the other."""
-    told: dict[str, str] = {}
+    """Yield the properties of each table."""
+    properties: dict[str, str] = {}
     name = ""
     for line in document.lines:
         if HEADING.fullmatch(line):
-            if told:
-                yield told
-            told, name = {}, ""
+            if properties:
+                yield properties
+            properties, name = {}, ""
         elif not line.strip() or RULE.fullmatch(line):
             continue
         elif row := ROW.fullmatch(line):
             name = row[1] or name
             if name in WANTED:
                 value = row[2].strip()
-                told[name] = (told.get(name, "") + ("" if value == NONE else value))[:LONGEST_VALUE]
+                properties[name] = (properties.get(name, "") + ("" if value == NONE else value))[:LONGEST_VALUE]
         else:
             document.misread(WITHHELD)
-    if told:
-        yield told
+    if properties:
+        yield properties
 
 
 FORMAT = Format(name="dsconfig", title="properties as dsconfig prints them", recognises=recognises, read=read)

@@ -1,11 +1,11 @@
-"""Whose cn=config it is: Directory Server Enterprise Edition and 389-ds inherited the same attribute names.
+"""The product of a cn=config entry: Directory Server Enterprise Edition and 389-ds have the same attribute names.
 
     dn: cn=config
     nsslapd-idletimeout: 0
     nsslapd-infolog-area: 0
 
-ds389.py reads the settings of both; the defaults differ, so the two must not be taken for each other.
-Source: Oracle E28967 (man pages of section 5dsconf): attributes that 389-ds never had.
+ds389.py reads the settings of both; their defaults differ, so the product matters.
+Source: Oracle E28967 (man pages of section 5dsconf), for the attributes that no 389-ds version has.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OWN_NAMES = (
 
 
 def identity_of(entry: Entry) -> ServerIdentity:
-    """Return the server that a cn=config entry with nsslapd attributes belongs to; 389-ds unless something tells."""
-    told = identify(entry.first("nsslapd-versionstring"))
-    if told and told.family in {Family.DS389, Family.DSEE}:
-        return told
+    """Return the product of a cn=config entry, by its version or an attribute of DSEE; by default 389-ds."""
+    identity = identify(entry.first("nsslapd-versionstring"))
+    if identity and identity.family in {Family.DS389, Family.DSEE}:
+        return identity
     return ServerIdentity(family=Family.DSEE if any(name in entry for name in OWN_NAMES) else Family.DS389)

@@ -1,4 +1,4 @@
-"""Duration, as OpenDS and all that grew out of it write one: `0 seconds`, `300000 ms`, `5 m`, `1 h 30 m`."""
+"""Durations as OpenDS and its forks write them: `0 seconds`, `300000 ms`, `5 m`, `1 h 30 m`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def seconds(text: str) -> int | None:
-    """Return whole seconds, or None for what is no duration; a part of a second is one, for 0 means something else."""
+    """Return a duration in whole seconds, at least 1 unless it is 0 (which means off); None if it is not a duration."""
     if len(text) > LONGEST:
         return None
     total, end = 0.0, 0

@@ -10,7 +10,7 @@
     ds-cfg-listen-port: 389
     ds-cfg-use-tcp-keep-alive: true
 
-An account's own limit stands on its entry: ds-rlim-idle-time-limit, in seconds, 0 for none (measured with 4.10.1).
+An account's own idle timeout is in its entry: ds-rlim-idle-time-limit, in seconds, 0 for none (measured with 4.10.1).
 Source: the template opendj-server-legacy/resource/config/config.ldif; Oracle 820-6170, 821-0507; Ping's reference.
 """
 
@@ -32,16 +32,16 @@ CONFIG = "cn=config"
 BELOW = ",cn=config"
 OWN_NAMES = "ds-cfg-"
 WHOLE_ENTRY = ("objectClass", "cn")
-"""Present when nobody asked for single attributes."""
+"""Present unless the search asked for single attributes."""
 LDAP_HANDLER = "ds-cfg-ldap-connection-handler"
 ATTRIBUTES = (*WHOLE_ENTRY, *sorted(f"{OWN_NAMES}{name}" for name in WANTED))
-"""What is read of the configuration, with the prefix LDIF gives it."""
+"""The attributes read of the configuration, with their prefix in LDIF."""
 MOST_ACCOUNTS = 10_000
-"""Entries with an idle limit of their own; what is beyond is not kept, with a note."""
+"""Limit on entries with an idle timeout of their own; further ones are dropped, with a note."""
 
 
 class OpendjConfiguration:
-    """Makes one Configuration of all entries that say something on connections."""
+    """Makes one Configuration from the entries of cn=config and of accounts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -49,45 +49,45 @@ class OpendjConfiguration:
         self.exemptions: dict[str, int] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read cn=config, handlers, the work queue, and the idle limit any entry has of its own."""
+        """Read cn=config, handlers, the work queue, and the idle timeout of any other entry."""
         limit = entry.number(PERSONAL_LIMIT)
         if limit is not None:
             self._exempt(entry.dn, limit)
         if entry.key != CONFIG and not entry.key.endswith(BELOW):
             return
-        told = _told(entry)
-        if told is None:
+        properties = _properties(entry)
+        if properties is None:
             return
         classes = {name.lower() for name in entry.values("objectClass")}
         if entry.key == CONFIG:
-            self.settings.take_global(told)
+            self.settings.take_global(properties)
             self.settings.complete = entry.closed and all(name in entry for name in WHOLE_ENTRY)
         elif LDAP_HANDLER in classes:
-            self.settings.take_handler(told)
-        elif VIRTUAL in told:
-            self.settings.take_virtual_attribute(told)
+            self.settings.take_handler(properties)
+        elif VIRTUAL in properties:
+            self.settings.take_virtual_attribute(properties)
         elif entry.key == f"cn=work queue{BELOW}":
-            self.settings.take_work_queue(told)
-        elif period := seconds(told.get(POLICY_IDLE, "")):
+            self.settings.take_work_queue(properties)
+        elif period := seconds(properties.get(POLICY_IDLE, "")):
             self.settings.take_global(dict.fromkeys([POLICY_IDLE], ""))
             self.document.note(
-                f"A client connection policy closes connections that rest {period} s, whatever the global limit."
+                f"A client connection policy closes connections idle for {period} s, whatever the global limit."
             )
 
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration, if any entry said something."""
-        if self.settings.say_something or self.settings.complete or self.exemptions:
+        """Return the configuration, if any entry contributed to it."""
+        if self.settings.relevant or self.settings.complete or self.exemptions:
             yield self.settings.configuration(self.document.origin(), self.exemptions)
 
     def _exempt(self, dn: str, limit: int) -> None:
         if len(self.exemptions) >= MOST_ACCOUNTS:
-            self.document.note(f"Only the first {MOST_ACCOUNTS} accounts with an idle limit of their own were kept.")
+            self.document.note(f"Only the first {MOST_ACCOUNTS:,} accounts with their own idle timeout were kept.")
         else:
             self.exemptions[dn] = limit if limit > 0 else -1
 
 
-def _told(entry: Entry) -> dict[str, str] | None:
-    """Return the properties we want, without the prefix that LDIF gives them; None for another server's entry."""
+def _properties(entry: Entry) -> dict[str, str] | None:
+    """Return the properties in WANTED, without their prefix in LDIF; None for the entry of another product."""
     own = [name for name in entry.attributes if name.startswith(OWN_NAMES)]
     bare = {name.removeprefix(OWN_NAMES): name for name in own}
     return {name: entry.first(bare[name]) for name in WANTED & bare.keys()} if own else None

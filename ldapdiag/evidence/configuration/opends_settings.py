@@ -1,4 +1,4 @@
-"""Settings that OpenDS and all that grew out of it have in common, by property name, from LDIF or from dsconfig."""
+"""The settings common to OpenDS and its forks, by property name, from LDIF or dsconfig."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 IDLE = "idle-time-limit"
 POLICY_IDLE = "maximum-idle-connection-duration"
 MOST_CONNECTIONS = {"max-allowed-client-connections": Family.OPENDJ, "maximum-concurrent-connections": Family.PING}
-"""The limit on connections has a name of its own in each family."""
+"""The property of the connection limit, which differs by product."""
 PING_NAMES = frozenset({"maximum-concurrent-connections", "maximum-concurrent-connections-per-ip-address", POLICY_IDLE})
 KEEPALIVE = "use-tcp-keep-alive"
 PORT = "listen-port"
@@ -26,18 +26,18 @@ BACKLOG = "accept-backlog"
 THREADS = "num-worker-threads"
 ENABLED = "enabled"
 VIRTUAL, VALUE = "attribute-type", "value"
-"""Of a virtual attribute: every entry that has no value of its own has this one."""
+"""Properties of a virtual attribute, the value of entries without a value of their own."""
 PERSONAL_LIMIT = "ds-rlim-idle-time-limit"
 WANTED = frozenset(
     {IDLE, KEEPALIVE, PORT, BACKLOG, THREADS, ENABLED, VIRTUAL, VALUE, "java-class", *MOST_CONNECTIONS, *PING_NAMES}
 )
-"""Nothing else is kept: other properties hold passwords and pins."""
+"""All properties that are kept; others may be passwords and PINs."""
 MOST_PORTS = 1000
 
 
 @dataclass(slots=True)
 class OpendsSettings:
-    """What is known so far of one server."""
+    """The settings of one server read so far."""
 
     family: Family = Family.OPENDJ
     values: dict[str, int] = field(default_factory=dict)
@@ -46,40 +46,41 @@ class OpendsSettings:
     complete: bool = False
 
     @property
-    def say_something(self) -> bool:
-        """Tell whether anything here helps a diagnosis of connections."""
+    def relevant(self) -> bool:
+        """Return whether there is any setting for a diagnosis of connections."""
         return bool(self.values or self.ports)
 
-    def take_global(self, told: Mapping[str, str]) -> None:
-        """Keep the idle limit and the limit on connections."""
-        if PING_NAMES & told.keys():
+    def take_global(self, properties: Mapping[str, str]) -> None:
+        """Read the idle timeout and the connection limit."""
+        if PING_NAMES & properties.keys():
             self.family = Family.PING
-        self._keep(IDLE, seconds(told.get(IDLE, "")))
+        self._keep(IDLE, seconds(properties.get(IDLE, "")))
         for name in MOST_CONNECTIONS:
-            self._keep("max-connections", whole_number(told.get(name, "")))
+            self._keep("max-connections", whole_number(properties.get(name, "")))
 
-    def take_handler(self, told: Mapping[str, str]) -> None:
-        """Keep what an enabled handler of LDAP listens at."""
-        if told.get(ENABLED, "true").lower() == "false":
+    def take_handler(self, properties: Mapping[str, str]) -> None:
+        """Read the port, backlog and keepalive setting of an enabled LDAP connection handler."""
+        if properties.get(ENABLED, "true").lower() == "false":
             return
-        port = whole_number(told.get(PORT, ""))
+        port = whole_number(properties.get(PORT, ""))
         if port and len(self.ports) < MOST_PORTS:
             self.ports[port] = None
-        self._keep(BACKLOG, whole_number(told.get(BACKLOG, "")))
-        if KEEPALIVE in told:
-            self.keepalives.add(told[KEEPALIVE].lower() != "false")
+        self._keep(BACKLOG, whole_number(properties.get(BACKLOG, "")))
+        if KEEPALIVE in properties:
+            self.keepalives.add(properties[KEEPALIVE].lower() != "false")
 
-    def take_virtual_attribute(self, told: Mapping[str, str]) -> None:
-        """Keep the idle limit that an enabled virtual attribute gives to every account."""
-        if told.get(VIRTUAL, "").lower() == PERSONAL_LIMIT and told.get(ENABLED, "true").lower() != "false":
-            self._keep(PERSONAL_LIMIT, whole_number(told.get(VALUE, "")))
+    def take_virtual_attribute(self, properties: Mapping[str, str]) -> None:
+        """Read the idle timeout that an enabled virtual attribute gives to every account."""
+        enabled = properties.get(ENABLED, "true").lower() != "false"
+        if enabled and properties.get(VIRTUAL, "").lower() == PERSONAL_LIMIT:
+            self._keep(PERSONAL_LIMIT, whole_number(properties.get(VALUE, "")))
 
-    def take_work_queue(self, told: Mapping[str, str]) -> None:
-        """Keep the number of worker threads; without one the server chooses."""
-        self._keep(THREADS, whole_number(told.get(THREADS, "")))
+    def take_work_queue(self, properties: Mapping[str, str]) -> None:
+        """Read the number of worker threads; without one the server chooses it."""
+        self._keep(THREADS, whole_number(properties.get(THREADS, "")))
 
     def configuration(self, origin: Origin, exemptions: Mapping[str, int]) -> Configuration:
-        """Return the fact."""
+        """Return the settings as a fact; `exemptions`: accounts' own idle timeouts in seconds, by DN."""
         known = Configuration(origin=origin, identity=ServerIdentity(family=self.family), complete=self.complete)
         return replace(
             known,

@@ -5,7 +5,7 @@
     olcIdleTimeout: 900
     olcThreads: 16
 
-Ports are no part of it: slapd takes them on its command line. Source: slapd-config(5).
+It contains no ports: they are arguments of slapd. Source: slapd-config(5).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ BELOW_CONFIG = ",cn=config"
 OWN_NAMES = "olc"
 
 ATTRIBUTES = (*WHOLE_ENTRY, "olcIdleTimeout", "olcThreads")
-"""What is read of cn=config itself."""
+"""The attributes read of cn=config itself."""
 UPDATE_DN, SYNCREPL = "olcUpdateDN", "olcSyncrepl"
 
 SYNCREPL_ACCOUNT = re.compile(r'\bbinddn=(?:"([^"]*)"|(\S+))', re.IGNORECASE)
-"""In a syncrepl specification, which also holds the password: only the DN is taken out of it."""
+"""The bind DN of a syncrepl specification; nothing else of it is read, because it contains the password."""
 
 
 class OpenldapConfiguration:
-    """Makes one Configuration of cn=config and the replication accounts its databases name."""
+    """Makes one Configuration from cn=config and the replication accounts of its databases."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -43,7 +43,7 @@ class OpenldapConfiguration:
         self.replication_accounts: dict[str, None] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read an entry at or below cn=config that carries olc attributes, or is of a class of that name."""
+        """Read an entry at or below cn=config with attributes or an object class of OpenLDAP."""
         names = (*entry.attributes, *map(str.lower, entry.values("objectClass")))
         if not entry.key.endswith(CONFIG) or not any(name.startswith(OWN_NAMES) for name in names):
             return
@@ -60,7 +60,7 @@ class OpenldapConfiguration:
             self.replication_accounts.update(dict.fromkeys(filter(None, accounts)))
 
     def facts(self) -> Iterator[Configuration]:
-        """Return the configuration, if any entry said something."""
+        """Return the configuration, if any entry contributed to it."""
         if self.main is None and not self.replication_accounts:
             return
         main = self.main or Configuration(
@@ -70,6 +70,6 @@ class OpenldapConfiguration:
 
 
 def syncrepl_account(specification: str) -> str:
-    """Return the DN a syncrepl specification binds with, empty where it names none."""
+    """Return the bind DN of a syncrepl specification; empty if it has none."""
     found = SYNCREPL_ACCOUNT.search(specification)
     return (found[1] or found[2] or "") if found else ""

@@ -1,1 +1,1 @@
-"""What a host's kernel and /proc print, by grammar."""
+"""The formats of facts about hosts and middleboxes: kernel settings, counters, limits, configured timeouts."""

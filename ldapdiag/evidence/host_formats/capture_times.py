@@ -1,9 +1,10 @@
-"""A file that holds only times: when the evidence beside it was captured.
+"""A file that contains only times: when the other files of its folder were captured.
 
     2026-11-20T08:57:42.874Z
     2026-11-20T08:57:43.466Z
 
-One time for each end of the capture, ISO 8601 with its zone. Known by the file's name ('captured', 'taken' or 'date').
+One time for the start and one for the end of the capture, in ISO 8601 with zone. The name of the file must contain
+'captured', 'taken' or 'date'.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ TIME = re.compile(
 
 
 def recognises(head: Head) -> bool:
-    """Tell it by its name and by holding nothing but times."""
+    """Recognise the file by its name, and by containing only times."""
     lines = [line.strip() for line in head.lines if line.strip()]
     named = any(part in head.name.lower() for part in IN_NAME)
     return named and bool(lines) and all(TIME.fullmatch(line) for line in lines)
 
 
 def read(document: Document) -> Iterator[CaptureTimes]:
-    """Return the span from the first time to the last."""
+    """Read the span from the earliest to the latest time."""
     start: datetime | None = None
     end: datetime | None = None
     for line in document.lines:
@@ -48,12 +49,12 @@ def read(document: Document) -> Iterator[CaptureTimes]:
         start = moment if start is None else min(start, moment)
         end = moment if end is None else max(end, moment)
     if start and end:
-        document.note(f"Known by its name ({document.name}) to say when the evidence beside it was taken.")
+        document.note(f"Taken for the capture time of its folder, because of its name ({document.name}).")
         yield CaptureTimes(origin=document.origin(), span=Span(start=start, end=end))
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the time a line holds; None for anything else."""
+    """Return the time in a line; None for any other line."""
     if not TIME.fullmatch(text):
         return None
     try:

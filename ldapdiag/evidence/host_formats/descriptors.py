@@ -1,10 +1,10 @@
-"""How many descriptors a process has open: a bare count, or /proc/PID/fd listed by ls.
+"""The number of open descriptors of a process: a bare number, or a listing of /proc/PID/fd.
 
     335
 
     lrwx------ 1 dirsrv dirsrv 64 Nov 20 10:38 64 -> socket:[545182]
 
-A count, or a list of bare numbers, is known by the file's name alone, which must contain 'fd'; the fact says so.
+A number, or a list of bare numbers, is recognised only if the file's name contains 'fd'; a note is added then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOISE = ("total ", "ls: ")
 
 
 def recognises(head: Head) -> bool:
-    """Tell a listing by its links, bare numbers by the file's name."""
+    """Recognise a listing by its links, and bare numbers by the file's name."""
     if any(LINK.fullmatch(line) for line in head.lines):
         return True
     words = [word for line in head.lines for word in line.split()]
@@ -35,7 +35,7 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[DescriptorCount]:
-    """Count the links, or the numbers; a single number is itself the count."""
+    """Count the links or the numbers; a single number is itself the count."""
     links = numbers = last = 0
     for line in document.lines:
         words = line.split()
@@ -48,7 +48,7 @@ def read(document: Document) -> Iterator[DescriptorCount]:
             document.misread(line)
     count = links or (last if numbers == 1 else numbers)
     if not links and count:
-        document.note(f"Bare numbers, known by the file's name ({document.name}) to be a process's open descriptors.")
+        document.note(f"Bare numbers, taken for a process's open descriptors because of the name ({document.name}).")
     if count:
         yield DescriptorCount(origin=document.origin(), open=count)
 

@@ -6,8 +6,8 @@
     }
     ltm profile fastl4 fastL4 { idle-timeout 300 }                                              (one-line)
 
-`indefinite` and `immediate` are no number of seconds and bound nothing; a profile without the line has its parent's.
-Which virtual server uses which profile is not told here. Source: F5 tmsh reference, ltm profile tcp and fastl4.
+`indefinite` and `immediate` are not a number of seconds and are ignored; a profile without the line inherits it. The
+listing does not show which virtual server uses a profile. Source: F5 tmsh reference, ltm profile tcp and fastl4.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ MOST_PROFILES = 10_000
 
 
 def recognises(head: Head) -> bool:
-    """Tell the listing by the head of a profile."""
+    """Recognise the listing by the first line of a profile."""
     return any(PROFILE.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[BoxTimeouts]:
-    """Read the idle timeout of every profile that names one."""
+    """Read the idle timeout of every profile that sets one."""
     services: list[ServiceTimeout] = []
     profile = ""
     for line in document.lines:

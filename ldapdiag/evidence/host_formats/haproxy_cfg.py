@@ -1,4 +1,4 @@
-"""The idle timeouts of a HAProxy, from its configuration.
+"""The idle timeouts of HAProxy, from its configuration.
 
     defaults
       timeout client 1h
@@ -12,11 +12,11 @@
       bind :636
       server ds1 10.77.1.2:636
 
-A time is a number with us, ms, s, m, h or d; without unit it is milliseconds. A section takes what it does not set from
-the last `defaults` before it. Once both legs stand, `timeout tunnel` holds in place of the two others; else the sooner
-of client's and server's ends both legs, with a FIN to either end. 0 is no timeout. Only bind, server, backend names and
-timeouts are looked at: nothing else of the file, where passwords stand, is kept. Source: HAProxy configuration manual,
-2.5 (time format), 4.2 (timeout client, server, tunnel).
+A time is a number with us, ms, s, m, h or d; without a unit it is in milliseconds. A section inherits from the last
+`defaults` before it. With both legs established, `timeout tunnel` replaces the two others; else the shorter one of
+client and server applies to both legs, and HAProxy sends a FIN to both ends. 0: no timeout. Only servers, backend names
+and timeouts are read; nothing else of the file is kept, because it may contain passwords.
+Source: HAProxy configuration manual, 2.5 (time format), 4.2 (timeout client, server, tunnel).
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 SECTION = re.compile(r"(global|defaults|frontend|backend|listen)(?:\s+(\S{1,200}))?(?:\s.*)?")
 OTHER_SECTION = re.compile(r"(?:cache|fcgi-app|http-errors|log-forward|mailers|peers|resolvers|ring|userlist)\b")
 TIMEOUT = re.compile(r"\s*(?:timeout\s+(client|server|tunnel)|(cli|srv)timeout)\s+(\d{1,15})(us|ms|s|m|h|d)?(?:\s.*)?")
-TELLING = re.compile(r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d")
+INDENTED_TIMEOUT = re.compile(
+    r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d"
+)
 SERVER = re.compile(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
 USE = re.compile(r"\s*(?:default_backend|use_backend)\s+(\S{1,200})(?:\s.*)?")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -47,7 +49,7 @@ MOST_SECTIONS = 10_000
 
 @dataclass(slots=True)
 class ProxySection:
-    """A proxy section while it is read."""
+    """One section of the configuration while it is read; timeouts in seconds."""
 
     kind: str
     name: str
@@ -57,13 +59,13 @@ class ProxySection:
 
 
 def recognises(head: Head) -> bool:
-    """Tell the configuration by a section and, below one, a timeout; no other text indents `timeout client 1h`."""
+    """Recognise the configuration by a section and an indented timeout."""
     sections = any(SECTION.fullmatch(line) for line in head.lines)
-    return sections and any(TELLING.match(line) for line in head.lines)
+    return sections and any(INDENTED_TIMEOUT.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[BoxTimeouts]:
-    """Read which timeout ends a connection of each service first."""
+    """Read for each service the timeout that expires first."""
     sections = _sections(document)
     backends = {section.name: section for section in sections if section.kind in {"backend", "listen"}}
     services = [
@@ -106,18 +108,18 @@ def _directive(line: str, section: ProxySection) -> None:
 
 
 def _services(front: ProxySection, backends: dict[str, ProxySection]) -> Iterator[ServiceTimeout]:
-    """Yield the timeout of each way from a frontend to a backend, and the servers at its end."""
+    """Yield the first timeout to expire for each backend of a frontend, with the backend's servers."""
     behind = [front] if front.servers else []
     behind += [backends[name] for name in dict.fromkeys(front.uses) if name in backends]
     for back in behind or [front]:
         tunnel = back.timeouts.get("tunnel") or front.timeouts.get("tunnel")
-        told = {
+        timeouts = {
             f"timeout client of {front.name}": front.timeouts.get("client"),
             f"timeout server of {back.name}": back.timeouts.get("server"),
         }
         if tunnel:
-            told = {f"timeout tunnel of {back.name if back.timeouts.get('tunnel') else front.name}": tunnel}
-        limits = {name: seconds for name, seconds in told.items() if seconds}
+            timeouts = {f"timeout tunnel of {back.name if back.timeouts.get('tunnel') else front.name}": tunnel}
+        limits = {name: seconds for name, seconds in timeouts.items() if seconds}
         if limits:
             name = min(limits, key=lambda one: limits[one])
             yield ServiceTimeout(name=name, seconds=limits[name], servers=frozenset(back.servers))

@@ -1,18 +1,18 @@
-"""What a host told ldapdiag's own script (sources/live/ssh/collect) of itself.
+"""The description of a host, written by ldapdiag's collection script (sources/live/ssh/collect).
 
     ldapdiag-host 1
     name: app1
     system: Linux 6.1.0-18-amd64 x86_64
     clock: 2026-11-20T13:00:01.123456789Z                              (or without a fraction)
     booted: 1795160000                                                 (Linux, Solaris)
-    booted: { sec = 1795160000, usec = 512 } Tue Nov 17 …              (kern.boottime; the words of who -b are not read)
+    booted: { sec = 1795160000, usec = 512 } Tue Nov 17 …              (kern.boottime; the output of who -b is not read)
     machine: 0f9c8e0a-…
     namespace: net:[4026531840]
     namespaces-read: 3
-    namespaces-unread: 0                                               (unknown, where whoever asked may not see them)
+    namespaces-unread: 0                                               (unknown, where listing them needs root)
     address: 10.77.2.2
 
-An address comes as often as there are some; other keys are passed over.
+There is one line for each address; unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ MOST_ADDRESSES = 10_000
 
 
 def recognises(head: Head) -> bool:
-    """Tell it by its first line."""
+    """Recognise the description by its first line."""
     return head.lines[:1] == (FIRST,)
 
 
 def read(document: Document) -> Iterator[HostDescription]:
-    """Read the one description; where a key comes twice, the first holds."""
-    told: dict[str, str] = {}
+    """Read the description; of a repeated key the first line counts."""
+    values: dict[str, str] = {}
     addresses: set[str] = set()
     for line in document.lines:
         found = LINE.fullmatch(line)
@@ -54,22 +54,22 @@ def read(document: Document) -> Iterator[HostDescription]:
             if line != FIRST and line.strip():
                 document.misread(line)
         elif found[1] != "address":
-            told.setdefault(found[1], found[2].strip())
+            values.setdefault(found[1], found[2].strip())
         elif not ADDRESS.fullmatch(found[2]):
             document.misread(line)
         elif len(addresses) < MOST_ADDRESSES:
             addresses.add(normalise_address(found[2]))
-    if told or addresses:
+    if values or addresses:
         yield HostDescription(
             origin=document.origin(),
-            name=told.get("name", ""),
-            system=told.get("system", ""),
-            clock=_clock(told.get("clock", "")),
-            booted=_booted(told.get("booted", "")),
-            machine=told.get("machine", ""),
-            namespace=told.get("namespace", ""),
-            namespaces_read=_number(told.get("namespaces-read", "")),
-            namespaces_unread=_number(told.get("namespaces-unread", "")),
+            name=values.get("name", ""),
+            system=values.get("system", ""),
+            clock=_clock(values.get("clock", "")),
+            booted=_booted(values.get("booted", "")),
+            machine=values.get("machine", ""),
+            namespace=values.get("namespace", ""),
+            namespaces_read=_number(values.get("namespaces-read", "")),
+            namespaces_unread=_number(values.get("namespaces-unread", "")),
             addresses=frozenset(addresses),
         )
 

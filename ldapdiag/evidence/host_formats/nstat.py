@@ -3,7 +3,7 @@
     #kernel
     TcpExtListenOverflows           5                  0.0
 
-Name, count, rate. Source: iproute2 misc/nstat.c. Without -a the counts are those since nstat last ran.
+Name, count, rate. Without -a the counts are since the last run of nstat. Source: iproute2 misc/nstat.c.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_COUNTERS = 10_000
 
 
 def recognises(head: Head) -> bool:
-    """Tell nstat by a counter of the kernel with its rate."""
+    """Recognise nstat by a kernel counter with its rate."""
     return any(COUNTER.fullmatch(line.strip()) for line in head.lines)
 
 

@@ -1,4 +1,4 @@
-"""/proc/PID/limits: what the kernel grants one process.
+"""/proc/PID/limits: the resource limits of one process.
 
     Limit                     Soft Limit           Hard Limit           Units
     Max open files            20000                20000                files
@@ -27,18 +27,18 @@ OPEN_FILES = "Max open files"
 
 
 def recognises(head: Head) -> bool:
-    """Tell the file by its header or its row on open files."""
+    """Recognise the file by its header or its row of open files."""
     return any(HEADER.fullmatch(line) or _is_open_files(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[ProcessLimits]:
-    """Read the row on open files; the others are known and of no use."""
+    """Read the row of open files; the other rows are ignored."""
     found: re.Match[str] | None = None
     for line in document.lines:
         row = ROW.fullmatch(line)
         if row and row[1] == OPEN_FILES:
             if found:
-                document.note("The limits of more than one process are in it; the last one's are used.")
+                document.note("It contains the limits of several processes; those of the last one are used.")
             found = row
         elif not row and line.strip() and not HEADER.fullmatch(line):
             document.misread(line)

@@ -3,7 +3,7 @@
     TcpExt: SyncookiesSent SyncookiesRecv ListenOverflows
     TcpExt: 0 0 5
 
-A line of names, then a line of as many numbers; nstat joins both names, and so does this: TcpExtListenOverflows.
+A line of names is followed by a line of as many numbers. A counter is named as in nstat: TcpExtListenOverflows.
 Source: Linux net/ipv4/proc.c (snmp_seq_show, netstat_seq_show).
 """
 
@@ -24,12 +24,12 @@ GROUPS = "Ip|IpExt|Icmp|IcmpMsg|Tcp|TcpExt|Udp|UdpLite|MPTcpExt"
 NAMES = re.compile(rf"({GROUPS}):((?: [A-Za-z][A-Za-z0-9]{{0,60}}){{1,400}}) ?", re.ASCII)
 NUMBERS = re.compile(rf"({GROUPS}):((?: -?\d{{1,20}}){{1,400}}) ?", re.ASCII)
 EMPTY = re.compile(rf"(?:{GROUPS}): ?", re.ASCII)
-"""IcmpMsg of a host that has seen none."""
+"""IcmpMsg of a host without ICMP messages."""
 MOST_COUNTERS = 10_000
 
 
 def recognises(head: Head) -> bool:
-    """Tell it by a line of names of counters."""
+    """Recognise the file by a line of counter names."""
     return any(NAMES.fullmatch(line) for line in head.lines)
 
 

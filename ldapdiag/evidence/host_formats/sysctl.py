@@ -27,12 +27,12 @@ MOST_SETTINGS = 1 << 16
 
 
 def recognises(head: Head) -> bool:
-    """Tell sysctl by a parameter whose root the kernel has."""
+    """Recognise sysctl by a parameter in a known top-level namespace."""
     return any(SETTING.fullmatch(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[KernelSettings]:
-    """Read every parameter; where one comes twice, the later holds."""
+    """Read every parameter; of a repeated one the last line counts."""
     values: dict[str, str] = {}
     for line in document.lines:
         found = SETTING.fullmatch(line)

@@ -1,4 +1,4 @@
-"""IndexConfiguration: which indexes a directory server is set to keep, and the limits within which it uses them."""
+"""IndexConfiguration: the configured indexes of a directory server, and the limits on their use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ldapdiag.evidence.origin import Origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanLimit:
-    """How long a list of entries one index may give (389-ds nsIndexIDListScanLimit). Empty: whatever it is."""
+    """A limit on the ID lists of one index (389-ds nsIndexIDListScanLimit). Empty types, flags or values: any."""
 
     limit: int
-    """Entries; -1 is none, 0: the index is not used."""
+    """Entries; -1: no limit, 0: the index is not used."""
     types: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
     values: tuple[str, ...] = ()
@@ -23,32 +23,32 @@ class ScanLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexDefinition:
-    """The indexes of one attribute, as configured. Types are in the family's own words, in lower case."""
+    """The indexes of one attribute, as configured. Index types have the product's names, in lower case."""
 
     attribute: str
-    """As written; with options where it is for these alone, which only slapd knows (cn;lang-fr)."""
+    """As written; with options if the index is for these only, as slapd supports (cn;lang-fr)."""
     types: frozenset[str]
     """389-ds, DSEE: pres eq approx sub; slapd: pres eq approx sub subinitial subany subfinal; OpenDJ, Ping: presence
     equality ordering substring approximate extensible."""
     rules: tuple[str, ...] = ()
-    """Matching rules with an index of their own, or one that orders it (nsMatchingRule; extensible in OpenDJ)."""
+    """Matching rules with an index, or that order the equality index (nsMatchingRule; extensible in OpenDJ)."""
     scan_limits: tuple[ScanLimit, ...] = ()
     entry_limit: int | None = None
-    """index-entry-limit of this index (OpenDJ, Ping), all-ids-threshold (DSEE); 0 is none; None: the backend's."""
+    """index-entry-limit of this index (OpenDJ, Ping), all-ids-threshold (DSEE); 0: no limit; None: the backend's."""
     initial: int | None = None
-    """Octets of a substring key at the beginning, in the middle, at the end; None: the family's default."""
+    """Octets of a substring key at the beginning, in the middle, at the end; None: the product's default."""
     middle: int | None = None
     final: int | None = None
     system: bool = False
-    """The server's own: never to be touched."""
+    """An index that the server itself needs and that must not be changed."""
     built: bool | None = None
-    """False: the server says that it must be built first; None: nobody says."""
+    """False: the server reports that the index must be built first; None: unknown."""
     subtypes: bool = True
-    """False (slapd nosubtypes): it holds no values of subordinate attribute types."""
+    """False (slapd nosubtypes): values of subordinate attribute types are not indexed."""
     options: bool = True
-    """False (slapd nolang, notags): it is not for attributes with options."""
+    """False (slapd nolang, notags): attributes with options are not indexed."""
     written: str = field(default="", compare=False)
-    """The line of slapd that says so, as written: an olcDbIndex value, which may be that of more attributes."""
+    """slapd's index line as written (olcDbIndex), which may define the indexes of several attributes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +58,16 @@ class Backend:
     name: str
     """userRoot, {1}mdb, …"""
     suffixes: tuple[str, ...]
-    """DNs as written; empty where the text does not tell."""
+    """DNs as written; empty: unknown."""
     definitions: tuple[IndexDefinition, ...]
     entry: str = ""
-    """The DN of its configuration entry, as written; empty where it has none (slapd.conf)."""
+    """The DN of its configuration entry, as written; empty: it has none (slapd.conf)."""
     kind: str = ""
-    """mdb, bdb, hdb, je, … where told."""
+    """mdb, bdb, hdb, je, …; empty: unknown."""
     refuses_unindexed: bool = False
-    """nsslapd-require-index: a search without an index is refused."""
+    """nsslapd-require-index: unindexed searches are refused."""
     entry_limit: int | None = None
-    """What holds for indexes without an entry limit of their own (OpenDJ, Ping, DSEE); 0 is none."""
+    """The limit of indexes without one of their own (OpenDJ, Ping, DSEE); 0: no limit."""
 
     def definition(self, names: Collection[str]) -> IndexDefinition | None:
         """Return the indexes of an attribute by any of its names, in lower case (Schema.names)."""
@@ -76,7 +76,7 @@ class Backend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubstringKeys:
-    """slapd's index_substr_*: octets. None: not set, so the default holds."""
+    """slapd's index_substr_* settings, in octets. None: not set, so the default applies."""
 
     if_minlen: int | None = None
     if_maxlen: int | None = None
@@ -86,7 +86,7 @@ class SubstringKeys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfiguration:
-    """Indexes as configured. None: not in the text, so the server's default for its version holds."""
+    """Indexes as configured. None: not in the text, so the default of the server's version applies."""
 
     kind: ClassVar[str] = "index-configuration"
     how: ClassVar[str] = (
@@ -98,19 +98,19 @@ class IndexConfiguration:
     identity: ServerIdentity
     backends: tuple[Backend, ...]
     whole: bool = True
-    """False: an excerpt; what is not in it may be configured all the same."""
+    """False: an excerpt; the server may have other indexes."""
     file: str = ""
-    """`slapd.conf` where the server is set by a file that must be edited; else its cn=config is."""
+    """`slapd.conf` if the server is configured by that file; empty: by its cn=config."""
     scan_limit: int | None = None
-    """nsslapd-idlistscanlimit, nsslapd-allidsthreshold: entries; -1 is none."""
+    """nsslapd-idlistscanlimit, nsslapd-allidsthreshold: entries; -1: no limit."""
     paged_scan_limit: int | None = None
     lookthrough_limit: int | None = None
     range_lookthrough_limit: int | None = None
     paged_lookthrough_limit: int | None = None
     substring_keys: SubstringKeys = field(default_factory=SubstringKeys)
     templates: tuple[IndexDefinition, ...] = ()
-    """389-ds' default indexes: what a new backend gets."""
+    """389-ds' default indexes, those of a new backend."""
     virtual_attributes: Mapping[str, str] = field(default_factory=dict)
-    """Attributes, in lower case, whose values are computed (nsRole, class of service), and by what."""
+    """Attributes, in lower case, whose values are computed (nsRole, class of service), and what computes them."""
     internal_searches: Mapping[str, str] = field(default_factory=dict)
-    """Attributes, in lower case, that the server's own plug-ins search for, and which plug-in: no log may show it."""
+    """Attributes, in lower case, that the server itself searches for, and its plug-in; often not in the access log."""

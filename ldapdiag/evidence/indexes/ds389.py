@@ -1,4 +1,4 @@
-"""Indexes of 389-ds and of DSEE, from dse.ldif, a search below cn=ldbm database, or an excerpt of either.
+"""Indexes of 389-ds and DSEE, from dse.ldif, a search below cn=ldbm database, or an excerpt of either.
 
     dn: cn=userRoot,cn=ldbm database,cn=plugins,cn=config
     nsslapd-suffix: dc=example,dc=com
@@ -11,8 +11,8 @@
     cn: uid
     nsIndexType: eq                                                               (ds389_definition.py)
 
-That an index was added and is not built yet the server keeps in memory alone: no entry tells it.
-DSEE has the same entries; it keeps no list longer than nsslapd-allidsthreshold.
+No entry shows whether an added index has been built: the server keeps that in memory only.
+DSEE has the same entries; its ID lists are never longer than nsslapd-allidsthreshold.
 Source: ldap/servers/slapd/back-ldbm/ldbm_attr.c, ldbm_index_config.c, ldbm_config.c, ldbm_instance_config.c.
 """
 
@@ -56,12 +56,12 @@ ATTRIBUTES = (
     "nsslapd-pluginVendor",
     *SETTING_NAMES,
 )
-"""What is read of the entries at and below DATABASES."""
+"""The attributes read of the entries at and below DATABASES."""
 FILTER = "(|(objectClass=nsIndex)(nsslapd-suffix=*)(cn=index)(cn=config)(cn=bdb)(cn=mdb)(cn=ldbm database))"
-"""Picks the entries that are read."""
+"""Matches the entries that are read."""
 
 IN_EVERY_LIST = frozenset({"aci", "nsuniqueid", "objectclass"})
-"""System indexes of every backend, of no one type: a list that has these and others is no excerpt by type."""
+"""System indexes of every backend, of different types: a list with these and others is not an excerpt by type."""
 MOST_INDEXES = 10_000
 MOST_BACKENDS = 1000
 LONGEST_VERSION = 100
@@ -70,12 +70,12 @@ VENDORS_OF_DSEE = ("sun ", "oracle")
 
 @dataclass(slots=True)
 class _Backend:
-    """A backend while its entries are met, in any order."""
+    """A backend while its entries are read, in any order."""
 
     dn: str
     entry: Entry | None = None
     listed: bool = False
-    """The container of its indexes was met."""
+    """The container entry of its indexes was read."""
     definitions: dict[str, IndexDefinition] = field(default_factory=dict)
     """By attribute in lower case."""
 
@@ -85,7 +85,7 @@ class _Backend:
         return self.listed or (users and self.definitions.keys() >= IN_EVERY_LIST)
 
     def finished(self, kind: str) -> Backend:
-        """Return the fact; without an entry of its own its name and place are those its indexes tell."""
+        """Return the Backend; without its own entry, name and DN are those in the DNs of its indexes."""
         own = self.entry
         return Backend(
             name=(own.first("cn") if own else "") or _value(self.dn),
@@ -99,13 +99,13 @@ class _Backend:
 
 
 class Ds389Indexes:
-    """Makes one IndexConfiguration of all entries that say something on indexes."""
+    """Makes one IndexConfiguration from the entries of indexes, backends and limits."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.searchers = Ds389InternalSearches(document)
+        self.searches = Ds389InternalSearches(document)
         self.backends: dict[str, _Backend] = {}
-        """By their RDN, comparable."""
+        """By RDN, normalised for comparison."""
         self.templates: dict[str, IndexDefinition] = {}
         self.settings: dict[str, str] = {}
         self.version: Version = ()
@@ -114,21 +114,21 @@ class Ds389Indexes:
         self.closed = True
 
     def take(self, entry: Entry) -> None:
-        """Read an entry at or below cn=ldbm database, and what makes the server search by itself."""
+        """Read an entry at or below cn=ldbm database, or one that makes the server search internally."""
         self.closed = entry.closed
-        self.searchers.take(entry)
+        self.searches.take(entry)
         if entry.key == DATABASES:
-            self._learn_version(entry)
+            self._take_version(entry)
         elif entry.key.endswith(BELOW):
-            self._place(tuple(rdns(entry.key.removesuffix(BELOW))), entry)
+            self._take_below(tuple(rdns(entry.key.removesuffix(BELOW))), entry)
 
     def facts(self) -> Iterator[IndexConfiguration]:
-        """Return the configuration, if an index, a backend or a limit was met."""
+        """Return the configuration, if an index, a backend or a limit was read."""
         if not (self.backends or self.templates or self.settings):
             return
         if not self.closed:
             self.document.note(
-                "The text ends without the blank line after an entry: it may be cut, and there may be more indexes."
+                "The text ends without a blank line after the last entry: it may be truncated and lack indexes."
             )
         kind = self.settings.get(KIND, "").lower()
         own = self._limit(SCAN_LIMIT)
@@ -143,25 +143,25 @@ class Ds389Indexes:
             range_lookthrough_limit=self._limit("nsslapd-rangelookthroughlimit"),
             paged_lookthrough_limit=self._limit("nsslapd-pagedlookthroughlimit"),
             templates=tuple(self.templates.values()),
-            virtual_attributes=dict(self.searchers.virtual_attributes),
-            internal_searches=self.searchers.internal_searches(),
+            virtual_attributes=dict(self.searches.virtual_attributes),
+            internal_searches=self.searches.by_attribute(),
         )
 
-    def _learn_version(self, entry: Entry) -> None:
-        """Learn the server's version from the plug-in that is its database: it carries the same."""
+    def _take_version(self, entry: Entry) -> None:
+        """Read the server's version from the database plug-in, which has the same version."""
         vendor = entry.first("nsslapd-pluginVendor").lower()
         found = VERSION.match(entry.first("nsslapd-pluginVersion")[:LONGEST_VERSION])
         self.of_dsee = self.of_dsee or vendor.startswith(VENDORS_OF_DSEE)
         if found:
             self.version = tuple(int(number) for number in found.groups(default="0"))
 
-    def _place(self, place: tuple[str, ...], entry: Entry) -> None:
-        """Keep an entry by where it lies below cn=ldbm database."""
+    def _take_below(self, relative: tuple[str, ...], entry: Entry) -> None:
+        """Read an entry below cn=ldbm database, by its RDNs relative to it."""
         self.of_dsee = self.of_dsee or (ALL_IDS in entry and SCAN_LIMIT not in entry)
-        match place:
+        match relative:
             case ("cn=config",):
                 self.settings |= _settings(entry)
-            case ("cn=bdb" | "cn=mdb", "cn=config"):  # a part lies here since 1.4; what the upper entry says goes first
+            case ("cn=bdb" | "cn=mdb", "cn=config"):  # some settings are here since 1.4; cn=config takes precedence
                 self.settings = _settings(entry) | self.settings
             case (_, "cn=default indexes", "cn=config"):
                 self._keep(self.templates, entry)
@@ -175,20 +175,20 @@ class Ds389Indexes:
                 if backend := self._backend(name, _above(entry.dn, 2)):
                     self._keep(backend.definitions, entry)
             case _:
-                pass  # VLV indexes, encryption, and what the database counts
+                pass  # VLV indexes, encryption, counters of the database
 
     def _backend(self, name: str, dn: str) -> _Backend | None:
-        """Return the backend of this name, a new one if it was not met before; None when there are too many."""
+        """Return the backend of this name, a new one if necessary; None if there are too many."""
         if name not in self.backends and len(self.backends) >= MOST_BACKENDS:
-            self.document.note(f"Only the first {MOST_BACKENDS} backends were kept.")
+            self.document.note(f"Only the first {MOST_BACKENDS:,} backends were kept.")
             return None
         return self.backends.setdefault(name, _Backend(dn=dn))
 
     def _keep(self, definitions: dict[str, IndexDefinition], entry: Entry) -> None:
-        """Keep the indexes of one attribute; told again they replace what was told before."""
+        """Keep the indexes of one attribute; a repeated entry replaces the previous one."""
         self.read += 1
         if self.read > MOST_INDEXES:
-            self.document.note(f"Only the first {MOST_INDEXES} indexes were kept.")
+            self.document.note(f"Only the first {MOST_INDEXES:,} indexes were kept.")
             return
         definition = definition_of(entry, entry.first("cn") or _value(entry.dn), self.document)
         if definition:
@@ -199,7 +199,7 @@ class Ds389Indexes:
 
 
 def rdns(dn: str) -> list[str]:
-    """Return the parts of a DN between its commas, but for those behind a backslash."""
+    """Return the parts of a DN between its unescaped commas."""
     parts: list[str] = []
     for part in dn.split(","):
         if parts and parts[-1].endswith("\\"):

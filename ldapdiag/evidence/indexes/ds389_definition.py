@@ -39,12 +39,12 @@ INDEX_ATTRIBUTES = (
     *LENGTHS,
     ALL_IDS,
 )
-"""What is read of an index entry."""
+"""The attributes read of an index entry."""
 
 ATTRIBUTE_TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}|(?=.{1,128}\Z)\d+(?:\.\d+)+", re.ASCII)
-"""RFC 4512 descr or numericoid; the underscore is what nsslapd-attribute-name-exceptions lets in."""
+"""A descr or numericoid of RFC 4512; nsslapd-attribute-name-exceptions also allows the underscore."""
 TYPES = ("subtree", "pres", "eq", "approx", "sub")
-"""In the order they are told apart by: versions up to 1.2 look at no more than these first letters."""
+"""In the order in which they are compared: versions up to 1.2 compare only these first letters."""
 NO_INDEX = "none"
 SYSTEM = frozenset(
     {
@@ -61,25 +61,27 @@ SYSTEM = frozenset(
         "tombstonenumsubordinates",
     }
 )
-"""Indexes that the server needs for itself, whatever nsSystemIndex says."""
+"""Indexes that the server itself needs, whatever the value of nsSystemIndex."""
 LEAST_THRESHOLD = 2000
-"""DSEE takes a lower one for this."""
+"""DSEE uses this value in place of a lower one."""
 VALUED = ({"eq"}, {"sub"})
-"""The types that a scan limit may be told for, value by value."""
+"""The types for which a scan limit may name values."""
 MOST_VALUES = 1000
-"""Matching rules, scan limits and values of a limit that one index may have; what is beyond is not kept."""
+"""Limit on matching rules, scan limits and values of a limit in one index; further ones are dropped."""
 
 
 def definition_of(entry: Entry, name: str, document: Document) -> IndexDefinition | None:
     """Return what an entry says of the indexes of an attribute; None where `name` is none."""
     attribute = name.partition(";")[0].strip()
     if ATTRIBUTE_TYPE.fullmatch(attribute) is None:
-        document.note("An index whose name is no attribute type was passed over.")
+        document.note("An index whose name is not an attribute type was ignored.")
         return None
     types = _types(entry)
     limits = _scan_limits(entry.values("nsIndexIDListScanLimit"), types)
     if limits is None:
-        document.note(f"A value of nsIndexIDListScanLimit for {attribute} is not well formed: the server heeds none.")
+        document.note(
+            f"A value of nsIndexIDListScanLimit for {attribute} is malformed: the server ignores all of them."
+        )
     initial, middle, final = (_length(entry, name) for name in LENGTHS)
     return IndexDefinition(
         attribute=attribute,
@@ -95,20 +97,20 @@ def definition_of(entry: Entry, name: str, document: Document) -> IndexDefinitio
 
 
 def threshold_of(entry: Entry) -> int | None:
-    """Return the entry limit of a suffix or an index of DSEE; 0 is none, None what is inherited."""
+    """Return the entry limit of a suffix or an index of DSEE; 0: no limit, None: inherited."""
     threshold = rounded(entry.number(ALL_IDS))
     return 0 if threshold == -1 else threshold
 
 
 def rounded(threshold: int | None) -> int | None:
-    """Return the threshold that DSEE heeds; -1 is no limit, None its default (which a setting of 0 means)."""
+    """Return the threshold that DSEE applies; -1: no limit, None: its default, which 0 also means."""
     if not threshold:
         return None
     return -1 if threshold < 0 else max(threshold, LEAST_THRESHOLD)
 
 
 def _types(entry: Entry) -> frozenset[str]:
-    """Return the types of an index; old versions write several into one value, and `none` switches all off."""
+    """Return the types of an index; old versions write several into one value, and `none` disables all."""
     words = [word.strip().lower() for value in entry.values("nsIndexType") for word in value.split(",")]
     if NO_INDEX in words:
         return frozenset()
@@ -116,14 +118,14 @@ def _types(entry: Entry) -> frozenset[str]:
 
 
 def _rules(entry: Entry) -> Iterator[str]:
-    """Yield the matching rules, without what stands there of substring lengths."""
+    """Yield the matching rules; values that set substring lengths are left out."""
     for value in entry.values("nsMatchingRule")[:MOST_VALUES]:
         if value and not any(name.lower() in value.lower() for name in LENGTHS):
             yield value
 
 
 def _length(entry: Entry, name: str) -> int | None:
-    """Return a substring length: the attribute's, else the one that is written as a matching rule; 0 is none."""
+    """Return a substring length in octets, from its attribute or else from a matching rule; None: not set, or 0."""
     if length := entry.number(name):
         return length if length > 0 else None
     for value in entry.values("nsMatchingRule"):
@@ -133,26 +135,29 @@ def _length(entry: Entry, name: str) -> int | None:
 
 
 def _scan_limits(values: tuple[str, ...], types: frozenset[str]) -> tuple[ScanLimit, ...] | None:
-    """Return the scan limits of an index; None when one is not well formed, for then the server keeps none of them."""
+    """Return the scan limits of an index; None if one is malformed, because the server then ignores all of them."""
     limits = [_scan_limit(value, types) for value in values[:MOST_VALUES]]
     kept = tuple(limit for limit in limits if limit)
     return kept if len(kept) == len(limits) else None
 
 
 def _scan_limit(value: str, types: frozenset[str]) -> ScanLimit | None:
-    """Return one scan limit: `limit=N [type=eq,…] [flags=AND] [values=v,…]` in any order, each once."""
-    told: dict[str, str] = {}
+    """Return one scan limit: `limit=N [type=eq,…] [flags=AND] [values=v,…]` in any order, each once.
+
+    None: malformed.
+    """
+    parts: dict[str, str] = {}
     for word in value.split(" "):
         keyword, equals, rest = word.partition("=")
-        if word and (not equals or not rest or keyword in told):
+        if word and (not equals or not rest or keyword in parts):
             return None
-        told |= {keyword: rest} if word else {}
-    limit = whole_number(told.pop("limit", ""))
-    of_types = frozenset(told.pop("type", "").split(",")) - {""}
-    flags = frozenset(told.pop("flags", "").split(",")) - {""}
-    literals = told.pop("values", "")
+        parts |= {keyword: rest} if word else {}
+    limit = whole_number(parts.pop("limit", ""))
+    of_types = frozenset(parts.pop("type", "").split(",")) - {""}
+    flags = frozenset(parts.pop("flags", "").split(",")) - {""}
+    literals = parts.pop("values", "")
     understood = of_types <= types & {"pres", "eq", "sub"} and flags <= {"AND"}
-    if limit is None or limit < -1 or told or not understood or (literals and of_types not in VALUED):
+    if limit is None or limit < -1 or parts or not understood or (literals and of_types not in VALUED):
         return None
     return ScanLimit(limit=limit, types=of_types, flags=flags, values=tuple(map(_unescaped, _listed(literals))))
 
@@ -162,6 +167,6 @@ def _listed(literals: str) -> list[str]:
 
 
 def _unescaped(literal: str) -> str:
-    """Return a value written as in a filter (RFC 4515), as the filters' own values are."""
+    """Return a value written as in a filter (RFC 4515) in the form of a parsed filter's values."""
     leaf = parse(f"(a={literal})")
     return leaf.value if isinstance(leaf, Assertion) and leaf.value is not None else literal

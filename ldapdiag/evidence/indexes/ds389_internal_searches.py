@@ -1,4 +1,4 @@
-r"""What 389-ds and DSEE look for by themselves, and which attributes they compute: their plug-ins and definitions.
+r"""Internal searches of 389-ds and DSEE, and the attributes they compute, from plug-ins and definitions.
 
     dn: cn=attribute uniqueness,cn=plugins,cn=config
     nsslapd-pluginInitfunc: NSUniqueAttr_Init
@@ -12,7 +12,7 @@ r"""What 389-ds and DSEE look for by themselves, and which attributes they compu
     objectClass: cosSuperDefinition
     cosAttribute: postalCode override
 
-Internal searches are in no access log of the default level, so an index may be needed that no log shows in use.
+Internal searches are not logged at the default level, so an index may be needed although no log shows its use.
 Source: ldap/servers/plugins (referint, uiduniq, memberof, dna, linkedattrs, automember, retrocl, replication, usn, cos,
 roles, sync, posix-winsync), ldap/servers/slapd/sasl_map.c, ldapi.c; and the filters in the plug-ins of 2.3.1.
 """
@@ -43,7 +43,7 @@ NAMING = {
     "managedType": "linked attributes",
     "autoMemberGroupingAttr": "automatic membership",
 }
-"""Settings whose values name the attributes that are searched for, and by what."""
+"""Settings whose values are attributes that are searched for, and the plug-in that searches."""
 FILTERING = {
     "nsSaslMapFilterTemplate": "SASL mapping",
     "autoMemberFilter": "automatic membership",
@@ -54,9 +54,9 @@ ARGUMENTS = {
     "nsuniqueattr_init": (range(1), "attribute uniqueness"),
     "referint_postop_init": (range(3, 20), "referential integrity"),
 }
-"""Plug-ins that old versions set by numbered arguments, and which of these name attributes."""
+"""Plug-ins that have numbered arguments in old versions, and which of these are attributes."""
 REPLICATION = ("replication", ("nsUniqueId", "nscpEntryDN", "nsTombstoneCSN", "nsds5ReplConflict"))
-"""By nsTombstoneCSN it finds the deleted entries that may go; without its index each purge reads the database."""
+"""nsTombstoneCSN finds the deleted entries to be purged; without its index each purge reads the whole database."""
 ALWAYS = {
     "replication_multimaster_plugin_init": REPLICATION,
     "replication_multisupplier_plugin_init": REPLICATION,
@@ -68,7 +68,7 @@ ALWAYS = {
     "usn_init": ("USN", ("entryUSN",)),
     "posix_winsync_plugin_init": ("POSIX attributes of Windows synchronization", ("uid", "uniqueMember", "memberUid")),
 }
-"""Plug-ins that search for what no setting names."""
+"""Plug-ins that search for fixed attributes."""
 WINDOWS = "nsdswindowsreplicationagreement"
 WINDOWS_ATTRIBUTES = ("ntUniqueId", "ntUserDomainId", "member", "uniqueMember")
 AUTOBIND = ("nsslapd-ldapiuidnumbertype", "nsslapd-ldapigidnumbertype")
@@ -86,10 +86,10 @@ PLUGIN_ATTRIBUTES = (
     *FILTERING,
     *(f"{ARGUMENT}{number}" for number in range(20)),
 )
-"""What is read of plug-ins and their definitions."""
+"""The attributes read of plug-ins and their definitions."""
 COS_ATTRIBUTES = ("objectClass", COS_ATTRIBUTE)
-TELLING = frozenset(map(str.lower, (INITFUNC, *NAMING, *FILTERING, *AUTOBIND, COS_ATTRIBUTE)))
-"""An entry that has none of these tells nothing here, but for replication with Windows."""
+RELEVANT = frozenset(map(str.lower, (INITFUNC, *NAMING, *FILTERING, *AUTOBIND, COS_ATTRIBUTE)))
+"""Every entry read here has one of these, except agreements of replication with Windows."""
 PLUGIN_FILTER = (
     "(|"
     + "".join(f"({INITFUNC}={name})" for name in (*ARGUMENTS, *ALWAYS, "memberof_postop_init", "dna_init"))
@@ -97,48 +97,48 @@ PLUGIN_FILTER = (
     + "".join(f"({name}=*)" for name in (*NAMING, *FILTERING))
     + f"(objectClass={WINDOWS}))"
 )
-"""Picks the plug-ins that search, and no other: the arguments of another may be secret."""
+"""Matches only the plug-ins that search: the arguments of others may be secret."""
 
 MOST_FOUND = 1000
 
 
 class Ds389InternalSearches:
-    """Gathers the attributes that the server searches for, or computes, by itself."""
+    """Collects the attributes that the server searches for internally, and those it computes."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.virtual_attributes: dict[str, str] = dict(ROLES)
         self.found: dict[tuple[str, str, str], None] = {}
-        """(DN, comparable; attribute; by what): the settings of a plug-in count unless that turns out to be off."""
-        self.off: set[str] = set()
-        """The DNs of plug-ins that are off."""
+        """(DN normalised for comparison, attribute, plug-in); those of disabled plug-ins are removed at the end."""
+        self.disabled: set[str] = set()
+        """The DNs of disabled plug-ins."""
 
     def take(self, entry: Entry) -> None:
-        """Read an entry that is a plug-in, or a definition for one."""
-        if TELLING.isdisjoint(entry.attributes) and not entry.key.endswith(CONFIG):
+        """Read the entry of a plug-in, or a definition for one."""
+        if RELEVANT.isdisjoint(entry.attributes) and not entry.key.endswith(CONFIG):
             return
         if COS_ATTRIBUTE in entry:
             for value in entry.values(COS_ATTRIBUTE):
                 self._compute(value.partition(" ")[0])
         if INITFUNC in entry and entry.first(ENABLED).lower() != "on":
-            if len(self.off) < MOST_FOUND:
-                self.off.add(entry.key)
+            if len(self.disabled) < MOST_FOUND:
+                self.disabled.add(entry.key)
             return
         for attribute, by in _searched(entry):
             if ATTRIBUTE_TYPE.fullmatch(attribute) is None:
                 continue
             if len(self.found) >= MOST_FOUND:
-                self.document.note(f"Only the first {MOST_FOUND} attributes that plug-ins search for were kept.")
+                self.document.note(f"Only the first {MOST_FOUND:,} attributes that plug-ins search for were kept.")
                 return
             self.found[entry.key, attribute.lower(), by] = None
 
-    def internal_searches(self) -> Mapping[str, str]:
-        """Return the attributes, in lower case, and by what they are searched for."""
-        told: dict[str, dict[str, None]] = {}
+    def by_attribute(self) -> Mapping[str, str]:
+        """Return the attributes searched for, in lower case, and the plug-ins that search for each."""
+        plugins: dict[str, dict[str, None]] = {}
         for dn, attribute, by in self.found:
-            if not any(dn.endswith(f",{plugin}") for plugin in self.off):
-                told.setdefault(attribute, {})[by] = None
-        return {attribute: ", ".join(by) for attribute, by in told.items()}
+            if not any(dn.endswith(f",{plugin}") for plugin in self.disabled):
+                plugins.setdefault(attribute, {})[by] = None
+        return {attribute: ", ".join(by) for attribute, by in plugins.items()}
 
     def _compute(self, attribute: str) -> None:
         if ATTRIBUTE_TYPE.fullmatch(attribute) and len(self.virtual_attributes) < MOST_FOUND:
@@ -146,7 +146,7 @@ class Ds389InternalSearches:
 
 
 def _searched(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that an entry makes the server search for, and by what."""
+    """Yield the attributes that an entry makes the server search for, and the plug-in that searches."""
     for name, by in NAMING.items():
         for value in entry.values(name):
             yield value.partition(":")[0].strip(), by  # autoMemberGroupingAttr: member:dn

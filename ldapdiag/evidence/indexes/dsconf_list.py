@@ -3,7 +3,7 @@
     {"type": "list", "items": [{"type": "entry", "dn": "cn=uid,cn=index,cn=userroot,…",
                                 "attrs": {"cn": ["uid"], "nsindextype": ["eq"], "nssystemindex": ["false"]}}, …]}
 
-Older versions print it in one line. Without -j it is LDIF in all but name, and read as that.
+Older versions print it in one line. The output without -j is LDIF, and is read as such.
 Source: src/lib389/lib389/cli_conf/backend.py (backend_list_index), _mapped_object.py (get_all_attrs_json).
 """
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 BEGINNING = re.compile(r'\s*\{\s*"type":\s*"list",\s*"items":\s*\[')
 INDEX_DN = re.compile(r'"dn":\s*"cn=[^"]{1,200},\s*cn=index,\s*cn=[^"]{1,200},\s*cn=ldbm database,', re.IGNORECASE)
 MOST_CHARACTERS = 1 << 24
-"""A list longer than this is not read."""
+"""Longer lists are not read."""
 
 
 def recognises(head: Head) -> bool:
-    """Tell the list by its beginning and the place of an index."""
+    """Recognise the list by its beginning and the DN of an index."""
     text = "".join(head.lines)
     return BEGINNING.match(text) is not None and INDEX_DN.search(text) is not None
 
@@ -42,29 +42,29 @@ def read(document: Document) -> Iterator[IndexConfiguration]:
         if entry := _entry(item):
             indexes.take(entry)
         else:
-            document.note("An item that is no entry was passed over.")
+            document.note("An item that is not an entry was ignored.")
     yield from indexes.facts()
 
 
 def _items(document: Document) -> list[Any]:
-    """Return what the list holds; a text that is no such list, or too long, is not understood."""
+    """Return the items of the list; a text that is too long or another is counted as misread."""
     text, room = [], MOST_CHARACTERS
     for line in document.lines:
         room -= len(line)
         text += [line] if room >= 0 else []
     try:
-        told = json.loads("".join(text)) if room >= 0 else None
+        content = json.loads("".join(text)) if room >= 0 else None
     except (ValueError, RecursionError):
-        told = None
-    items = told.get("items") if isinstance(told, dict) else None
+        content = None
+    items = content.get("items") if isinstance(content, dict) else None
     if isinstance(items, list):
         return items
-    document.misread("(a list of indexes that is cut, too long or no JSON)")
+    document.misread("(a list of indexes that is truncated, too long or not JSON)")
     return []
 
 
 def _entry(item: object) -> Entry | None:
-    """Return the entry that an item describes; None for anything else."""
+    """Return the entry of an item; None if it is not an entry."""
     if not isinstance(item, dict) or not isinstance(item.get("dn"), str) or not isinstance(item.get("attrs"), dict):
         return None
     attributes = {

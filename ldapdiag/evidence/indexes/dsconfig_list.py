@@ -1,12 +1,12 @@
-"""What dsconfig list-backend-indexes prints (OpenDJ), and list-local-db-indexes (PingDirectory, OpenDJ 2, OUD).
+"""The output of dsconfig list-backend-indexes (OpenDJ) and list-local-db-indexes (PingDirectory, OpenDJ 2, OUD).
 
     Backend Index : index-type          : index-entry-limit : index-extensible-matching-rule : confidentiality-enabled
     --------------:---------------------:-------------------:--------------------------------:------------------------
     aci           : presence            : 4000              : -                              : false
     cn            : equality, substring : 4000              : -                              : false
 
-It names neither the backend nor its suffix. A cell that is too long goes on in the next row, without a first cell.
-Captured from OpenDJ 4.10.1; PingDirectory's is as its administration guide shows it.
+It names neither the backend nor its suffix. A long cell continues in the next row, whose first cell is empty.
+Captured from OpenDJ 4.10.1; for PingDirectory, as in its administration guide.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LONGEST_CELL = 1024
 
 
 def recognises(head: Head) -> bool:
-    """Tell the list by the heading of its table and the rule below it."""
+    """Recognise the list by the heading of its table and the rule below it."""
     return any(HEADING.fullmatch(line) and RULE.fullmatch(rule) for line, rule in pairwise(head.lines))
 
 
 def read(document: Document) -> Iterator[IndexConfiguration]:
-    """Read each table, one of a backend, and yield what they say."""
+    """Read the tables, each of one backend, and yield one configuration of all."""
     tables: list[tuple[str, dict[str, dict[str, str]]]] = []
     columns: list[str] = []
     name = ""
@@ -68,7 +68,7 @@ def read(document: Document) -> Iterator[IndexConfiguration]:
         identity = ServerIdentity(family=Family.PING if of_ping else Family.OPENDJ)
         yield IndexConfiguration(origin=document.origin(), identity=identity, backends=backends)
     else:
-        document.note("The list is empty: this backend has no indexes, or they were not to be seen.")
+        document.note("The list is empty: this backend has no indexes, or the account may not read them.")
 
 
 def _backend(kind: str, rows: Mapping[str, Mapping[str, str]]) -> Backend:

@@ -1,12 +1,12 @@
-"""EntryCount: how many entries one suffix of a server holds, as its monitor tells it.
+"""EntryCount: the number of entries in one suffix of a server, from its monitor.
 
     dn: cn=Database 2,cn=Databases,cn=Monitor
     monitoredInfo: mdb
     namingContexts: dc=example,dc=com
     olmMDBEntries: 20005
 
-Source: servers/slapd/back-mdb/monitor.c (slapd 2.5 and later), servers/slapd/back-monitor/database.c. All of it is
-operational: only a search that asks for '+' shows it.
+All of these are operational attributes: only a search for '+' returns them.
+Source: servers/slapd/back-mdb/monitor.c (slapd 2.5 and later), servers/slapd/back-monitor/database.c.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry
 
 MOST_SUFFIXES = 1 << 12
-"""No server has as many; what is beyond is not kept."""
+"""Limit on suffixes; further ones are dropped."""
 BELOW_DATABASES = ",cn=databases,cn=monitor"
 MDB_ENTRIES = "olmMDBEntries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryCount:
-    """The entries of one database, glue and tombstones included where its server counts them."""
+    """The number of entries in one database, with glue entries and tombstones if its server counts them."""
 
     kind: ClassVar[str] = "entry-count"
     how: ClassVar[str] = "OpenLDAP: ldapsearch … -b cn=Databases,cn=Monitor '*' '+' > databases.ldif"
 
     origin: Origin
     suffix: str
-    """As written; the first one of a database that has several."""
+    """As written; the first one, if the database has several."""
     entries: int
 
 
 class OpenldapEntryCount:
-    """Makes an EntryCount of each database of which cn=Monitor tells the entries; the last look holds."""
+    """Makes an EntryCount for each database in cn=Monitor; of repeated entries the last counts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document

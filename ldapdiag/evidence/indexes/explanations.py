@@ -1,12 +1,12 @@
-"""IndexExplanations: what OpenDJ itself says of how it answers filters.
+"""IndexExplanations: OpenDJ's own explanations of how its indexes answer filters.
 
-Asked for the attribute debugsearchindex it does not search, and tells what its indexes gave:
+A search for the attribute debugsearchindex returns the result of the index lookups in place of entries:
 
     dn: cn=debugsearch
     debugsearchindex: filter=(&(uid=user1)[INDEX:uid.equality][COUNT:1])[COUNT:1] final=[COUNT:1]
 
-What it did not look up is not in it: an AND ends where few candidates are left, an OR with the first that gives none.
-With its index filter analyzer on, the monitor entry of a backend counts assertions that clients really asked:
+It contains only the lookups that were made: an AND stops when few candidates remain, an OR at the first unindexed part.
+With the index filter analyzer on, the monitor entry of a backend counts the assertions in clients' searches:
 
     filter-use: (displayName=*joe*) hits:2 maxmatches:-1 message:substring index type is disabled for the displayName …
 
@@ -39,7 +39,7 @@ EXPLANATION = re.compile(
     re.DOTALL,
 )
 PART = re.compile(rf"(?P<text>\((?![&|])(?:!\()?[^()]*\)\)?)(?P<marks>(?:{MARK})+)")
-"""An assertion, or a negation of one, and what its index gave."""
+"""An assertion, or its negation, and the result of its index."""
 USED = re.compile(
     r"(?P<filter>\(.*\)) hits:(?P<hits>\d{1,18}) maxmatches:(?P<most>-?\d{1,18}) message:(?P<message>.*)", re.DOTALL
 )
@@ -48,7 +48,7 @@ MOST = 10_000
 
 
 class Outcome(StrEnum):
-    """What an index gave."""
+    """The result of an index lookup."""
 
     CANDIDATES = "candidates"
     NOT_INDEXED = "not-indexed"
@@ -61,24 +61,24 @@ REASONS = (
     ("needs to be rebuilt", Outcome.NOT_BUILT),
     ("is disabled for", Outcome.NOT_INDEXED),
 )
-"""Parts of the messages of filter-use. Several may follow each other, without a blank: the first is of the index asked
-first, and the others of those asked in its stead."""
+"""Parts of the messages of filter-use. Several messages may follow each other without a blank: the first one is of the
+first index that was looked up, the others of its substitutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexAnswer:
-    """What the indexes gave for a filter, a part of it, or a scope."""
+    """The result of the index lookups for a filter, a part of it, or a scope."""
 
     outcome: Outcome
     entries: int | None = None
-    """Candidates, where there are."""
+    """Number of candidates; None unless the outcome is CANDIDATES."""
     index: str = ""
-    """`uid.equality`: the last one that was asked; empty where the attribute has none at all."""
+    """The last index that was looked up, as `uid.equality`; empty: the attribute has no index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionAnswer:
-    """One assertion, and what its index gave."""
+    """One assertion, and the result of its index lookup."""
 
     text: str
     answer: IndexAnswer
@@ -86,35 +86,35 @@ class AssertionAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """One answer to debugsearchindex."""
+    """One value of debugsearchindex."""
 
     filter: str
-    """As far as it was looked up, in the server's own order."""
+    """The parts that were looked up, in the server's order."""
     parts: tuple[AssertionAnswer, ...]
     of_filter: IndexAnswer
-    """Of the filter."""
+    """The result for the filter."""
     scope: str = ""
-    """sub, one, …; empty where the filter left so few candidates that the scope was not looked up."""
+    """sub, one, …; empty: the scope was not looked up, because the filter left few candidates."""
     of_scope: IndexAnswer | None = None
     final: IndexAnswer
-    """NOT_INDEXED: every entry in scope is looked at, or the search refused."""
+    """NOT_INDEXED: all entries in scope are scanned, or the search is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterUse:
-    """An assertion that clients asked, and what its index gave."""
+    """An assertion in clients' searches, and the result of its index."""
 
     filter: str
     hits: int
     answer: IndexAnswer
-    """Its entries are the most it ever matched."""
+    """Its `entries` is the largest number of matches so far."""
     message: str
-    """The server's reason, where no index answered."""
+    """The server's reason why no index was used; empty if one was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexExplanations:
-    """All that one text tells."""
+    """The explanations in one text."""
 
     kind: ClassVar[str] = "index-explanations"
     how: ClassVar[str] = "OpenDJ: ldapsearch … -b dc=example,dc=com '(displayName=*joe*)' debugsearchindex > why.ldif"
@@ -125,20 +125,20 @@ class IndexExplanations:
 
 
 class OpendjExplanations:
-    """Makes IndexExplanations of the entries that hold them."""
+    """Makes IndexExplanations from the values of debugsearchindex and filter-use."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.explanations: list[Explanation] = []
         self.uses: dict[str, FilterUse] = {}
-        """By filter; the last look holds."""
+        """By filter; of repeated ones the last counts."""
 
     def take(self, entry: Entry) -> None:
-        """Read an answer to debugsearchindex, or the filters a backend counted."""
+        """Read the values of debugsearchindex, or the filters counted by a backend."""
         for value in entry.values(DEBUG):
             found = explanation(value)
             if found is None:
-                self.document.note("An answer to debugsearchindex is not in the words of OpenDJ, and was not read.")
+                self.document.note("A value of debugsearchindex is not in OpenDJ's format, and was not read.")
             elif len(self.explanations) < MOST:
                 self.explanations.append(found)
         for value in entry.values(USE):
@@ -147,7 +147,7 @@ class OpendjExplanations:
                 self.uses[used.filter] = used
 
     def facts(self) -> Iterator[IndexExplanations]:
-        """Return them, if there are any."""
+        """Return the explanations, if there are any."""
         if self.explanations or self.uses:
             yield IndexExplanations(
                 origin=self.document.origin(),
@@ -157,13 +157,13 @@ class OpendjExplanations:
 
 
 def explanation(value: str) -> Explanation | None:
-    """Return what one value of debugsearchindex tells; None when it is none."""
+    """Return the explanation in a value of debugsearchindex; None if it is in another format."""
     found = EXPLANATION.fullmatch(value) if len(value) <= LONGEST else None
     if found is None:
         return None
     marked = found["filter"]
     parts = tuple(AssertionAnswer(text=part["text"], answer=_answer(part["marks"])) for part in PART.finditer(marked))
-    # The marks of a filter that is one assertion are its part's; those of a set stand behind its last parenthesis.
+    # The marks of a single assertion are also those of the filter; the marks of a set follow its last parenthesis.
     return Explanation(
         filter=_unmarked(marked),
         parts=parts,
@@ -175,7 +175,7 @@ def explanation(value: str) -> Explanation | None:
 
 
 def filter_use(value: str) -> FilterUse | None:
-    """Return what one value of filter-use tells; None when it is none."""
+    """Return the content of a value of filter-use; None if it is in another format."""
     found = USED.fullmatch(value) if len(value) <= LONGEST else None
     most = whole_number(found["most"]) if found else None
     if found is None or most is None:
@@ -188,12 +188,12 @@ def filter_use(value: str) -> FilterUse | None:
 
 
 def _unmarked(marked: str) -> str:
-    """Return a filter without its marks: they follow a parenthesis, and a value has none that is not escaped."""
+    """Return a filter without its marks: they follow parentheses, which are escaped within values."""
     return re.sub(rf"(?<=\)){MARKS.pattern}", "", marked)
 
 
 def _answer(marks: str) -> IndexAnswer:
-    """Return what marks say: the last one is the outcome, the last INDEX the index that gave it."""
+    """Return the result in a sequence of marks: the last mark is the outcome, the last INDEX the index used."""
     all_marks = re.findall(MARK, marks)
     index = next((mark[7:-1] for mark in reversed(all_marks) if mark.startswith("[INDEX:")), "")
     last = all_marks[-1][1:-1]

@@ -1,4 +1,4 @@
-"""IndexStatus: which indexes of a suffix are valid and how many keys are over their entry limit, as OpenDJ says.
+"""IndexStatus: which indexes of a suffix are valid, and how many of their keys are over the entry limit (OpenDJ).
 
     Index Name          Raw DB Name                            Valid  Confidential  Record Count  Over Entry Limit  95%
     ------------------------------------------------------------------------------------------------------------------
@@ -7,9 +7,9 @@
     Index: /dc=com,dc=example/givenName.caseIgnoreSubstringsMatch:6
     Over index-entry-limit keys: [a] [na]
 
-So prints backendstat show-index-status, with the server stopped; an index that is not valid has `-` for numbers. The
-running server tells which are not valid, too: need-reindex of cn=… Storage,cn=monitor, while its index filter analyzer
-is on. Captured from OpenDJ 4.10.1.
+This is the output of backendstat show-index-status, with the server stopped; an invalid index has `-` in place of
+numbers. A running server with its index filter analyzer on also lists the invalid indexes: need-reindex of
+cn=… Storage,cn=monitor. Captured from OpenDJ 4.10.1.
 """
 
 from __future__ import annotations
@@ -46,18 +46,19 @@ MOST_KEYS, LONGEST_KEY = 1000, 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
-    """One index."""
+    """The state of one index."""
 
     attribute: str
     index: str
-    """As the server names it: `caseIgnoreMatch`, `caseIgnoreSubstringsMatch:6`, `presence`."""
+    """The server's name of it: `caseIgnoreMatch`, `caseIgnoreSubstringsMatch:6`, `presence`."""
     valid: bool
-    """False: it must be built before it is used."""
+    """False: it must be rebuilt before it is used."""
     keys: int | None = None
+    """Number of keys; None: unknown."""
     over_limit: int | None = None
-    """Keys with more entries than the entry limit; None: not told."""
+    """Number of keys with more entries than the entry limit; None: unknown."""
     over: tuple[str, ...] = ()
-    """Some of those keys, normalised as the server keeps them."""
+    """Some of those keys, as normalised by the server."""
 
     @property
     def type(self) -> str:
@@ -67,7 +68,7 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStatus:
-    """The indexes of one suffix."""
+    """The states of the indexes of one suffix."""
 
     kind: ClassVar[str] = "index-status"
     how: ClassVar[str] = (
@@ -80,23 +81,23 @@ class IndexStatus:
     states: tuple[IndexState, ...]
 
     def state(self, attribute: str, type_: str) -> IndexState | None:
-        """Return what is told of an index of an attribute."""
+        """Return the state of the index of this type of an attribute; None: unknown."""
         wanted = (attribute.lower(), type_)
         return next((one for one in self.states if (one.attribute.lower(), one.type) == wanted), None)
 
     @property
     def over_limit(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the values, by attribute, that more entries have than an equality index lists."""
+        """Return, by attribute, the values whose keys in the equality index are over the entry limit."""
         return {one.attribute: one.over for one in self.states if one.type == "equality" and one.over}
 
 
 def recognises(head: Head) -> bool:
-    """Tell it by the heading of its table."""
+    """Recognise the status by the heading of its table."""
     return any(HEADING.fullmatch(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[IndexStatus]:
-    """Read the table and the keys over the limit below it, and yield one fact per suffix."""
+    """Read the table, and below it the keys over the limit, and yield one fact per suffix."""
     states: dict[str, IndexState] = {}
     over: dict[str, tuple[str, ...]] = {}
     columns: list[str] = []
@@ -120,7 +121,7 @@ def read(document: Document) -> Iterator[IndexStatus]:
 
 
 def _state(columns: list[str], cells: list[str]) -> IndexState | None:
-    """Return what a row says; None when its name or its validity are none."""
+    """Return the state in a row; None if its name or its validity is malformed."""
     row = dict(zip(columns, cells, strict=True))
     found = RAW_NAME.fullmatch(cells[1])
     if found is None or row.get("Valid") not in {"true", "false"}:
@@ -139,7 +140,7 @@ def _by_suffix(
 ) -> Iterator[IndexStatus]:
     suffixes: dict[str, list[IndexState]] = {}
     for raw, state in states.items():
-        told = IndexState(
+        with_keys = IndexState(
             attribute=state.attribute,
             index=state.index,
             valid=state.valid,
@@ -147,39 +148,39 @@ def _by_suffix(
             over_limit=state.over_limit,
             over=over.get(raw, ()),
         )
-        suffixes.setdefault(_suffix(raw), []).append(told)
+        suffixes.setdefault(_suffix(raw), []).append(with_keys)
     if not suffixes:
-        document.note("No index is listed here.")
-    for suffix, its in suffixes.items():
-        yield IndexStatus(origin=document.origin(), suffix=suffix, states=tuple(its))
+        document.note("It lists no indexes.")
+    for suffix, states_of_suffix in suffixes.items():
+        yield IndexStatus(origin=document.origin(), suffix=suffix, states=tuple(states_of_suffix))
 
 
 def _suffix(raw: str) -> str:
-    """Return the DN in the name of a tree: `/dc=com,dc=example/cn.presence` is dc=example,dc=com."""
+    """Return the DN in the name of a tree: dc=example,dc=com in `/dc=com,dc=example/cn.presence`."""
     return ",".join(reversed(COMMA.split(raw.rpartition("/")[0].removeprefix("/"))))
 
 
 class OpendjIndexStatus:
-    """Makes an IndexStatus of the indexes that the monitor says must be rebuilt; the last look holds."""
+    """Makes an IndexStatus of the indexes listed for rebuilding in cn=monitor; of repeated entries the last counts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.invalid: dict[str, dict[str, IndexState]] = {}
-        """By the monitor entry, then by the name of the tree."""
+        """By monitor entry and name of the tree."""
 
     def take(self, entry: Entry) -> None:
         """Read need-reindex of a backend's monitor entry."""
-        told: dict[str, IndexState] = {}
+        states: dict[str, IndexState] = {}
         for raw in entry.values(NEED_REINDEX)[:MOST_INDEXES]:
             found = RAW_NAME.fullmatch(raw.strip())
             if found is not None:
-                told[raw.strip()] = IndexState(attribute=found["attribute"], index=found["index"], valid=False)
-        if told:
-            self.invalid[entry.key] = told
+                states[raw.strip()] = IndexState(attribute=found["attribute"], index=found["index"], valid=False)
+        if states:
+            self.invalid[entry.key] = states
 
     def facts(self) -> Iterator[IndexStatus]:
-        """Return one status per suffix; of what is not in it nothing is told."""
-        merged = {raw: state for told in self.invalid.values() for raw, state in told.items()}
+        """Return one status per suffix; indexes that are not in it are of unknown state."""
+        merged = {raw: state for states in self.invalid.values() for raw, state in states.items()}
         if merged:
             yield from _by_suffix(self.document, merged, {})
 
@@ -192,7 +193,7 @@ FORMAT = Format(
 )
 LIST = Format(
     name="backendstat-list-indexes",
-    title="the names of indexes as backendstat lists them: show-index-status says more of each",
+    title="the names of indexes as backendstat lists them: show-index-status also shows their state",
     recognises=lambda head: any(LIST_HEADING.fullmatch(line) for line in head.lines),
     read=None,
 )

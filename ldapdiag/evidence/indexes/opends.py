@@ -12,7 +12,7 @@
     ds-cfg-index-type: substring
 
 OpenDS, OpenDJ 2, Oracle Unified Directory and PingDirectory call the class ds-cfg-local-db-index; Oracle's backends are
-workflow elements. PingDirectory has composite indexes besides: `(attribute=?)` is told here as the type `composite`.
+workflow elements. PingDirectory also has composite indexes: `(attribute=?)` is returned as the index type `composite`.
 Source: opendj-server-legacy/resource/schema/02-config.ldif; Oracle 820-6170, E27801; Ping's configuration reference.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.ldif import Entry
 
 INDEX_CLASSES = {"ds-cfg-backend-index": "", "ds-cfg-local-db-index": LOCAL_DB}
-"""Classes of index entries, and the kind of backend they tell."""
+"""Classes of index entries, and the kind of backend that has them."""
 COMPOSITE = "ds-cfg-composite-index"
 COMPOSITE_PATTERN = re.compile(r"\(([a-zA-Z][a-zA-Z0-9-]{0,100}|[0-9]+(?:\.[0-9]+){1,40})=[?*]\)")
 BACKEND_CLASS = re.compile(r"ds-cfg-(?P<kind>[a-z0-9-]{1,40}?)(?:-backend(?:-workflow-element)?)", re.ASCII)
@@ -53,18 +53,18 @@ LONGEST_NAME = 255
 
 @dataclass(slots=True)
 class _Backend:
-    """A backend while its entries are met, in any order."""
+    """A backend while its entries are read, in any order."""
 
     dn: str
     entry: Entry | None = None
     listed: bool = False
-    """The container of its indexes was met."""
+    """The container entry of its indexes was read."""
     kind: str = ""
     definitions: dict[str, IndexDefinition] = field(default_factory=dict)
     """By attribute in lower case."""
 
     def finished(self) -> Backend:
-        """Return the fact."""
+        """Return the Backend."""
         own = self.entry
         return Backend(
             name=next((own.first(name) for name in NAMES if name in own), "") if own else _value(self.dn),
@@ -77,23 +77,23 @@ class _Backend:
 
 
 class OpendsIndexes:
-    """Makes one IndexConfiguration of all entries that say something on indexes."""
+    """Makes one IndexConfiguration from the entries of indexes and backends."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.searchers = OpendsInternalSearches()
+        self.searches = OpendsInternalSearches()
         self.backends: dict[str, _Backend] = {}
-        """By their DN, comparable."""
+        """By DN, normalised for comparison."""
         self.of_ping = False
         self.count = 0
         self.closed = True
 
     def take(self, entry: Entry) -> None:
-        """Read a backend, the container of its indexes, or one of these."""
+        """Read the entry of a backend, of the container of its indexes, or of an index."""
         self.closed = entry.closed
-        self.searchers.take(entry)
+        self.searches.take(entry)
         classes = {name.lower() for name in entry.values("objectClass")}
-        kind = next((told for name, told in INDEX_CLASSES.items() if name in classes), None)
+        kind = next((of_backend for name, of_backend in INDEX_CLASSES.items() if name in classes), None)
         if kind is not None:
             self._take_index(entry, kind)
         elif COMPOSITE in classes:
@@ -106,7 +106,7 @@ class OpendsIndexes:
                 backend.listed = True
 
     def facts(self) -> Iterator[IndexConfiguration]:
-        """Return the configuration, if any entry told of an index."""
+        """Return the configuration, if any index was read."""
         if not self.count:
             return
         kept = [
@@ -119,8 +119,8 @@ class OpendsIndexes:
             identity=ServerIdentity(family=Family.PING if self.of_ping else Family.OPENDJ),
             backends=tuple(one.finished() for one in kept),
             whole=self.closed and all(one.listed or one.entry for one in kept),
-            virtual_attributes=self.searchers.virtual_attributes,
-            internal_searches=self.searchers.internal_searches,
+            virtual_attributes=self.searches.virtual_attributes,
+            internal_searches=self.searches.by_attribute,
         )
 
     def _take_backend(self, entry: Entry, classes: set[str]) -> None:
@@ -133,7 +133,7 @@ class OpendsIndexes:
         self.of_ping |= entry.first("ds-cfg-java-class").startswith("com.unboundid")
 
     def _take_index(self, entry: Entry, kind: str) -> None:
-        """Keep the indexes of one attribute."""
+        """Read the indexes of one attribute."""
         backend, attribute = self._owner(entry), entry.first(ATTRIBUTE)
         if backend is None or not attribute or len(attribute) > LONGEST_NAME:
             return
@@ -152,11 +152,11 @@ class OpendsIndexes:
         self.count += 1
 
     def _take_composite(self, entry: Entry) -> None:
-        """Keep a composite index of one attribute as a type of its own; other patterns are told in a note."""
+        """Read a composite index of one attribute, as an index type; other patterns are ignored, with a note."""
         backend, found = self._owner(entry), COMPOSITE_PATTERN.fullmatch(entry.first(PATTERN))
         self.of_ping = True
         if backend is None or found is None:
-            self.document.note("A composite index of more than one attribute is not taken into account.")
+            self.document.note("A composite index of more than one attribute was ignored.")
             return
         known = backend.definitions.get(found[1].lower())
         types = (known.types if known else frozenset()) | {"composite"}
@@ -171,7 +171,7 @@ class OpendsIndexes:
         """Return the backend that an index belongs to."""
         found, comparable_place = PLACE.search(entry.dn), PLACE.search(entry.key)
         if found is None or comparable_place is None or self.count >= MOST_INDEXES:
-            self.document.note("Some index entries were passed over: they lie below no backend, or are too many.")
+            self.document.note("Some index entries were ignored: they are not below a backend, or there are too many.")
             return None
         return self._backend(entry.dn[found.end() :], entry.key[comparable_place.end() :])
 
@@ -182,9 +182,9 @@ class OpendsIndexes:
 
 
 def _limit(entry: Entry, name: str) -> int | None:
-    """Return a setting that is a number of at least 0."""
-    told = entry.number(name)
-    return told if told is not None and told >= 0 else None
+    """Return a setting that is a number of at least 0, or None."""
+    number = entry.number(name)
+    return number if number is not None and number >= 0 else None
 
 
 def _value(dn: str) -> str:

@@ -1,12 +1,12 @@
-"""How many entries the suffixes of OpenDJ, its relatives and PingDirectory hold, as cn=monitor tells.
+"""The number of entries in the suffixes of OpenDJ, its relatives and PingDirectory, from cn=monitor.
 
     dn: cn=userRoot Backend,cn=monitor
     objectClass: ds-backend-monitor-entry
     ds-backend-is-private: false
     ds-base-dn-entry-count: 20211 dc=example,dc=com
 
-Source: opendj-server-legacy, monitors/BackendMonitor.java; captured from 4.10.1. ForgeRock DS 6 and later, and PingDS,
-have entries of other names, which are not read.
+ForgeRock DS 6 and later, and PingDS, have entries of other names, which are not read.
+Source: opendj-server-legacy, monitors/BackendMonitor.java; captured from 4.10.1.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ COUNT, PRIVATE = "ds-base-dn-entry-count", "ds-backend-is-private"
 
 
 class OpendsEntryCount:
-    """Makes an EntryCount of each suffix that holds clients' entries; the last look holds."""
+    """Makes an EntryCount for each suffix of a public backend; of repeated entries the last counts."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.counts: dict[str, int] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read the monitor entry of a backend that is not the server's own."""
+        """Read the monitor entry of a backend, unless it is private to the server."""
         if entry.first(PRIVATE).lower() == "true":
             return
         for value in entry.values(COUNT):

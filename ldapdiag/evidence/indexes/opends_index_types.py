@@ -1,4 +1,4 @@
-"""Words of OpenDJ, its relatives and PingDirectory for indexes, as their configuration and their tools write them."""
+"""Index types and system indexes of OpenDJ, its relatives and PingDirectory, as configuration and tools name them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ LOCAL_DB = "local-db"
 """The kind of backend of OpenDS, OpenDJ 2, Oracle Unified Directory and PingDirectory."""
 
 OF_PING = frozenset({"ds-entry-unique-id", "ds-soft-delete-from-dn", "ds-soft-delete-timestamp"})
-"""Indexed on PingDirectory alone."""
+"""Indexed by PingDirectory only."""
 SYSTEM = OF_PING | {"aci", "ds-sync-conflict", "ds-sync-hist", "entryuuid", "objectclass"}
-"""Indexes that the server itself cannot do without: access control, replication, groups (the template config.ldif of
-OpenDJ; Ping's administration guide, general tips on indexes)."""
+"""Indexes that the server itself needs for access control, replication and groups (the template config.ldif of OpenDJ;
+Ping's administration guide, general tips on indexes)."""
 
 
 def types_of(words: Iterable[str]) -> frozenset[str]:
-    """Return the types of index that are among these words; a newer one than we know is none we can judge."""
+    """Return the known index types among these words; unknown ones are ignored."""
     return frozenset(word.strip().lower() for word in words) & TYPES
 
 
 def is_system(attribute: str) -> bool:
-    """Tell whether the index of an attribute is the server's own."""
+    """Return whether the server itself needs the index of this attribute."""
     return attribute.lower() in SYSTEM
 
 
 def type_of_key(index: str) -> str:
-    """Return the type of an index by the name OpenDJ gives its keys: `caseIgnoreSubstringsMatch:6` is a substring.
+    """Return the index type of OpenDJ's name for a tree of keys: substring for `caseIgnoreSubstringsMatch:6`.
 
     Rules that order by the keys of their equality rule have no index of their own (servers/opends_matching_rules.py).
     """

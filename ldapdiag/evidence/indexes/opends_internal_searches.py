@@ -1,12 +1,12 @@
-"""What OpenDJ, its relatives and PingDirectory search for by themselves, and which attributes they compute.
+"""Internal searches of OpenDJ, its relatives and PingDirectory, and the attributes they compute.
 
     dn: cn=UID Unique Attribute,cn=Plugins,cn=config
     objectClass: ds-cfg-unique-attribute-plugin
     ds-cfg-enabled: true
     ds-cfg-type: uid
 
-Such searches are internal: an access log shows none of them. Source: the template config.ldif and the configuration
-references of OpenDJ and PingDirectory.
+Internal searches are not in the access log. Source: the template config.ldif and the configuration references of OpenDJ
+and PingDirectory.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ SEARCHERS = {
     "ds-cfg-subject-dn-to-user-attribute-certificate-mapper": ("ds-cfg-subject-attribute", "certificate mapping"),
     "ds-cfg-fingerprint-certificate-mapper": ("ds-cfg-fingerprint-attribute", "certificate mapping"),
 }
-"""Classes of entries that make the server search, the setting that names the attributes, and what for."""
+"""Classes of entries that make the server search, the setting that names the attributes, and what searches."""
 GROUPS = {"member": "static groups", "uniquemember": "static groups"}
-"""Looked up wherever an entry is renamed or removed and when groups are read."""
+"""Searched for when an entry is renamed or deleted, and when groups are loaded."""
 VIRTUAL, VIRTUAL_TYPE = "virtual-attribute", "ds-cfg-attribute-type"
 MOST = 1000
 
 
 class OpendsInternalSearches:
-    """Keeps what the entries of cn=config say of it."""
+    """Collects the attributes that the server searches for internally, and those it computes."""
 
     def __init__(self) -> None:
-        self.internal_searches: dict[str, str] = dict(GROUPS)
+        self.by_attribute: dict[str, str] = dict(GROUPS)
+        """What searches, by attribute in lower case."""
         self.virtual_attributes: dict[str, str] = {}
 
     def take(self, entry: Entry) -> None:
-        """Read a plug-in, a mapper or a virtual attribute that is enabled."""
-        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.internal_searches) >= MOST:
+        """Read the entry of an enabled plug-in, mapper or virtual attribute."""
+        if entry.first("ds-cfg-enabled").lower() != "true" or len(self.by_attribute) >= MOST:
             return
         for name in map(str.lower, entry.values("objectClass")):
             if name in SEARCHERS:
                 setting, what_for = SEARCHERS[name]
-                self.internal_searches |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
+                self.by_attribute |= dict.fromkeys(map(str.lower, entry.values(setting)), what_for)
             elif name.endswith(VIRTUAL) and VIRTUAL_TYPE in entry and len(self.virtual_attributes) < MOST:
                 self.virtual_attributes[entry.first(VIRTUAL_TYPE).lower()] = "a virtual attribute"

@@ -1,11 +1,11 @@
-"""The indexes that OpenLDAP's cn=config sets: slapcat -n0, a search, or an excerpt.
+"""The indexes in OpenLDAP's cn=config, from slapcat -n0, a search, or an excerpt.
 
     dn: olcDatabase={1}mdb,cn=config
     olcSuffix: dc=example,dc=com
     olcDbIndex: objectClass eq
     olcDbIndex: cn,sn pres,eq,sub
 
-The files of slapd.d name their entries without `,cn=config`. Its internal searches: slapd_internal_searches.py.
+The files of slapd.d contain DNs without `,cn=config`. slapd's internal searches: slapd_internal_searches.py.
 Sources: slapd-config(5), slapd-mdb(5).
 """
 
@@ -30,7 +30,7 @@ BELOW_CONFIG = ",cn=config"
 DATABASE = re.compile(r"olcdatabase=(?P<name>\{-?\d{1,6}\}(?P<kind>[a-z]+))(?P<whole>,cn=config)?", re.ASCII)
 OF_SLAPD_D = ("olcdatabase=", "olcoverlay=")
 MOST_DATABASES = 1000
-REFUSED = "Lines that slapd would refuse are passed over among its indexes."
+REFUSED = "Index lines that slapd would refuse are ignored."
 
 SUBSTRING_KEYS = ("olcIndexSubstrIfMinLen", "olcIndexSubstrIfMaxLen", "olcIndexSubstrAnyLen", "olcIndexSubstrAnyStep")
 OVERLAY = "olcOverlay"
@@ -45,24 +45,24 @@ OWN_SEARCHES = (
     "olcCollectInfo",
 )
 AUTHZ_REGEXP, SYNCREPL = "olcAuthzRegexp", "olcSyncrepl"
-"""The second holds a password, the first may hold account names: neither is asked for only to know what slapd needs."""
+"""Read if present, but never searched for: the second contains a password, the first may contain account names."""
 REQUIRED = "olcDbDirectory"
-"""What every database that can have indexes has: with it and no index line, it has no index."""
+"""Present in every database that can have indexes: with it and without index lines, a database has no indexes."""
 ATTRIBUTES = ("objectClass", "olcDatabase", "olcSuffix", REQUIRED, "olcDbIndex", OVERLAY, *OWN_SEARCHES)
-"""What is read of databases and overlays; of cn=config, SUBSTRING_KEYS. One document must hold both."""
+"""The attributes read of databases and overlays; of cn=config, SUBSTRING_KEYS. One document must contain both."""
 FILTER = "(|(olcDatabase=*)(olcOverlay=*))"
 
 
 class OpenldapIndexes:
-    """Makes one IndexConfiguration of the databases in cn=config that can have indexes."""
+    """Makes one IndexConfiguration from the databases in cn=config that can have indexes."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.backends: dict[str, Backend] = {}
         self.substring_keys = SubstringKeys()
-        self.own = SlapdInternalSearches()
+        self.searches = SlapdInternalSearches()
         self.partial: set[str] = set()
-        """Databases of which not all lines were shown."""
+        """Databases whose index lines may be incomplete."""
 
     def take(self, entry: Entry) -> None:
         """Read cn=config, a database or an overlay of one."""
@@ -75,7 +75,7 @@ class OpenldapIndexes:
                 self._database(entry, database)
 
     def facts(self) -> Iterator[IndexConfiguration]:
-        """Return the configuration, if there is a database with indexes, or one that has none."""
+        """Return the configuration, if the indexes of any database are known."""
         if self.backends:
             yield IndexConfiguration(
                 origin=self.document.origin(),
@@ -83,8 +83,8 @@ class OpenldapIndexes:
                 backends=tuple(self.backends.values()),
                 whole=not self.partial,
                 substring_keys=self.substring_keys,
-                virtual_attributes=self.own.computed,
-                internal_searches=self.own.internal_searches,
+                virtual_attributes=self.searches.computed,
+                internal_searches=self.searches.by_attribute,
             )
 
     def _globals(self, entry: Entry) -> None:
@@ -94,18 +94,18 @@ class OpenldapIndexes:
 
     def _settings(self, entry: Entry) -> None:
         for overlay in entry.values(OVERLAY):
-            self.own.overlay(overlay)
+            self.searches.overlay(overlay)
         for name in (*OWN_SEARCHES, AUTHZ_REGEXP, SYNCREPL):
             for value in entry.values(name):
-                self.own.setting(name, value)
+                self.searches.setting(name, value)
 
     def _database(self, entry: Entry, found: re.Match[str]) -> None:
         if "olcDbIndex" not in entry and (entry.key in self.backends or REQUIRED not in entry):
-            return  # an answer to another question, or an excerpt: it does not say that there are no indexes
+            return  # the result of another search, or an excerpt: it does not show that there are no indexes
         lines = IndexLines()
         for line in entry.values("olcDbIndex"):
             lines.take(line)
-        if lines.passed_over:
+        if lines.refused:
             self.document.note(REFUSED)
         (self.partial.discard if _shows_all_lines(entry) else self.partial.add)(entry.key)
         self.backends[entry.key] = Backend(
@@ -118,5 +118,5 @@ class OpenldapIndexes:
 
 
 def _shows_all_lines(entry: Entry) -> bool:
-    """Tell whether the entry was cut nowhere among its index lines; a file of slapd.d ends with no blank line."""
+    """Return whether the index lines are complete; a file of slapd.d does not end with a blank line."""
     return entry.closed or ("olcDbIndex" in entry and next(reversed(list(entry.attributes))) != "olcdbindex")

@@ -1,4 +1,4 @@
-"""The indexes that a slapd.conf sets.
+"""The indexes in a slapd.conf.
 
     index_substr_if_minlen 3
     database mdb
@@ -7,8 +7,8 @@
     overlay refint
     refint_attributes member
 
-Sources: slapd.conf(5), slapd-mdb(5). Databases are named as slapd names them once it is converted to cn=config: by
-their number in the file, which starts behind those of `frontend` and `config`.
+Databases have the names that slapd gives them in a conversion to cn=config: their number in the file, without
+`frontend` and `config`. Sources: slapd.conf(5), slapd-mdb(5).
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class _Database:
     suffixes: list[str] = field(default_factory=list)
     lines: IndexLines = field(default_factory=IndexLines)
     directory: bool = False
-    """Told where it lies, as each of them is: a text that leaves that out may leave out the index lines, too."""
+    """It has the `directory` directive, as every database does; an excerpt without it may also lack index lines."""
 
     @property
-    def told(self) -> bool:
-        """Tell whether the text says which indexes it has."""
+    def indexes_known(self) -> bool:
+        """Return whether the text shows which indexes the database has."""
         return self.directory or bool(self.lines.definitions)
 
 
 class IndexDirectives:
-    """Gathers what the directives of a slapd.conf say on indexes."""
+    """Collects the index directives of a slapd.conf."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -62,10 +62,10 @@ class IndexDirectives:
         self.databases: list[_Database] = []
         self.current: _Database | None = None
         self.substring_keys = SubstringKeys()
-        self.own = SlapdInternalSearches()
+        self.searches = SlapdInternalSearches()
 
     def take(self, word: str, rest: str) -> None:
-        """Read a directive, if it is one of these."""
+        """Read a directive; others than those of indexes are ignored."""
         if word == "database":
             self._database(rest.strip('"').lower())
         elif word == "suffix" and self.current:
@@ -78,26 +78,26 @@ class IndexDirectives:
         elif word in SUBSTRING_KEYS:
             self.substring_keys = replace(self.substring_keys, **{SUBSTRING_KEYS[word]: whole_number(rest)})
         elif word == "overlay":
-            self.own.overlay(rest)
+            self.searches.overlay(rest)
         else:
-            self.own.setting(word, rest)
+            self.searches.setting(word, rest)
 
     def configuration(self, *, whole: bool) -> IndexConfiguration | None:
-        """Return the configuration; None where the text tells of no database which indexes it has."""
-        told = [database for database in self.databases if database.told]
-        if not told:
+        """Return the configuration; None if the indexes of no database are known."""
+        known = [database for database in self.databases if database.indexes_known]
+        if not known:
             return None
-        if any(database.lines.passed_over for database in told):
+        if any(database.lines.refused for database in known):
             self.document.note(REFUSED)
         return IndexConfiguration(
             origin=self.document.origin(),
             identity=ServerIdentity(family=Family.OPENLDAP),
-            backends=tuple(map(_backend, told)),
+            backends=tuple(map(_backend, known)),
             whole=whole,
             file="slapd.conf",
             substring_keys=self.substring_keys,
-            virtual_attributes=self.own.computed,
-            internal_searches=self.own.internal_searches,
+            virtual_attributes=self.searches.computed,
+            internal_searches=self.searches.by_attribute,
         )
 
     def _database(self, kind: str) -> None:

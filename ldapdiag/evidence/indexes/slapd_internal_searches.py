@@ -1,11 +1,11 @@
-"""What slapd itself searches for, and what it computes: the settings of overlays, databases and of slapd as a whole.
+"""Internal searches of slapd, and the attributes it computes, from the settings of overlays, databases and slapd.
 
     refint_attributes member manager            olcRefintAttribute: member
     unique_uri ldap:///?uid,mail?sub            olcUniqueURI: ldap:///?uid,mail?sub
     overlay syncprov                            olcOverlay: {0}syncprov
 
-No access log shows these searches. memberof is none of them: it reads entries by their names. Sources: the slapo-*(5)
-pages, slapd.conf(5), servers/slapd/syncrepl.c; 2.5.13.
+Internal searches are not in the access log. The memberof overlay makes none: it reads entries by DN.
+Sources: the slapo-*(5) pages, slapd.conf(5), servers/slapd/syncrepl.c; 2.5.13.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 COMPUTED = {"hassubordinates": "slapd", "subschemasubentry": "slapd"}
-"""Operational attributes that slapd makes as it answers. (entryDN, too; but that it finds without an index.)"""
+"""Operational attributes that slapd computes for each answer. (So is entryDN, which it finds without an index.)"""
 
 OVERLAYS: Mapping[str, tuple[str, ...]] = {
     "syncprov": ("entryCSN", "entryUUID"),
     "dds": ("entryExpireTimestamp",),
 }
-"""Those that search for the same attributes whatever they are told."""
+"""Overlays that search for fixed attributes."""
 
 ATTRIBUTE = re.compile(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
 URL = re.compile(
@@ -34,74 +34,76 @@ URL = re.compile(
 LIST_MEMBER = re.compile(r"(?P<member>[\w.-]+)\+(?P<member_of>[\w.-]+)(?P<static>@[\w.-]+)?\*?", re.ASCII)
 ORDER = re.compile(r"\{\d{1,9}\}", re.ASCII)
 LONGEST = 4096
-"""Characters of a value that are looked at."""
+"""Characters of a value that are read."""
 MOST = 1000
-"""Attributes kept."""
+"""Limit on attributes; further ones are dropped."""
 
 
 class SlapdInternalSearches:
-    """Gathers the attributes that slapd searches for and those that it computes, in lower case, and by what."""
+    """Collects the attributes that slapd searches for and those it computes, in lower case, with the overlay."""
 
     def __init__(self) -> None:
-        self.internal_searches: dict[str, str] = {}
+        self.by_attribute: dict[str, str] = {}
+        """What searches, by attribute in lower case."""
         self.computed: dict[str, str] = dict(COMPUTED)
 
     def overlay(self, name: str) -> None:
-        """Read that an overlay is in place: `syncprov`, `{0}syncprov`."""
+        """Read the name of an overlay: `syncprov`, `{0}syncprov`."""
         plain = ORDER.sub("", name.strip('"')).lower()
-        self._rely(plain, OVERLAYS.get(plain, ()))
+        self._add(plain, OVERLAYS.get(plain, ()))
 
     def setting(self, name: str, value: str) -> None:
-        """Read a directive of slapd.conf, or an attribute of cn=config, and its value."""
+        """Read a directive of slapd.conf or an attribute of cn=config, with its value."""
         if reader := SETTINGS.get(name.lower()):
             reader(self, ORDER.sub("", value[:LONGEST], count=1))
 
     def refint(self, value: str) -> None:
         """Read `member manager`."""
-        self._rely("refint", value.split())
+        self._add("refint", value.split())
 
     def unique(self, value: str) -> None:
-        """Read `uid mail` of before 2.4."""
-        self._rely("unique", value.split())
+        """Read `uid mail`, from versions before 2.4."""
+        self._add("unique", value.split())
 
     def unique_uri(self, value: str) -> None:
         """Read `strict ldap:///ou=people,dc=x?uid,mail?sub ldap:///?employeeNumber`."""
         for url in URL.finditer(value):
             if not url["ignored"]:
-                self._rely("unique", url["attributes"].split(","))
+                self._add("unique", url["attributes"].split(","))
 
     def constraint(self, value: str) -> None:
         """Read `manager uri ldap:///ou=people,dc=x?uid?one`."""
         for url in URL.finditer(value):
-            self._rely("constraint", url["attributes"].split(","))
+            self._add("constraint", url["attributes"].split(","))
 
     def authz_regexp(self, value: str) -> None:
         """Read `uid=([^,]*),cn=gssapi,cn=auth ldap:///dc=x??sub?(uid=$1)`."""
         for url in URL.finditer(value):
             if tree := parse(url["filter"] or ""):
-                self._rely("authz-regexp", (one.attribute for one in assertions(tree)))
+                self._add("authz-regexp", (one.attribute for one in assertions(tree)))
 
     def access_log_purge(self, value: str) -> None:
-        """Read that the access log is purged; the index is wanted in the log's own database."""
+        """Read the purge setting of the access log, which needs an index in the log's own database."""
         if value:
-            self._rely("accesslog", ("reqStart",))
+            self._add("accesslog", ("reqStart",))
 
     def syncrepl(self, value: str) -> None:
-        """Read that a database is a consumer: it finds entries by their UUID, and stale ones by their CSN."""
+        """Read the setting of a consumer, which finds entries by UUID, and stale ones by CSN."""
         if value:
-            self._rely("syncrepl", ("entryUUID", "entryCSN"))
+            self._add("syncrepl", ("entryUUID", "entryCSN"))
 
     def dynamic_list(self, value: str) -> None:
         """Read `groupOfURLs memberURL member+memberOf@groupOfNames`.
 
-        memberOf is computed, of static groups by searching for their members; member is in part, which hides no index.
+        memberOf is computed, for static groups by searching for the member. member is computed in part only, so its
+        index is still used.
         """
         for word in value.replace('"', " ").split()[2:]:
             if found := LIST_MEMBER.fullmatch(word):
                 if len(self.computed) < MOST:
                     self.computed[found["member_of"].lower()] = "dynlist"
                 if found["static"]:
-                    self._rely("dynlist", (found["member"],))
+                    self._add("dynlist", (found["member"],))
 
     def collected(self, value: str) -> None:
         """Read `"ou=people,dc=x" telephoneNumber,l`."""
@@ -110,11 +112,11 @@ class SlapdInternalSearches:
             if ATTRIBUTE.fullmatch(name) and len(self.computed) < MOST:
                 self.computed[name.lower()] = "collect"
 
-    def _rely(self, what: str, attributes: Iterator[str] | list[str] | tuple[str, ...]) -> None:
+    def _add(self, overlay: str, attributes: Iterator[str] | list[str] | tuple[str, ...]) -> None:
         for attribute in attributes:
             name = attribute.strip('"').lower()
-            if ATTRIBUTE.fullmatch(name) and len(self.internal_searches) < MOST:
-                self.internal_searches.setdefault(name, what)
+            if ATTRIBUTE.fullmatch(name) and len(self.by_attribute) < MOST:
+                self.by_attribute.setdefault(name, overlay)
 
 
 SETTINGS: Mapping[str, Callable[[SlapdInternalSearches, str], None]] = {
@@ -138,4 +140,4 @@ SETTINGS: Mapping[str, Callable[[SlapdInternalSearches, str], None]] = {
     "collectinfo": SlapdInternalSearches.collected,
     "olccollectinfo": SlapdInternalSearches.collected,
 }
-"""By directive, and by attribute, in lower case."""
+"""By directive of slapd.conf and attribute of cn=config, in lower case."""

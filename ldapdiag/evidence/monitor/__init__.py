@@ -1,4 +1,4 @@
-"""Monitor: what a directory server says of itself, whatever it calls the attributes."""
+"""Monitor: counters, limits and connections that a directory server publishes in cn=monitor."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredConnection:
-    """One open LDAP connection, as the server lists it."""
+    """One open LDAP connection in the server's list."""
 
     account: str
-    """The bind DN as the server prints it; empty when anonymous."""
+    """The bind DN as the server prints it; empty: anonymous."""
     client: str
-    """The client's address, normalised; 'ldapi' for a local socket; empty when the server does not say."""
+    """The client's address, normalised; 'ldapi': a local socket; empty: not published."""
     client_port: int | None = None
-    """None where the server does not publish ports (389-ds and DSEE never do)."""
+    """None: not published (389-ds and DSEE never publish ports)."""
     opened: datetime | None = None
     active: datetime | None = None
-    """Last activity; only OpenLDAP publishes it."""
+    """Time of the last activity; only OpenLDAP publishes it."""
     operations_started: int | None = None
     operations_completed: int | None = None
     persistent_searches: int | None = None
-    """Searches that stay open to report changes, which rest long and are wanted; OpenDJ publishes them."""
+    """Persistent searches, whose connections are idle for a long time on purpose; only OpenDJ publishes them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitor:
-    """Counters, limits and connections of one server at one moment. None: the server does not publish it."""
+    """Counters, limits and connections of one server at one moment. None: not published."""
 
     kind: ClassVar[str] = "monitor"
     how: ClassVar[str] = (
@@ -45,13 +45,13 @@ class Monitor:
     origin: Origin
     identity: ServerIdentity
     taken_at: datetime | None = None
-    """The server's own clock when it answered."""
+    """The server's clock at the time of the answer."""
     started_at: datetime | None = None
     connections: tuple[MonitoredConnection, ...] | None = None
-    """None: not shown to this reader (389-ds shows the values to Directory Manager only)."""
+    """None: hidden from this account (389-ds shows them to Directory Manager only)."""
     current_connections: int | None = None
     total_connections: int | None = None
-    """Opened since the start of the server."""
+    """Connections accepted since the server started."""
     connection_table_size: int | None = None
     """389-ds dtablesize: the size of the connection table, not a limit of the process."""
     descriptor_limit: int | None = None
@@ -61,4 +61,4 @@ class Monitor:
     queued_operations: int | None = None
     connections_at_max_threads: int | None = None
     listeners: tuple[tuple[str, int], ...] = ()
-    """Local address and port of listeners, as handlers and connections name them (OpenLDAP, OpenDJ, PingDirectory)."""
+    """Local addresses and ports of listeners, from handlers and connections (OpenLDAP, OpenDJ, PingDirectory)."""

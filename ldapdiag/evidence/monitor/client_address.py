@@ -1,4 +1,4 @@
-"""The client of a monitored connection, as servers print it and as facts spell it."""
+"""The client address of a monitored connection, normalised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ldapdiag.evidence.addresses import CUT, LONGEST_NAME, normalise_address, po
 
 
 def client_address(text: str) -> str:
-    """Return the client as facts spell it; an address that somebody blackened stays as it is."""
+    """Return a normalised address, 'ldapi' or empty; redacted addresses are returned unchanged."""
     if text == "local" or text.startswith("/"):
         return "ldapi"
     if text in {"", "unknown"}:
@@ -16,9 +16,9 @@ def client_address(text: str) -> str:
 
 
 def java_endpoint(text: str) -> tuple[str, int | None]:
-    """Return address and port of `127.0.0.1:5000` or `0:0:0:0:0:0:0:1:5000`, as Java prints a socket's end.
+    """Return address and port of a Java socket address: `127.0.0.1:5000`, `0:0:0:0:0:0:0:1:5000`.
 
-    An unresolved one reads `name/127.0.0.1:5000`; what stands before the slash is only its name.
+    A host name before the address, as in `name/127.0.0.1:5000`, is dropped. The port is None if it is not a number.
     """
     address, _, port = text.rpartition("/")[2].rpartition(":")
     number = port_number(port)

@@ -1,13 +1,13 @@
-"""One connection as OpenDS and all that grew out of it summarise it, in either of two spellings.
+"""One connection in the list of OpenDS and its forks, in either of two notations.
 
     connID="14" connectTime="20261120090253Z" source="127.0.0.31:44997" destination="127.0.0.1:13489" ldapVersion="3"
         authDN="uid=application_xyz,ou=services,dc=example,dc=com" security="none" opsInProgress="0"
     {"connId":14,"connectTime":"20261120090253Z","source":"127.0.0.31:44997","destination":"127.0.0.1:13489",…}
 
-Quotes inside a value are not escaped, so the DN, the one value a client chooses, is read from both ends. An IPv6
-address stands without brackets before its port. The second spelling is that of ForgeRock DS 6 and later, and of PingDS.
-Source: LDAPClientConnection.getMonitorSummary() of OpenDJ; captured from OpenDJ 4.10.1. No capture of the JSON was to
-be had: its names are compared without case.
+Quotes within a value are not escaped, so the DN, the only value that a client chooses, is located from both ends. An
+IPv6 address has no brackets before its port. The second notation is that of ForgeRock DS 6 and later, and of PingDS.
+Source: LDAPClientConnection.getMonitorSummary() of OpenDJ; captured from OpenDJ 4.10.1. There is no public capture of
+the JSON; its names are compared case-insensitively.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ PAIR = re.compile(r'(\w{1,40})="([^"]*)"', re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a value says: the connection, and the server's end of it."""
+    """The content of one value: the connection, and the server's endpoint of it."""
 
     number: str
-    """The connection's id, by which it is the same in all lists; the whole value where it has none."""
+    """The connection's identifier, equal in all lists; the complete value where it has none."""
     connection: MonitoredConnection
     listener: tuple[str, int | None]
     is_ldap: bool
-    """False for JMX and HTTP, which the server lists with the others."""
+    """False: a connection of JMX or HTTP, which the server also lists."""
 
 
 def parse_summary(value: str) -> Summary | None:
-    """Return what a value says; None for damage."""
+    """Return the content of a value; None if it is damaged."""
     fields = _json(value) if value.startswith("{") else _pairs(value)
     if "source" not in fields and "jmxconnid" not in fields:
         return None
@@ -62,9 +62,9 @@ def parse_summary(value: str) -> Summary | None:
 
 
 def _pairs(value: str) -> Mapping[str, str]:
-    """Return the fields of key="value" pairs; the DN is what stands between its own key and the one after it.
+    """Return the fields of key="value" pairs; the DN is the text between its key and the next one.
 
-    None of them where either is missing: the value was cut.
+    Empty if either key is missing, because the value was truncated.
     """
     head, _, rest = value.partition(ACCOUNT)
     account, closed, tail = rest.rpartition(AFTER_ACCOUNT)
@@ -76,9 +76,9 @@ def _pairs(value: str) -> Mapping[str, str]:
 
 def _json(value: str) -> Mapping[str, str]:
     try:
-        told = json.loads(value)
+        fields = json.loads(value)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(fields, dict):
         return {}
-    return {name.lower(): str(text) for name, text in told.items() if isinstance(text, (str, int))}
+    return {name.lower(): str(text) for name, text in fields.items() if isinstance(text, (str, int))}

@@ -1,13 +1,13 @@
-"""cn=monitor as Netscape's server wrote it and its heirs still do: one entry with counters and `connection` values.
+"""cn=monitor of Netscape's server and its forks, 389-ds and DSEE: one entry of counters and `connection` values.
 
     version: 389-Directory/2.3.1 B2025.016.1616
     connection: 96:20261120084645Z:4:4:-:uid=application_xyz,ou=services,dc=example,dc=com:0:0:0:96:ip=127.0.0.31
     connection: 31:20010201164808Z:45:45::cn=admin,cn=Administrators,cn=config:LDAP
 
-The value is slot, opening time, operations started and completed, `r` while reading (else empty, or `-` from 389-ds
-1.3.2 on) and bind DN; in 389-ds from 1.3.2 on also whether it is at its thread limit, how often it was, and how often
-an operation had to wait for that; from 1.3.7 on also the connection's id and the client's address, never its port.
-DSEE (second value) appends the protocol.
+The fields are slot, opening time, operations started and completed, `r` while reading (else empty, or `-` from 389-ds
+1.3.2 on) and bind DN; in 389-ds from 1.3.2 on also whether the connection is at its thread limit, how often it was, and
+how often an operation waited for that; from 1.3.7 on also the connection's identifier and the client's address, without
+its port. DSEE (second value) appends the protocol.
 Source: 389-ds ldap/servers/slapd/conntable.c, connection_table_as_entry(), all branches; DSEE: Oracle 821-1507.
 """
 
@@ -33,7 +33,7 @@ ANONYMOUS = "NULLDN"
 OPENDS_CLASSES = "ds-"
 """OpenDJ's cn=monitor has counters of the same names."""
 DSEE_NAMES = ("connectionPeak", "request-que-backlog", "currentpsearches")
-"""Counters that only DSEE has."""
+"""Counters that only DSEE publishes."""
 LIST = "connection"
 ATTRIBUTES = (
     "objectClass",
@@ -49,7 +49,7 @@ ATTRIBUTES = (
     "currentconnectionsatmaxthreads",
     *DSEE_NAMES,
 )
-"""What is read here but for the list of connections: small, whatever the number of connections."""
+"""The attributes read, except the list of connections: the answer to these is always small."""
 BEGINNING = re.compile(r"\d{1,18}:([^:]{1,40}):(\d{1,18}):(\d{1,18}):([r-]?):(.*)", re.ASCII | re.DOTALL)
 THREADS = re.compile(r"(.*(?<!:[01])):[01]:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
 THREADS_AND_ID = re.compile(r"(.*):[01]:\d{1,18}:\d{1,18}:\d{1,18}", re.ASCII | re.DOTALL)
@@ -58,9 +58,9 @@ PROTOCOL = re.compile(r":(?:LDAPS?|DSML)$")
 
 
 def identity_of(entry: Entry) -> ServerIdentity | None:
-    """Return whose cn=monitor entry this is; None for a server that is no heir of Netscape's.
+    """Return the product of a cn=monitor entry; None for an entry that is not of 389-ds or DSEE.
 
-    An excerpt may lack the version; then it is 389-ds unless something is there that only DSEE has.
+    In an excerpt without version it is DSEE if there is a counter of DSEE, else 389-ds.
     """
     if entry.key != MONITOR:
         return None
@@ -72,15 +72,18 @@ def identity_of(entry: Entry) -> ServerIdentity | None:
     return ServerIdentity(family=Family.DSEE if any(name in entry for name in DSEE_NAMES) else Family.DS389)
 
 
-def look(entry: Entry, identity: ServerIdentity, document: Document, *, queue: str) -> Monitor | None:
-    """Return what a cn=monitor entry says; None when that is nothing. `queue` counts the operations that wait."""
+def monitor_of(entry: Entry, identity: ServerIdentity, document: Document, *, queue: str) -> Monitor | None:
+    """Return the Monitor of a cn=monitor entry, or None if it has no counters and no connections.
+
+    `queue` is the name of the counter of queued operations.
+    """
     current = entry.number("currentconnections")
     values = entry.values(LIST)
     threads = entry.number("threads")
     if current is None and threads is None and not values:
         return None
     if current and not values:
-        document.note("cn=monitor lists its connections to Directory Manager only: bind as that to see them.")
+        document.note("cn=monitor shows connections to Directory Manager only: bind as Directory Manager.")
     listed = tuple(_connections(values, document)) if values or current == 0 else None
     connections, current = without_own_connection(listed, current, document.asked_by)
     return Monitor(
@@ -108,7 +111,7 @@ def _connections(values: tuple[str, ...], document: Document) -> Iterator[Monito
 
 
 def parse_connection(value: str) -> MonitoredConnection | None:
-    """Return the connection a value describes, read from both ends because a DN may hold colons; None for damage."""
+    """Return the connection of a value, read from both ends because DNs may contain colons; None if damaged."""
     found = BEGINNING.fullmatch(value)
     if not found:
         return None
@@ -127,7 +130,7 @@ def parse_connection(value: str) -> MonitoredConnection | None:
 
 
 def _ending(rest: str, reading: str) -> tuple[str, str] | None:
-    """Return bind DN and client of what follows the fifth field, `reading`; None when the value was cut."""
+    """Return bind DN and client from the text after the fifth field, `reading`; None if the value was truncated."""
     head, separator, address = rest.rpartition(":ip=")
     if separator and (found := THREADS_AND_ID.fullmatch(head)):
         return found[1], client_address(address)

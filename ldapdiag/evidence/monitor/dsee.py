@@ -6,7 +6,7 @@
     request-que-backlog: 0
     currentpsearches: 2
 
-It names neither the client nor its port. Source: Oracle 821-1507, cn=monitor.
+It contains neither the client's address nor its port. Source: Oracle 821-1507, cn=monitor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.monitor.connection_table import identity_of, look
+from ldapdiag.evidence.monitor.connection_table import identity_of, monitor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 class DseeMonitor:
-    """Makes a Monitor of each cn=monitor entry; a file with several is several looks."""
+    """Makes a Monitor from each cn=monitor entry; a file may contain several."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.looks: list[Monitor] = []
+        self.monitors: list[Monitor] = []
 
     def take(self, entry: Entry) -> None:
         """Read a cn=monitor entry of DSEE."""
         identity = identity_of(entry)
         if identity and identity.family is Family.DSEE:
-            seen = look(entry, identity, self.document, queue="request-que-backlog")
-            self.looks.extend([seen] if seen else [])
+            monitor = monitor_of(entry, identity, self.document, queue="request-que-backlog")
+            self.monitors.extend([monitor] if monitor else [])
 
     def facts(self) -> Iterator[Monitor]:
-        """Return the looks, with the tally of the whole text."""
-        for one in self.looks:
-            yield replace(one, origin=self.document.origin())
+        """Return the monitors, with the counts of the whole text in their origin."""
+        for monitor in self.monitors:
+            yield replace(monitor, origin=self.document.origin())

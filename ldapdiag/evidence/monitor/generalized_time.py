@@ -1,4 +1,4 @@
-"""GeneralizedTime (RFC 4517, 3.3.13), the way directory servers print a moment: `20261120084650Z`."""
+"""GeneralizedTime (RFC 4517, 3.3.13), the time format of directory servers: `20261120084650Z`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TIME = re.compile(
 
 
 def parse(text: str) -> datetime | None:
-    """Return the moment in UTC, or None for what is no GeneralizedTime."""
+    """Return the time in UTC; None if the text is not a GeneralizedTime."""
     return _parse(text) if len(text) <= 40 else None
 
 

@@ -8,9 +8,9 @@
     dn: cn=connections,cn=monitor
     connection: 1632 : 9.41.21.31 : 2002-10-05 19:18:21 GMT: 1 : 1 : CN=ADMIN : :
 
-The value is connection, client's address, when it was opened, operations in progress and completed, bind DN, and SSL or
-TLS where it is. No captured one was to be had, only the two forms in IBM's manuals, which set the blanks differently;
-so each field is known by what it looks like, wherever it stands. What does not fit is counted.
+The fields are connection, client's address, opening time, operations in progress and completed, bind DN, and SSL or TLS
+if used. There is no public capture, only two examples in IBM's manuals with different blanks; so each field is
+recognised by its form, not by its position. Values that do not match are counted as not understood.
 Source: ibm.com/docs, "Using the cn=monitor command", "Using the cn=connections,cn=monitor command", and, for the
 meaning of the time, "Manage server connections".
 """
@@ -40,7 +40,7 @@ OWN_NAMES = (
     "total_ssl_connections",
     "total_tls_connections",
 )
-"""Counters that only this server has."""
+"""Counters that only this product publishes."""
 ATTRIBUTES = (
     "objectClass",
     "version",
@@ -50,10 +50,10 @@ ATTRIBUTES = (
     "totalconnections",
     *OWN_NAMES,
 )
-"""What is read of cn=monitor itself."""
+"""The attributes read of cn=monitor itself."""
 
 MOST_CONNECTIONS = 1 << 18
-"""More than a process has descriptors; what is beyond is not kept, with a note."""
+"""Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
 SEPARATOR = re.compile(r":(?=\s|$)")
 MOMENT = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\s?(GMT|UTC|Z)\b)?", re.ASCII)
@@ -63,34 +63,35 @@ ACCOUNT = re.compile(r"[A-Za-z][\w.-]{0,254}\s?=.*", re.ASCII | re.DOTALL)
 SECURED = frozenset({"SSL", "TLS", "START_TLS", "STARTTLS", "KERBEROS"})
 ANONYMOUS = frozenset({"", "NULL", "NULLDN", "ANONYMOUS"})
 LONGEST = 4096
-"""Characters of a value; none is longer but for damage."""
+"""Characters of a value; longer ones are damaged."""
 
 
 class IbmMonitor:
-    """Makes a Monitor of each look at cn=monitor and cn=connections; when an entry comes again, a look begins."""
+    """Makes a Monitor from each pair of cn=monitor and cn=connections; a repeated entry begins another snapshot."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.looks: list[dict[str, Entry]] = []
+        self.snapshots: list[dict[str, Entry]] = []
+        """The entries of each snapshot, by their DN."""
 
     def take(self, entry: Entry) -> None:
-        """Keep an entry of IBM's: the root by what it says, the list by its values."""
+        """Keep the entries of IBM's server: the root recognised by its attributes, the list by its values."""
         if not (is_ibm(entry) if entry.key == ROOT else entry.key == LIST and "connection" in entry):
             return
-        if not self.looks or entry.key in self.looks[-1]:
-            self.looks.append({})
-        self.looks[-1][entry.key] = entry
+        if not self.snapshots or entry.key in self.snapshots[-1]:
+            self.snapshots.append({})
+        self.snapshots[-1][entry.key] = entry
 
     def facts(self) -> Iterator[Monitor]:
-        """Return a Monitor for each look that says anything."""
-        for look in self.looks:
-            monitor = _monitor(look.get(ROOT), look.get(LIST), self.document)
+        """Return a Monitor for each snapshot that contains connections or their number."""
+        for snapshot in self.snapshots:
+            monitor = _monitor(snapshot.get(ROOT), snapshot.get(LIST), self.document)
             if monitor.current_connections is not None or monitor.connections is not None:
                 yield monitor
 
 
 def is_ibm(entry: Entry) -> bool:
-    """Tell whether a cn=monitor entry is IBM's, by its version or, in an excerpt, by counters of its own."""
+    """Return whether a cn=monitor entry is of IBM's server, by its version or, in an excerpt, by its own counters."""
     if banner := entry.first("version"):
         identity = identify(banner)
         return identity is not None and identity.family is Family.IBM
@@ -101,7 +102,7 @@ def _monitor(root: Entry | None, listed: Entry | None, document: Document) -> Mo
     values = listed.values("connection") if listed else ()
     connections = tuple(_connections(values[:MOST_CONNECTIONS], document))
     if len(values) > MOST_CONNECTIONS:
-        document.note(f"Only the first {MOST_CONNECTIONS} connections were kept.")
+        document.note(f"Only the first {MOST_CONNECTIONS:,} connections were kept.")
     identity = identify(root.first("version")) if root else None
     current = root.number("currentconnections") if root else None
     return Monitor(
@@ -125,7 +126,7 @@ def _connections(values: tuple[str, ...], document: Document) -> Iterator[Monito
 
 
 def parse_connection(value: str) -> MonitoredConnection | None:
-    """Return the connection a value describes, its fields in whatever order; None where one of them is a riddle."""
+    """Return the connection of a value, with its fields in any order; None if a field is not recognised."""
     if len(value) > LONGEST:
         return None
     moments = MOMENT.search(value) or COMPACT.search(value)
@@ -153,7 +154,7 @@ def parse_connection(value: str) -> MonitoredConnection | None:
 
 
 def _time(text: str) -> datetime | None:
-    """Return a moment; None where its zone is not told, as it is then the server's own."""
+    """Return the time; None if it has no zone, because it is then in the server's local zone."""
     found = MOMENT.fullmatch(text.strip())
     if found is None:
         return generalized_time.parse(text.strip())

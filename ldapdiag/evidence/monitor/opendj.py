@@ -3,7 +3,7 @@
     dn: cn=Client Connections,cn=monitor
     connection: connID="14" connectTime="20261120090253Z" source="127.0.0.31:44997" destination="127.0.0.1:13489" …
 
-ForgeRock DS has from 6 on, and PingDS, `ds-mon-connection` at cn=LDAP,cn=connection handlers,cn=monitor instead.
+ForgeRock DS from 6 on, and PingDS, have `ds-mon-connection` at cn=LDAP,cn=connection handlers,cn=monitor instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OpendjMonitor(OpendsMonitor):
-    """Makes a Monitor of each look at OpenDJ's cn=monitor."""
+    """Makes a Monitor from each snapshot of OpenDJ's cn=monitor."""
 
     def __init__(self, document: Document) -> None:
         super().__init__(document, Family.OPENDJ)

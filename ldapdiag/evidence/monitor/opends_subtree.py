@@ -1,9 +1,9 @@
-"""The subtree cn=monitor of OpenDS and all that grew out of it: whose it is, and what one search of it answered.
+"""The subtree cn=monitor of OpenDS and its forks, and the product it belongs to.
 
     dn: cn=Client Connections,cn=LDAP Connection Handler 0.0.0.0 port 13489,cn=monitor
     connection: connID="14" connectTime="20261120090253Z" source="127.0.0.31:44997" …
 
-The same connection stands in the list of its handler, in the handler's own entry, and in the list of all.
+The same connection is in the list of its handler, in the handler's own entry, and in the list of all connections.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 ROOT = "cn=monitor"
 BELOW = ",cn=monitor"
 OWN_CLASSES = "ds-"
-"""Every object class of these servers' own begins so: ds-monitor-entry, ds-monitor-server…"""
+"""The prefix of the object classes that these servers define: ds-monitor-entry, ds-monitor-server…"""
 PING_CLASSES = frozenset({"ds-client-connection-monitor-entry", "ds-general-monitor-entry"})
-"""UnboundID's; the others' entries have no class that names what they hold."""
+"""Defined by UnboundID; entries of the other products have no class for their content."""
 
 BANNERS = ("vendorVersion", "fullVersion", "ds-mon-full-version", "ds-mon-vendor-version", "ds-mon-product-name")
 LISTS = ("connection", "ds-connectionhandler-connection", "ds-mon-connection")
@@ -51,40 +51,41 @@ ATTRIBUTES = (
     *LISTENERS,
     *(name for names in (*NUMBERS.values(), *MOMENTS.values()) for name in names),
 )
-"""What is read here but for the lists of connections: small, whatever the number of connections."""
+"""The attributes read, except the lists of connections: the answer to these is always small."""
 MOST_CONNECTIONS = 1 << 18
-"""More than a process has descriptors; what is beyond is not kept, with a note."""
+"""Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
 
 class OpendsMonitor:
-    """Makes a Monitor of the subtrees of one family; when an entry comes a second time, a second look begins."""
+    """Makes Monitors from the subtrees of one product family; a repeated entry begins another snapshot."""
 
     def __init__(self, document: Document, family: Family) -> None:
         self.document = document
         self.family = family
-        self.speaking = Family.OPENDJ
-        self.looks: list[_Look] = []
+        self.current_family = Family.OPENDJ
+        """The family of the entries being read, some of which do not name it."""
+        self.snapshots: list[_Snapshot] = []
 
     def take(self, entry: Entry) -> None:
-        """Read an entry at or below cn=monitor, if its subtree is one of this family."""
+        """Read an entry at or below cn=monitor, if its subtree is of this family."""
         if (entry.key != ROOT and not entry.key.endswith(BELOW)) or not _is_opends(entry):
             return
-        self.speaking = _speaker(entry) or self.speaking
-        if self.speaking is not self.family:
+        self.current_family = _family_of(entry) or self.current_family
+        if self.current_family is not self.family:
             return
-        if not self.looks or entry.key in self.looks[-1].seen:
-            self.looks.append(_Look(self.family, self.document.asked_by))
-        self.looks[-1].take(entry, self.document)
+        if not self.snapshots or entry.key in self.snapshots[-1].seen:
+            self.snapshots.append(_Snapshot(self.family, self.document.asked_by))
+        self.snapshots[-1].take(entry, self.document)
 
     def facts(self) -> Iterator[Monitor]:
-        """Return a Monitor for each look that says anything."""
-        for one in self.looks:
-            if one.says_something:
-                yield one.monitor(self.document)
+        """Return a Monitor for each snapshot with connections or their number."""
+        for snapshot in self.snapshots:
+            if snapshot.relevant:
+                yield snapshot.monitor(self.document)
 
 
-class _Look:
-    """What one search answered."""
+class _Snapshot:
+    """The answer to one search of the subtree."""
 
     def __init__(self, family: Family, asked_by: str) -> None:
         self.asked_by = asked_by
@@ -98,12 +99,12 @@ class _Look:
         self.administration: set[int] = set()
 
     @property
-    def says_something(self) -> bool:
-        """Tell whether there is more than a version in it."""
+    def relevant(self) -> bool:
+        """Return whether it contains connections or their number."""
         return self.listed or "current" in self.numbers
 
     def take(self, entry: Entry, document: Document) -> None:
-        """Keep what an entry says."""
+        """Read an entry."""
         if len(self.seen) < MOST_CONNECTIONS:
             self.seen.add(entry.key)
         self._identify(entry)
@@ -114,15 +115,15 @@ class _Look:
                 self.numbers.setdefault(meaning, number)
         if entry.key == ROOT:
             for meaning, names in MOMENTS.items():
-                told = next(filter(None, map(entry.first, names)), "")
-                self.moments[meaning] = generalized_time.parse(told)
+                text = next(filter(None, map(entry.first, names)), "")
+                self.moments[meaning] = generalized_time.parse(text)
         self._listen(entry)
         for name in LISTS:
             for value in entry.values(name):
                 self._connection(name, value, document)
 
     def monitor(self, document: Document) -> Monitor:
-        """Return the fact."""
+        """Return the Monitor of this snapshot."""
         current = self.numbers.get("current")
         listed = tuple(self.connections.values()) if self.listed or current == 0 else None
         connections, current = without_own_connection(listed, current, self.asked_by)
@@ -148,7 +149,7 @@ class _Look:
                 return
 
     def _listen(self, entry: Entry) -> None:
-        """Keep the ends a handler of LDAP listens at; those of the administration connector serve no application."""
+        """Read the listeners of an LDAP handler; those of the administration connector serve no applications."""
         protocol = entry.first("ds-connectionhandler-protocol") or entry.first("ds-mon-protocol")
         for address, port in (java_endpoint(value) for name in LISTENERS for value in entry.values(name)):
             if port is None:
@@ -168,11 +169,11 @@ class _Look:
         if summary is None:
             document.misread(f"{name}:")
         elif not summary.is_ldap:
-            document.note("Connections of JMX and HTTP are listed, too, and passed over.")
+            document.note("Connections of JMX and HTTP are listed as well; they are ignored.")
         elif summary.number in self.connections:
             return
         elif len(self.connections) >= MOST_CONNECTIONS:
-            document.note(f"Only the first {MOST_CONNECTIONS} connections were kept.")
+            document.note(f"Only the first {MOST_CONNECTIONS:,} connections were kept.")
         else:
             self.connections[summary.number] = summary.connection
             address, port = summary.listener
@@ -181,14 +182,14 @@ class _Look:
 
 
 def _is_opends(entry: Entry) -> bool:
-    """Tell whether the entry is one of these servers'; an excerpt may lack its classes, not the names of its values."""
+    """Return whether the entry is of one of these servers, by object classes or, in an excerpt, by attributes."""
     classes = (name.lower() for name in entry.values("objectClass"))
     own = any(name.startswith(OWN_CLASSES) for name in (*classes, *entry.attributes))
     return own or "vendorVersion" in entry or entry.first("connection").startswith("connID=")
 
 
-def _speaker(entry: Entry) -> Family | None:
-    """Return the family an entry names; None when any of them could have written it."""
+def _family_of(entry: Entry) -> Family | None:
+    """Return the product family of an entry; None if the entry does not show it."""
     for name in BANNERS:
         identity = identify(entry.first(name))
         if identity and identity.family in {Family.OPENDJ, Family.PING}:

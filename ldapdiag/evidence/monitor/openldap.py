@@ -32,7 +32,7 @@ SUFFIX = ",cn=monitor"
 CONNECTION = re.compile(r"cn=connection \d+,cn=connections", re.ASCII)
 LISTENER = re.compile(r"cn=listener \d+,cn=listeners", re.ASCII)
 OWN_NAMES = "monitor"
-"""Every attribute and object class of back-monitor begins so; OpenDJ's cn=monitor has none."""
+"""The prefix of back-monitor's attributes and object classes; OpenDJ's cn=monitor has none of them."""
 
 COUNTER = "monitorCounter"
 INFORMATION = "monitoredInfo"
@@ -40,37 +40,37 @@ MOMENT = "monitorTimestamp"
 LOCAL_ADDRESS = "monitorConnectionLocalAddress"
 
 MOST_CONNECTIONS = 1 << 18
-"""More than a process has descriptors; what is beyond is not kept, with a note."""
+"""Limit on connections, more than a process has descriptors; further ones are dropped, with a note."""
 
 ADDRESS = re.compile(r"IP=(\[[^\]]{1,64}\]|[^:\[\]]{1,64}):(\d{1,5})", re.ASCII)
 
 
 class OpenldapMonitor:
-    """Makes a Monitor of the cn=Monitor subtree; when an entry comes a second time, a second look begins."""
+    """Makes Monitors from the cn=Monitor subtree; a repeated entry begins another snapshot."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.looks: list[_Look] = []
+        self.snapshots: list[_Snapshot] = []
 
     def take(self, entry: Entry) -> None:
         """Read an entry at or below cn=Monitor."""
         if (entry.key != ROOT and not entry.key.endswith(SUFFIX)) or not _is_openldap(entry):
             return
-        if not self.looks or entry.key in self.looks[-1].seen:
-            self.looks.append(_Look(self.document.asked_by))
-        self.looks[-1].take(entry, self.document)
+        if not self.snapshots or entry.key in self.snapshots[-1].seen:
+            self.snapshots.append(_Snapshot(self.document.asked_by))
+        self.snapshots[-1].take(entry, self.document)
 
     def facts(self) -> Iterator[Monitor]:
-        """Return a Monitor for each look that says anything."""
-        for look in self.looks:
-            if look.listed and not look.connections:
-                self.document.note("Connections are listed without their attributes: ask again with '*' and '+'.")
-            if look.says_something:
-                yield look.monitor(self.document)
+        """Return a Monitor for each snapshot with connections or counters."""
+        for snapshot in self.snapshots:
+            if snapshot.listed and not snapshot.connections:
+                self.document.note("Connections are listed without their attributes: search again for '*' and '+'.")
+            if snapshot.relevant:
+                yield snapshot.monitor(self.document)
 
 
-class _Look:
-    """What one search of cn=Monitor answered."""
+class _Snapshot:
+    """The answer to one search of cn=Monitor."""
 
     def __init__(self, asked_by: str) -> None:
         self.asked_by = asked_by
@@ -83,12 +83,12 @@ class _Look:
         self.listeners: dict[tuple[str, int], None] = {}
 
     @property
-    def says_something(self) -> bool:
-        """Tell whether there is more than a version in it."""
+    def relevant(self) -> bool:
+        """Return whether it contains connections or counters."""
         return bool(self.listed or any(number is not None for number in self.numbers.values()))
 
     def take(self, entry: Entry, document: Document) -> None:
-        """Keep what an entry says."""
+        """Read an entry."""
         if len(self.seen) < MOST_CONNECTIONS:
             self.seen.add(entry.key)
         name = entry.key.removesuffix(SUFFIX)
@@ -106,7 +106,7 @@ class _Look:
             self.numbers[name] = entry.number(COUNTER)
 
     def monitor(self, document: Document) -> Monitor:
-        """Return the fact."""
+        """Return the Monitor of this snapshot."""
         identity = identify(self.banner) or ServerIdentity(family=Family.OPENLDAP)
         current = self.numbers.get("cn=current,cn=connections")
         listed = tuple(self.connections) if self.connections or current == 0 else None
@@ -115,7 +115,7 @@ class _Look:
         return Monitor(
             origin=document.origin(),
             identity=identity,
-            # The search that answered is itself the newest activity, where cn=Time was not asked for.
+            # Without cn=Time the newest activity is the time of the answer: it is that of this search.
             taken_at=self.moments.get("cn=current,cn=time") or max(activities, default=None),
             started_at=self.moments.get("cn=start,cn=time"),
             connections=connections,
@@ -131,7 +131,7 @@ class _Look:
     def _connection(self, entry: Entry, document: Document) -> None:
         self.listed += 1
         if self.listed > MOST_CONNECTIONS:
-            document.note(f"Only the first {MOST_CONNECTIONS} connections were kept.")
+            document.note(f"Only the first {MOST_CONNECTIONS:,} connections were kept.")
         elif connection := _connection(entry):
             self.connections.append(connection)
             self._listener(entry)
@@ -143,7 +143,7 @@ class _Look:
 
 
 def parse_address(text: str) -> tuple[str, int | None]:
-    """Return address and port of `IP=127.0.0.1:389` or `IP=[::1]:389`; 'ldapi' of `PATH=…`; empty for anything else."""
+    """Return address and port of `IP=127.0.0.1:389` or `IP=[::1]:389`; 'ldapi' for `PATH=…`; else empty."""
     if text.startswith("PATH="):
         return "ldapi", None
     found = ADDRESS.fullmatch(text)
@@ -156,7 +156,7 @@ def _is_openldap(entry: Entry) -> bool:
 
 
 def _connection(entry: Entry) -> MonitoredConnection | None:
-    """Return the connection; None when the entry shows none of its operational attributes."""
+    """Return the connection of an entry; None if its operational attributes are missing."""
     if not any(name.startswith("monitorconnection") for name in entry.attributes):
         return None
     client, port = parse_address(entry.first("monitorConnectionPeerAddress"))

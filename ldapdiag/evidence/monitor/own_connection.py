@@ -1,10 +1,10 @@
-"""Our own connection among those a server lists: whoever asked is no part of the incident, and is left out.
+"""The collector's own connection, which is removed from the server's list of connections.
 
     # asked by 10.77.3.9:51234 as cn=Directory Manager
     # asked by ldapi as gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth
 
-The collector writes this comment above what it was answered (`live.ldap.directory`). 389-ds and DSEE publish no ports:
-there ours is the newest of our address and account that still waits for an answer, for it waits for this very entry.
+The collector (`live.ldap.directory`) writes this comment before the answer. 389-ds and DSEE publish no ports; there its
+connection is the newest one of the same address and account with an operation in progress: the search for this entry.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.monitor import MonitoredConnection
 
-ASKER = re.compile(r"(?:(?P<local>ldapi)|(?P<address>\S{1,64}):(?P<port>\d{1,5})) as(?: (?P<account>.*))?", re.ASCII)
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
+OWN = re.compile(r"(?:(?P<local>ldapi)|(?P<address>\S{1,64}):(?P<port>\d{1,5})) as(?: (?P<account>.*))?", re.ASCII)
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnConnection:
-    """Our end of the connection, and who we are on it."""
+    """The client's endpoint of the collector's connection, and its bind DN."""
 
     client: str
-    """As MonitoredConnection has it: an address, or 'ldapi'."""
+    """An address or 'ldapi', as in MonitoredConnection."""
     port: int | None
     account: str
 
 
-def parse_own_connection(told: str) -> OwnConnection | None:
-    """Return whom the comment names; None when it names nobody."""
-    found = ASKER.fullmatch(told)
+def parse_own_connection(text: str) -> OwnConnection | None:
+    """Return the connection in the text of the comment, after `# asked by`; None if it is not one."""
+    found = OWN.fullmatch(text)
     if found is None:
         return None
     return OwnConnection(
@@ -49,13 +49,13 @@ def parse_own_connection(told: str) -> OwnConnection | None:
 
 
 def without_own_connection(
-    connections: tuple[MonitoredConnection, ...] | None, current: int | None, told: str
+    connections: tuple[MonitoredConnection, ...] | None, current: int | None, asked_by: str
 ) -> tuple[tuple[MonitoredConnection, ...] | None, int | None]:
-    """Return the connections and their counter without the one that asked; as they are when it is not found.
+    """Return the connections and their number without the collector's own; unchanged if it is not found.
 
-    Where the list is hidden, the counter alone is lowered: it counts whoever reads it.
+    If the list is hidden, only the number is reduced, because it includes the collector's connection.
     """
-    own = parse_own_connection(told)
+    own = parse_own_connection(asked_by)
     if own is None:
         return connections, current
     ours = None if connections is None else _ours(connections, own)
@@ -66,16 +66,16 @@ def without_own_connection(
 
 
 def _ours(connections: Iterable[MonitoredConnection], own: OwnConnection) -> MonitoredConnection | None:
-    exact, alike = [], []
+    exact, similar = [], []
     for one in connections:
         if one.client_port is not None:
             if (one.client, one.client_port) == (own.client, own.port):
                 exact.append(one)
         elif one.client in {own.client, ""} and _is_waiting(one):
-            alike.append(one)
+            similar.append(one)
     account = comparable(own.account)
-    ours = exact or [one for one in alike if comparable(one.account) == account]
-    return max(ours, key=lambda one: one.opened or LONG_AGO, default=None)
+    ours = exact or [one for one in similar if comparable(one.account) == account]
+    return max(ours, key=lambda one: one.opened or EARLIEST, default=None)
 
 
 def _is_waiting(connection: MonitoredConnection) -> bool:

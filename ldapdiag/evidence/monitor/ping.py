@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PingMonitor(OpendsMonitor):
-    """Makes a Monitor of each look at PingDirectory's cn=monitor."""
+    """Makes a Monitor from each snapshot of PingDirectory's cn=monitor."""
 
     def __init__(self, document: Document) -> None:
         super().__init__(document, Family.PING)

@@ -1,4 +1,4 @@
-"""Schema: the attribute types a server knows (RFC 4512): names and OIDs of one, its supertype, its matching rules."""
+"""Schema: the attribute types of a server (RFC 4512), with their names, OIDs, supertypes and matching rules."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ldapdiag.evidence.origin import Origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeType:
-    """One attribute type description (RFC 4512, 4.1.2). Rules are names or OIDs as written, in lower case."""
+    """One attribute type (RFC 4512, 4.1.2). Matching rules are names or OIDs as written, in lower case."""
 
     oid: str
     names: tuple[str, ...]
     """As written; the first is the primary one."""
     sup: str = ""
-    """Its supertype, in lower case."""
+    """The supertype, in lower case."""
     equality: str = ""
     ordering: str = ""
     substring: str = ""
@@ -42,19 +42,19 @@ class Schema:
     types: Mapping[str, AttributeType]
     """By name in lower case, and by OID."""
     whole: bool = True
-    """False: what is not here may be known to the server all the same."""
+    """False: an excerpt; the server may have other types."""
 
     def find(self, name: str) -> AttributeType | None:
-        """Return the type that a name or an OID means."""
+        """Return the type with this name or OID."""
         return self.types.get(name.lower())
 
     def primary(self, name: str) -> str:
-        """Return the primary name of a type; the name itself where the schema does not know it."""
+        """Return the primary name of a type; for an unknown type the name itself."""
         found = self.find(name)
         return found.name if found else name
 
     def names(self, name: str) -> frozenset[str]:
-        """Return every name of a type in lower case, its OID among them; of one that is not known this one alone."""
+        """Return all names of a type in lower case, and its OID; for an unknown type only this name."""
         found = self.find(name)
         return frozenset({name.lower(), *((found.oid, *map(str.lower, found.names)) if found else ())})
 
@@ -67,17 +67,17 @@ class Schema:
             found = self.find(found.sup) if found.sup else None
 
     def equality(self, name: str) -> str:
-        """Return the equality rule of a type, else its supertype's; empty where there is none."""
+        """Return the equality rule of a type, else its supertype's; empty if there is none."""
         return next((one.equality for one in self.lineage(name) if one.equality), "")
 
     def ordering(self, name: str) -> str:
-        """Return the ordering rule."""
+        """Return the ordering rule of a type, else its supertype's; empty if there is none."""
         return next((one.ordering for one in self.lineage(name) if one.ordering), "")
 
     def substring(self, name: str) -> str:
-        """Return the substring rule."""
+        """Return the substring rule of a type, else its supertype's; empty if there is none."""
         return next((one.substring for one in self.lineage(name) if one.substring), "")
 
     def syntax(self, name: str) -> str:
-        """Return the syntax."""
+        """Return the syntax of a type, else its supertype's; empty if there is none."""
         return next((one.syntax for one in self.lineage(name) if one.syntax), "")

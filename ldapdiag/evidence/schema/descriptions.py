@@ -1,12 +1,12 @@
-"""Attribute type descriptions (RFC 4512, 4.1.2), as servers show them and as administrators write them.
+"""Attribute type descriptions (RFC 4512, 4.1.2), as published by servers and as written by administrators.
 
     ( 2.5.4.4 NAME ( 'sn' 'surname' ) DESC 'RFC2256: last (family) name(s)' SUP name )
     {7}( OLcfgGlAt:12 NAME 'olcConcurrency' EQUALITY integerMatch SYNTAX OMsInteger SINGLE-VALUE )
     ( nsAdminGroupName-oid NAME 'nsAdminGroupName' SYNTAX '1.3.6.1.4.1.1466.115.121.1.15' X-ORIGIN 'Netscape' )
 
-The order of the parts, their case and the blanks between them do not matter. OpenLDAP writes OIDs by macros
-(slapd.conf(5), objectidentifier), numbers values in braces and can do without an OID; Netscape's servers have names for
-OIDs, or quote them. A text that was cut, or that is something else, is None.
+The order of the parts, their case and the blanks between them do not matter. OpenLDAP has macros for OIDs
+(slapd.conf(5), objectidentifier), numbers values in braces and accepts types without OID; Netscape's servers have names
+in place of OIDs, or quote them. Truncated and other texts are None.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST = 1 << 16
-"""Characters of one description; longer ones are told as not understood."""
+"""Characters of one description; longer ones are not understood."""
 MOST_NAMES = 64
-"""Names of one type; the rest of them is not kept."""
+"""Limit on names of one type; further ones are dropped."""
 DEEPEST_MACRO = 8
 FLAGS = frozenset({"OBSOLETE", "SINGLE-VALUE", "COLLECTIVE", "NO-USER-MODIFICATION"})
 """Keywords without a value."""
@@ -31,22 +31,22 @@ FLAGS = frozenset({"OBSOLETE", "SINGLE-VALUE", "COLLECTIVE", "NO-USER-MODIFICATI
 ORDER = re.compile(r"\s*(?:\{\d{1,9}\})?\s*", re.ASCII)
 TOKEN = re.compile(
     r"""\s*(?:(?P<sign>[()$])
-    |'(?P<quoted>.*?)'(?=[\s()'$]|\Z)       # an apostrophe within a word ends nothing: 'the owner's name'
+    |'(?P<quoted>.*?)'(?=[\s()'$]|\Z)       # an apostrophe within a word is part of the text: 'the owner's name'
     |(?P<word>[^\s()'$]+))""",
     re.VERBOSE | re.DOTALL,
 )
 NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,254}", re.ASCII)
-"""RFC 4512 descr; servers also take an underscore, a dot, and a digit at the beginning."""
+"""A descr of RFC 4512; servers also accept an underscore, a dot, and a digit as the first character."""
 OID = re.compile(r"[A-Za-z0-9][\w.:-]{0,254}", re.ASCII)
 
 Token = tuple[str, bool]
-"""A word, a value in quotes or a sign, and whether it is one of the first two."""
+"""A word, a quoted value or a sign, and whether it is a word or a quoted value."""
 
 
 def attribute_type(text: str, macros: Mapping[str, str] | None = None) -> AttributeType | None:
-    """Return the attribute type of a description, its macros (by their names in lower case) expanded; None of another.
+    """Return the attribute type of a description, with macros (by their names in lower case) expanded.
 
-    What is written twice holds as written last.
+    Of a part that is written twice the last counts. None: the text is not an attribute type description.
     """
     start = ORDER.match(text)
     tokens = _tokens(text[start.end() :]) if start and len(text) <= LONGEST else None
@@ -70,7 +70,7 @@ def attribute_type(text: str, macros: Mapping[str, str] | None = None) -> Attrib
 
 
 def expanded(oid: str, macros: Mapping[str, str]) -> str:
-    """Return an OID with its macro resolved: `OMsyn:15` where OMsyn is 1.3.6.1.4.1.1466.115.121.1."""
+    """Return an OID with its macro expanded: `OMsyn:15`, where OMsyn is 1.3.6.1.4.1.1466.115.121.1."""
     for _ in range(DEEPEST_MACRO):
         name, colon, rest = oid.partition(":")
         meaning = macros.get(name.lower())
@@ -81,7 +81,7 @@ def expanded(oid: str, macros: Mapping[str, str]) -> str:
 
 
 def _tokens(text: str) -> list[Token] | None:
-    """Return the tokens between the outer parentheses; None where the last of these is missing."""
+    """Return the tokens between the outer parentheses; None if the closing one is missing."""
     tokens: list[Token] = []
     depth = at = 0
     while found := TOKEN.match(text, at):
@@ -95,7 +95,7 @@ def _tokens(text: str) -> list[Token] | None:
 
 
 def _parts(tokens: list[Token]) -> dict[str, tuple[str, ...]] | None:
-    """Return the values by keyword, in upper case, the OID as `OID`; None where a keyword is missing."""
+    """Return the values by keyword in upper case, the OID as `OID`; None if a keyword is missing."""
     parts: dict[str, tuple[str, ...]] = {}
     at = 0
     if tokens[0][1] and tokens[0][0].upper() != "NAME":
@@ -112,7 +112,7 @@ def _parts(tokens: list[Token]) -> dict[str, tuple[str, ...]] | None:
 
 
 def _values(tokens: list[Token], at: int) -> tuple[tuple[str, ...], int]:
-    """Return the value that stands here, or the values in parentheses, and where the next keyword stands."""
+    """Return the value at this position, or the values in parentheses, and the position of the next keyword."""
     if at < len(tokens) and tokens[at] == ("(", False):
         end = next(end for end in range(at, len(tokens) + 1) if tokens[end : end + 1] in ([], [(")", False)]))
         return tuple(word for word, is_value in tokens[at:end] if is_value), end + 1
@@ -124,6 +124,6 @@ def _first(parts: Mapping[str, tuple[str, ...]], keyword: str) -> str:
 
 
 def _rule(parts: Mapping[str, tuple[str, ...]], keyword: str, macros: Mapping[str, str] | None) -> str:
-    """Return a name or an OID in lower case, without the `{256}` of a syntax; empty where it is none."""
-    told = expanded(_first(parts, keyword).partition("{")[0], macros or {}).lower()
-    return told if OID.fullmatch(told) else ""
+    """Return a name or an OID in lower case, without the `{256}` of a syntax; empty for any other text."""
+    rule = expanded(_first(parts, keyword).partition("{")[0], macros or {}).lower()
+    return rule if OID.fullmatch(rule) else ""

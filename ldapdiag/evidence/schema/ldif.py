@@ -1,4 +1,4 @@
-"""The schema that a server publishes as an entry, or keeps in LDIF files.
+"""The schema of a server in LDIF: its subschema subentry, or its configuration files.
 
     dn: cn=schema                                      389-ds, DSEE, OpenDJ, PingDirectory, IBM
     attributeTypes: ( 2.5.4.3 NAME ( 'cn' 'commonName' ) SUP name …
@@ -6,8 +6,8 @@
     dn: cn={0}core,cn=schema,cn=config                 slapcat -n0; a search shows OpenLDAP's as cn=Subschema
     olcAttributeTypes: {0}( 2.5.4.2 NAME 'knowledgeInformation' …
 
-A server's files (00core.ldif, 99user.ldif) hold a part each. That a text is the whole schema shows in types that only
-the server's own part defines, beside those of persons that another file of it has.
+Each of a server's files (00core.ldif, 99user.ldif) contains a part of the schema. A text is taken for the complete
+schema if it contains types of the server itself and types of persons, which are in different files.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 ATTRIBUTE_TYPES, OLC_ATTRIBUTE_TYPES, OLC_MACROS = "attributeTypes", "olcAttributeTypes", "olcObjectIdentifier"
 ATTRIBUTES = (ATTRIBUTE_TYPES,)
-"""What is read of a subschema subentry."""
+"""The attributes read of a subschema subentry."""
 FIRST_DATABASE = "olcdatabase="
-"""slapcat -n0 writes databases after all of the schema."""
+"""slapcat -n0 writes databases after the complete schema."""
 
-OF_EVERYBODY = frozenset({"objectclass", "cn"})
-OF_OPENLDAP = OF_EVERYBODY | {"olcdatabase"}
-OF_PERSONS = OF_EVERYBODY | {"employeenumber"}
+COMMON = frozenset({"objectclass", "cn"})
+OF_OPENLDAP = COMMON | {"olcdatabase"}
+OF_PERSONS = COMMON | {"employeenumber"}
 OWN = frozenset({"nsuniqueid", "ds-sync-hist", "ibm-entryuuid"})
-"""389-ds and DSEE (01core389.ldif), all that grew out of OpenDS, IBM."""
+"""Types that only 389-ds and DSEE (01core389.ldif), OpenDS and its forks, or IBM's server define."""
 
 
 class LdifSchema:
-    """Makes one Schema of all entries that hold attribute type descriptions."""
+    """Makes one Schema from all entries with attribute type descriptions."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -48,10 +48,10 @@ class LdifSchema:
         self.macros: dict[str, str] = {}
         self.cut = False
         self.files_of_slapd = False
-        """The text is OpenLDAP's configuration, and no database stood behind its schema yet."""
+        """The text is OpenLDAP's configuration, and no database entry has followed the schema yet."""
 
     def take(self, entry: Entry) -> None:
-        """Read the descriptions of an entry that has some."""
+        """Read the attribute type descriptions of an entry."""
         self.macros.update(islice(_macros(entry), MOST_TYPES - len(self.macros)))
         configured = entry.values(OLC_ATTRIBUTE_TYPES)
         descriptions = (*entry.values(ATTRIBUTE_TYPES), *configured)
@@ -72,14 +72,14 @@ class LdifSchema:
         missed = 0
         for text in descriptions:
             if len(self.types) >= MOST_TYPES:
-                self.document.note(f"Only the first {MOST_TYPES} attribute types were kept.")
+                self.document.note(f"Only the first {MOST_TYPES:,} attribute types were kept.")
                 break
             if one := attribute_type(text, self.macros):
                 self.types.append(one)
             else:
                 missed += 1
         if missed:
-            self.document.note(f"{missed} attribute type descriptions of an entry were not understood.")
+            self.document.note(f"{missed:,} attribute type descriptions of an entry were not understood.")
 
     def _is_whole(self, schema: Schema) -> bool:
         known = schema.types.keys()
@@ -88,7 +88,7 @@ class LdifSchema:
 
 
 def _macros(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield name and meaning of the OID macros an entry defines: `{1}OLcfgAt OLcfg:3`."""
+    """Yield name and value of the OID macros in an entry: `{1}OLcfgAt OLcfg:3`."""
     for text in entry.values(OLC_MACROS):
         words = text[text.find("}") + 1 if text.startswith("{") else 0 :].split()
         if len(words) == 2:

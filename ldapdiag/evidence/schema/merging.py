@@ -1,4 +1,4 @@
-"""Attribute types gathered into one Schema: those of one document, and those of all documents of one server."""
+"""Making one Schema from attribute types, and merging the schemas of one server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.origin import Origin
 
 MOST_TYPES = 1 << 16
-"""No server has a tenth of it; what is beyond is not kept."""
+"""Limit on attribute types, more than ten times what any server has; further ones are dropped."""
 
 
 def schema_of(types: Iterable[AttributeType], origin: Origin, *, whole: bool) -> Schema:
-    """Return attribute types by all their names and OIDs; where two have one name, the later holds."""
+    """Return a schema of these types, by their names and OIDs; of two types with one name the later counts."""
     known: dict[str, AttributeType] = {}
     for one in types:
         known.update(dict.fromkeys((one.oid.lower(), *map(str.lower, one.names)), one))
@@ -25,10 +25,10 @@ def schema_of(types: Iterable[AttributeType], origin: Origin, *, whole: bool) ->
 
 
 def merged(schemas: Sequence[Schema]) -> Schema | None:
-    """Return what all of these say of one server, the earlier ones before the later; None where there are none.
+    """Return the merged schema of one server; for each name the first schema counts. None: there are no schemas.
 
-    Beside a whole one nothing else counts, for it also says what the server does not know. Excerpts say more together,
-    and the standard schema, as the last of them, fills what they leave open.
+    A complete schema is returned alone, because it also shows which types the server does not have. Excerpts are
+    combined, with the standard schema as the last.
     """
     counted = [schema for schema in schemas if schema.whole][:1] or schemas
     if not counted:

@@ -26,7 +26,7 @@ NOT_UNDERSTOOD = "attributetype (…)"
 
 
 class SchemaDirectives:
-    """Gathers what attributetype and objectidentifier directives define."""
+    """Collects the definitions of attributetype and objectidentifier directives."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -34,26 +34,26 @@ class SchemaDirectives:
         self.macros: dict[str, str] = {}
 
     def take(self, word: str, rest: str) -> None:
-        """Read a directive, if it is one of the two."""
+        """Read one of the two directives; others are ignored."""
         if word == "objectidentifier":
             words = rest.split()
             if len(words) == 2 and len(self.macros) < MOST_TYPES:
                 self.macros[words[0].lower()] = words[1]
         elif word == "attributetype":
             if len(self.types) >= MOST_TYPES:
-                self.document.note(f"Only the first {MOST_TYPES} attribute types were kept.")
+                self.document.note(f"Only the first {MOST_TYPES:,} attribute types were kept.")
             elif one := attribute_type(rest, self.macros):
                 self.types.append(one)
             else:
                 self.document.misread(NOT_UNDERSTOOD)
 
     def schema(self) -> Schema | None:
-        """Return what was defined, never the whole schema; None where nothing was."""
+        """Return the types defined, as an excerpt of the schema; None if there are none."""
         return schema_of(self.types, self.document.origin(), whole=False) if self.types else None
 
 
 def recognises(head: Head) -> bool:
-    """Tell a schema file: a description is begun, and no directive is one of slapd.conf itself."""
+    """Recognise a schema file: it defines a type or object class and has no directive of slapd.conf itself."""
     found = [(word[0].lower(), line[word.end() :]) for line in head.lines if (word := DIRECTIVE.match(line))]
     defined = any(word in {"attributetype", "objectclass"} and rest.lstrip().startswith("(") for word, rest in found)
     return defined and CHARACTERISTIC.isdisjoint(word for word, _ in found)
@@ -61,10 +61,10 @@ def recognises(head: Head) -> bool:
 
 def read(document: Document) -> Iterator[Schema]:
     """Read all attribute types."""
-    gathered = SchemaDirectives(document)
+    definitions = SchemaDirectives(document)
     for word, rest in directives(document):
-        gathered.take(word, rest)
-    if schema := gathered.schema():
+        definitions.take(word, rest)
+    if schema := definitions.schema():
         yield schema
     else:
         document.note("It defines no attribute type.")

@@ -1,8 +1,8 @@
-"""The attribute types that the RFCs define, for where a server's own schema is not among the evidence.
+"""The attribute types of the RFCs, for use where the server's own schema was not collected.
 
-Written as the RFCs describe them, without what no index depends on (DESC, length, SINGLE-VALUE, NO-USER-MODIFICATION),
-and with the second names that X.500 and RFC 1274 gave and that servers know. Where servers differ from an RFC, or from
-each other, that is said beside the type; a server's own schema holds before this one (merging.merged).
+Written as in the RFCs, without the parts that no index depends on (DESC, length, SINGLE-VALUE, NO-USER-MODIFICATION),
+and with the alternative names of X.500 and RFC 1274 that servers accept. Differences of servers are noted beside the
+type; a server's own schema takes precedence (merging.merged).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MACROS = {
     "dn": "1.3.6.1.4.1.1466.115.121.1.12",
     "time": "1.3.6.1.4.1.1466.115.121.1.24",
 }
-"""OIDs (RFC 4517 for syntaxes) as OpenLDAP's objectidentifier shortens them."""
+"""OID macros, as of OpenLDAP's objectidentifier (syntaxes: RFC 4517)."""
 
 RFC_4512 = """
 attribute:0 NAME 'objectClass' EQUALITY objectIdentifierMatch SYNTAX syntax:38
@@ -134,7 +134,7 @@ netscape:216 NAME 'userPKCS12' SYNTAX syntax:5
 netscape:241 NAME 'displayName' EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch SYNTAX text
 1.3.6.1.4.1.250.1.57 NAME 'labeledURI' EQUALITY caseExactMatch SYNTAX text
 """
-"""With labeledURI of RFC 2079."""
+"""Includes labeledURI of RFC 2079."""
 
 RFC_2307 = """
 posix:0 NAME 'uidNumber' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX integer
@@ -181,7 +181,7 @@ DESCRIPTIONS = RFC_4512 + RFC_4519 + RFC_4524 + RFC_2798 + RFC_2307 + EVERYWHERE
 
 @cache
 def standard() -> Schema:
-    """Return the standard attribute types; what is not here may be known to a server all the same."""
+    """Return the standard attribute types, as an excerpt: servers have others."""
     return schema_of(_types(), Origin(path="RFC 4512, 4519, 4524, 2798, 2307"), whole=False)
 
 

@@ -1,1 +1,1 @@
-"""What directory servers write into their logs, by grammar."""
+"""The formats of the logs of directory servers."""

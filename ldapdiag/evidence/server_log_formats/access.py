@@ -1,10 +1,10 @@
-"""Access logs: the door through which a diagnosis learns of them. Their grammars are the dialects of evidence/log/.
+"""The formats of access logs, by which `diagnose` recognises them; their grammars are in evidence/log/.
 
     [20/Nov/2026:08:45:20.751921248 +0000] conn=1 fd=64 slot=64 connection from 127.0.0.11 to 127.0.0.1
     [20/Nov/2026:08:58:03 +0000] CONNECT conn=0 from=127.0.0.11:60305 to=127.0.0.1:13489 protocol=LDAP
 
-One server's log may be many files, whose order only their records tell, so no Format reads one: `log_discovery.py`
-does. slapd has one log for everything, which slapd.py reads as well, for what it testifies to.
+A server's log may be many files, whose order only their records show, so these formats have no `read`:
+`sources/recognition/log_discovery.py` reads access logs. slapd has a single log, which slapd.py reads as well.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
 
 ACCESS = tuple(dialect for dialect in dialects() if dialect.name != ds389_notice.NAME)
-"""An errors log of 389-ds tells of some searches, too, and is none: ds389_errors.py reads it."""
+"""The dialects of access logs. An errors log of 389-ds also contains some searches, but ds389_errors.py reads it."""
 
 
 @lru_cache(maxsize=1)
 def dialect_of(head: Head) -> Dialect | None:
-    """Return the dialect of the access log that begins so, or None."""
+    """Return the dialect of the access log with this head, or None."""
     start = "".join(f"{line}\n" for line in head.lines).encode()
     return next((dialect for dialect in ACCESS if dialect.recognises(start)), None)
 
 
 def is_access(head: Head) -> bool:
-    """Tell whether this is an access log that is nothing else."""
+    """Return whether this is an access log only, which slapd's log is not."""
     dialect = dialect_of(head)
     return dialect is not None and dialect.family is not Family.OPENLDAP
 
@@ -52,7 +52,7 @@ def _format(name: str, family: Family, recognises: Callable[[Head], bool]) -> Fo
 
 
 def _is_bare_openldap(head: Head) -> bool:
-    """Tell a log of slapd in which nothing but operations is left, behind what slapd.py takes for no prefix."""
+    """Return whether this is a slapd log of operations only, with a prefix that slapd.py does not recognise."""
     dialect = dialect_of(head)
     return dialect is not None and dialect.family is Family.OPENLDAP and not slapd.recognises(head)
 
@@ -66,4 +66,4 @@ FORMATS = (
     _format("openldap-access", Family.OPENLDAP, _is_bare_openldap),
 )
 LOGS = frozenset({slapd.FORMAT.name, *(form.name for form in FORMATS)})
-"""The formats whose files are access logs."""
+"""The names of the formats whose files are access logs."""

@@ -1,11 +1,11 @@
-r"""The errors log of 389-ds, in every prefix it has had.
+r"""The errors log of 389-ds, with the prefixes of all versions.
 
     \t389-Directory/2.3.1 B2025.016.1616
     [23/Apr/2015:23:12:31 -0400] - 389-Directory/1.2.11.15 B2014.300.2010 starting up
     [20/Nov/2026:08:45:18.529737884 +0000] - ERR - accept_thread - Not listening for new connections - too many fds open
 
-Since 1.3.5 the severity and the function stand before the message. A client's text stands in quotes further right, so
-a message counts only where it begins. Source: ldap/servers/slapd/daemon.c, log.c.
+Since 1.3.5 severity and function precede the message. Text from clients is in quotes further right, so a message counts
+only at its beginning. Source: ldap/servers/slapd/daemon.c, log.c.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ STAMP = re.compile(
     r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d(?:\.\d{1,9})? [+-]\d{4}\] (?=\S)(?!category=)",
     re.ASCII,
 )
-"""The time, perhaps after the name of a container; OpenDJ's own log goes on with category=."""
+"""The time, possibly after the name of a container; in OpenDJ's errors log `category=` follows."""
 DASH = re.compile(r"- ")
 SEVERITY = re.compile(r"[A-Z]{3,9} - ")
 FUNCTION = re.compile(r"[\w.:()/ ]{1,80} - ", re.ASCII)
-"""Who speaks; no quote and no equals sign, so nothing that a client sent."""
+"""The name of the function; without quotes and equals signs, so it is not text from a client."""
 BANNER = re.compile(r"\s+([\w() -]{1,40}-Directory/\S{1,80}.{0,80})$", re.ASCII)
 """The first line of each file."""
 
@@ -56,16 +56,16 @@ EXHAUSTION = (
     (re.compile(r"[Mm]ax open connections reached"), log_summary.TABLE_FULL),
 )
 HINTS = ("istening ", "starting up", "PR_Accept", "open connections reached")
-"""A line without any of these testifies to nothing."""
+"""Every message read here contains one of these."""
 
 
 def recognises(head: Head) -> bool:
-    """Tell an errors log by stamped lines of prose, none of which is an access log's."""
+    """Recognise an errors log by time-stamped messages that are not of an access log."""
     return any(_is_prose(line) for line in head.lines) and not is_access(head)
 
 
 def read(document: Document) -> Iterator[ServerLog]:
-    """Read what the log says about descriptors, starts and listeners."""
+    """Read the messages about descriptor exhaustion, starts and listeners."""
     summary = LogSummary()
     for line in document.lines:
         stamp = STAMP.match(line)
@@ -75,10 +75,10 @@ def read(document: Document) -> Iterator[ServerLog]:
             elif line.strip() and not line.startswith(("\t", " ")):
                 document.misread(line)
         elif any(hint in line for hint in HINTS):
-            _hear(summary, line, stamp.end())
+            _read_message(summary, line, stamp.end())
     identity = identify(summary.banner) if summary.banner else ServerIdentity(family=Family.DS389)
     if identity is None or identity.family is not Family.DS389:
-        document.note(f"The log of {summary.banner[:80]!r}, a server we do not read yet.")
+        document.note(f"This is the log of {summary.banner[:80]!r}, a product that is not supported.")
         return
     yield ServerLog(
         origin=document.origin(),
@@ -95,34 +95,34 @@ def _is_prose(line: str) -> bool:
     return stamp is not None and any(part.match(line, stamp.end()) for part in (DASH, FUNCTION))
 
 
-def _hear(summary: LogSummary, line: str, start: int) -> None:
-    """Judge a line by its message, wherever that begins."""
+def _read_message(summary: LogSummary, line: str, start: int) -> None:
+    """Read the message of a line, at any position where it may begin."""
     for at in _beginnings(line, start):
-        if _testifies(summary, line, at):
+        if _message_at(summary, line, at):
             return
 
 
-def _testifies(summary: LogSummary, line: str, at: int) -> bool:
-    """Keep what a message says; tell whether it said anything."""
+def _message_at(summary: LogSummary, line: str, at: int) -> bool:
+    """Add the message at this position to the summary; return whether it is one of those read here."""
     for message, meaning in EXHAUSTION:
         if message.match(line, at):
-            summary.exhausted(meaning, line)
+            summary.add_exhaustion(meaning, line)
             return True
     if LISTENING_AGAIN.match(line, at):
         summary.recovered = True
     elif starting := STARTING.match(line, at):
-        summary.started()
+        summary.add_start()
         summary.banner = starting[1]
     elif listening := LISTENING.match(line, at):
         address = "*" if listening[1] == "All Interfaces" else normalise_address(listening[1])
-        summary.listens(address, port_number(listening[2]))
+        summary.add_listener(address, port_number(listening[2]))
     else:
         return False
     return True
 
 
 def _beginnings(line: str, at: int) -> Iterator[int]:
-    """Yield where the message may begin: at once, after a dash, after the severity, after the function."""
+    """Yield the positions where the message may begin: here, after a dash, the severity or the function."""
     yield at
     for part in (DASH, SEVERITY, FUNCTION):
         if found := part.match(line, at):

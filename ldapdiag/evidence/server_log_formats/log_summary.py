@@ -1,4 +1,4 @@
-"""LogSummary: lines of one meaning, counted, with the first and the last as they stand in the log."""
+"""LogSummary: exhaustion messages, listeners and starts of one server log, collected while it is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE_FULL = "no free place in the connection table"
 
 @dataclass(slots=True)
 class LogSummary:
-    """What one log has testified to so far."""
+    """The messages of one log read so far."""
 
     exhaustion_messages: dict[str, ExhaustionMessage] = field(default_factory=dict)
     listeners: dict[tuple[str, int], None] = field(default_factory=dict)
@@ -26,8 +26,8 @@ class LogSummary:
     recovered: bool = False
     banner: str = ""
 
-    def exhausted(self, meaning: str, line: str, count: int = 1, *, first: str = "") -> None:
-        """Count a line that says that descriptors ran out; several in one call share their first."""
+    def add_exhaustion(self, meaning: str, line: str, count: int = 1, *, first: str = "") -> None:
+        """Count an exhaustion message; `first` and `line`: the first and the last of `count` lines."""
         self.recovered = False
         known = self.exhaustion_messages.get(meaning)
         shown = line.strip()[:LONGEST_SHOWN]
@@ -38,16 +38,12 @@ class LogSummary:
             last=shown,
         )
 
-    def started(self) -> None:
-        """Count a start of the server, which begins with all descriptors free."""
+    def add_start(self) -> None:
+        """Count a start of the server, which frees all descriptors."""
         self.starts += 1
-        self.listens_again()
-
-    def listens_again(self) -> None:
-        """Note that the server accepts connections, for all the log says so far."""
         self.recovered = bool(self.exhaustion_messages) or self.recovered
 
-    def listens(self, address: str, port: int) -> None:
-        """Keep an address the server listens on."""
+    def add_listener(self, address: str, port: int) -> None:
+        """Add an address and port on which the server listens."""
         if len(self.listeners) < MOST_LISTENERS:
             self.listeners[address, port] = None

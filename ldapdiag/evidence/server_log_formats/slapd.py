@@ -1,12 +1,12 @@
-"""slapd's log, which is its access log, too: stderr of any version, or syslog of any kind.
+"""slapd's log, which is also its access log: stderr of any version, or syslog in any format.
 
     6b00111c.32864e18 0x7f9c26e20200 slapd starting
     6807a029 conn=1981 fd=14 ACCEPT from IP=127.0.0.1:49138 (IP=0.0.0.0:389)
     Nov 20 09:21:35 vm slapd[25675]: fd=127 DENIED from unknown (127.0.0.70)
     <167>1 2026-11-20T08:54:04.365207+00:00 vm slapd 3989 - -  daemon: accept(8) failed errno=24 (Too many open files)
 
-Operations are passed over. What a client may have written stands in lines with conn=, and those testify to nothing
-but their listener. Source: servers/slapd/daemon.c; rsyslog and Docker add the prefixes.
+Operations are ignored. Only lines with conn= may contain text from clients, and of those only descriptor and listener
+are read. Source: servers/slapd/daemon.c; the prefixes are added by rsyslog and Docker.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ KNOWN = re.compile(
 OWN_OPERATION = re.compile(
     OPERATION + r"(?:ACCEPT from|closed|SRCH attr=|SRCH .{1,4000} deref=|(?:SEARCH )?RESULT (?:tag|oid)=)", re.ASCII
 )
-"""An operation as nobody but slapd writes it; 389-ds without its times looks alike at first sight."""
+"""An operation in a form that only slapd writes; without times, logs of 389-ds are similar."""
 BARE = re.compile(OPERATION + r"|@\(#\) \$OpenLDAP|daemon: |fd=\d{1,10} DENIED from |slapd starting\s*$", re.ASCII)
-"""How a line may begin when journalctl -o cat has taken the prefix away."""
+"""The beginning of a line without prefix, as of journalctl -o cat."""
 TALK = ("<= ", "=> ", "slapd ", "connection_", "bdb_", "mdb_", "hdb_", "#", "\t", " ")
-"""How other messages begin that are slapd's, or go on a message, without any prefix."""
+"""The beginning of slapd's other messages and of their continuation lines, without prefix."""
 
 ACCEPT = re.compile(r"conn=\d{1,20} fd=(\d{1,9}) ACCEPT from \S{1,255} \((IP=[^\s()]{1,80})\)\s*$", re.ASCII)
 DENIED = re.compile(r"fd=(\d{1,9}) DENIED from \S{1,255} \([^\s()]{0,255}\)\s*$", re.ASCII)
@@ -53,29 +53,27 @@ REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.{0,4000})\]\s*$"
 
 
 def recognises(head: Head) -> bool:
-    """Tell slapd by its own prefix with one of its messages behind, or by messages nobody else writes."""
+    """Recognise slapd by its prefix and one of its messages, or by messages that only slapd writes."""
     return any(_is_slapd(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[ServerLog]:
-    """Read what the log says about descriptors, starts and listeners."""
+    """Read the messages about descriptor exhaustion, starts and listeners."""
     summary = LogSummary()
     refusals = Refusals(summary)
     for line in document.lines:
         if "conn=" in line:
             if " ACCEPT from " in line:
-                _accepted(line, summary, refusals)
+                _read_accept(line, summary, refusals)
             continue
         start = prefix_length(line)
         if start or BARE.match(line):
-            _hear(line[start:], line, summary, refusals)
+            _read_message(line[start:], line, summary, refusals)
         elif line and not line.startswith(TALK) and not is_syslog(line):
             document.misread(line)
-    refusals.settle()
+    refusals.classify()
     if refusals.by_rule:
-        document.note(
-            f"{refusals.by_rule} connections were DENIED by a rule (hosts.deny), not for want of descriptors."
-        )
+        document.note(f"Clients DENIED by a rule in hosts.deny, not for lack of descriptors: {refusals.by_rule:,}.")
     yield ServerLog(
         origin=document.origin(),
         identity=identify(summary.banner) or ServerIdentity(family=Family.OPENLDAP),
@@ -92,33 +90,33 @@ def _is_slapd(line: str) -> bool:
     return (OWN_OPERATION if line.startswith("conn=") else BARE).match(line) is not None
 
 
-def _accepted(line: str, summary: LogSummary, refusals: Refusals) -> None:
-    """Learn a listener, and how high descriptors go, from an ACCEPT."""
+def _read_accept(line: str, summary: LogSummary, refusals: Refusals) -> None:
+    """Read the listener and the descriptor of an ACCEPT line."""
     if found := ACCEPT.match(line, prefix_length(line)):
-        refusals.accepted(int(found[1]))
+        refusals.add_accepted(int(found[1]))
         address, port = parse_address(found[2])
         if port is not None:
-            summary.listens(address, port)
+            summary.add_listener(address, port)
 
 
-def _hear(message: str, line: str, summary: LogSummary, refusals: Refusals) -> None:
-    """Judge a message that is no operation."""
+def _read_message(message: str, line: str, summary: LogSummary, refusals: Refusals) -> None:
+    """Read a message that is not an operation."""
     count = 1
     if repeated := REPEATED.match(message):
         count, message = int(repeated[1]), repeated[2]
     if denied := DENIED.match(message):
-        refusals.refused(int(denied[1]), line, count)
+        refusals.add_refused(int(denied[1]), line, count)
     elif HOSTS_UNREADABLE.match(message):
         refusals.proved = True
     elif message.rstrip() == "slapd starting":
-        refusals.settle()
-        summary.started()
+        refusals.classify()
+        summary.add_start()
     elif message.startswith("@(#) $OpenLDAP"):
         summary.banner = message[:200]
     else:
         for pattern, meaning in EXHAUSTION:
             if pattern.match(message):
-                summary.exhausted(meaning, line, count)
+                summary.add_exhaustion(meaning, line, count)
 
 
 FORMAT = Format(name="slapd-log", title="a log of OpenLDAP's slapd", recognises=recognises, read=read)

@@ -1,4 +1,4 @@
-"""What stands before slapd's own words: stderr's time and thread, syslog's date and tag, a container's name.
+"""The prefixes of slapd's log lines: time and thread on stderr, date and tag of syslog, name of a container.
 
     6b00111c.32864e18 0x7f9c26e20200 slapd starting
     openldap        | 5b2c666c daemon: shutdown requested and initiated.
@@ -6,7 +6,7 @@
     [17-01-2019 09:04:47] slapd debug  conn=1006 op=0 UNBIND
 
 Source: servers/slapd/logging.c (2.4 prints seconds; 2.5 adds nanoseconds and thread), RFC 3164, RFC 5424; Solaris adds
-an id.
+an identifier.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 WORD = r"[^\s=\"]{1,255}"
-"""A host, pod, container or time: never a name=value of slapd's own lines."""
+"""A host, pod, container or time: not a name=value of slapd's own lines."""
 DATE = r"(?:<\d{1,3}>)?(?:1 )?(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+Z-]{8,30})"
 TAG = r"(?P<tag>[\w./@()-]{1,64})(?:\[\d{1,10}\])?: "
 RFC_5424 = r"(?P<application>\S{1,48}) \S{1,128} \S{1,32} (?:-|\[[^\]]{0,999}\]) {1,2}"
@@ -30,14 +30,14 @@ SYSLOG_LINE = re.compile(rf"{DATE} ?\S", re.ASCII)
 
 
 def prefix_length(line: str) -> int:
-    """Return how many characters stand before the message; 0 when there is no prefix, or another program speaks."""
+    """Return the length of the prefix in characters; 0 if there is none, or the line is from another program."""
     prefix = PREFIX.match(line)
     if prefix is None:
         return 0
-    speaker = prefix["tag"] or prefix["application"] or "slapd"
-    return prefix.end() if "slapd" in speaker or "openldap" in speaker else 0
+    program = prefix["tag"] or prefix["application"] or "slapd"
+    return prefix.end() if "slapd" in program or "openldap" in program else 0
 
 
 def is_syslog(line: str) -> bool:
-    """Tell whether syslog wrote a line, whoever speaks in it."""
+    """Return whether this is a syslog line of any program."""
     return SYSLOG_LINE.match(line) is not None

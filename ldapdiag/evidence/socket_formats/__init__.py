@@ -1,1 +1,1 @@
-"""Socket tables as tools print them: one module per grammar, each with its FORMAT."""
+"""The formats of socket tables and of middleboxes' flow tables."""

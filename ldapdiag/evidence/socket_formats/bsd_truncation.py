@@ -1,4 +1,4 @@
-"""What BSD's netstat cut from its addresses and ports: watched for while rows are read, marked when all are known."""
+"""Addresses and ports that BSD's netstat truncated: collected while rows are read, marked after the last row."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.socket_formats.rows import Rows
 
 ADDRESS = 16
-"""Characters to which an address is cut."""
+"""Characters to which an address is truncated."""
 NAMED_ADDRESS = 12
 """The same with -A and without -n, where the port may be a name."""
 END = 18
-"""Characters to which address, dot and port are cut with -A (there is a PCB)."""
+"""Characters to which address, dot and port are truncated with -A (the row begins with a PCB)."""
 SHORT = ADDRESS + 1
-"""Characters of an end that needs no look without -A: its address is whole."""
+"""Without -A, an endpoint of at most this many characters is complete."""
 
 
 class Truncation:
-    """The ends of one table that may have been cut, by family: a long one of the same family clears them."""
+    """The endpoints of one table that may be truncated.
+
+    A longer endpoint of the same address family shows that the table truncates none.
+    """
 
     def __init__(self) -> None:
         self.named = False
-        """A port has a name: told without -n."""
+        """A port is a service name: the table was printed without -n."""
         self.wide: set[bool] = set()
-        """Families (whether it is IPv6) with an end too long for a cut."""
+        """Families (True: IPv6) with an endpoint that is longer than the limit."""
         self.addresses: dict[bool, set[str]] = {False: set(), True: set()}
         self.named_addresses: dict[bool, set[str]] = {False: set(), True: set()}
         self.ports: dict[bool, list[int]] = {False: [], True: []}
-        """Cells of ports of which digits may be missing."""
+        """Indexes in Rows.cells of ports that may lack digits."""
 
-    def watch(self, end: str, port: str, address: str, cell: int, *, with_pcb: bool) -> None:
-        """Look at one end: as it is written, its port as written, its address as normalised, the cell of its port."""
+    def add(self, end: str, port: str, address: str, cell: int, *, with_pcb: bool) -> None:
+        """Add an endpoint: its text, the text of its port, its normalised address, the index of its port's cell."""
         length = len(end)
         shown = length - len(port) - 1
         if shown > ADDRESS or (with_pcb and length > END):
@@ -49,7 +52,7 @@ class Truncation:
                 self.named = True
 
     def mark(self, rows: Rows) -> bool:
-        """Mark what may have been cut, unless something shows that nothing was; tell whether ports were."""
+        """Mark addresses and ports that may be truncated in `rows`; return whether any ports were marked."""
         doubtful: set[str] = set()
         ports = 0
         for six in (False, True):

@@ -1,12 +1,12 @@
-"""The flows of a Linux box between the hosts: conntrack -L in all its forms, and /proc/net/nf_conntrack.
+"""The connection tracking table of a Linux middlebox: conntrack -L in all variants, and /proc/net/nf_conntrack.
 
     tcp      6 29 ESTABLISHED src=10.77.3.2 dst=10.77.1.2 sport=41946 dport=389 src=10.77.1.2 dst=10.77.3.2 sport=389
      dport=41946 [ASSURED] mark=0 use=1                                       (one line; also with id= or secctx= in it)
     ipv4     2 tcp      6 117 SYN_SENT src=10.77.3.2 dst=10.9.9.9 sport=4194 dport=389 packets=1 bytes=60 [UNREPLIED] …
     tcp      6 src=10.77.3.2 dst=10.77.1.2 sport=41946 dport=389 src=… dport=41946 [OFFLOAD] mark=0 use=2
 
-The number after the protocol's is the seconds left. The first tuple is the original direction, the second the reply
-that is expected; they mirror each other unless the box translates. A flow in hardware or a flow table shows no state.
+The number after the protocol's is the time left in seconds. The first tuple is the original direction, the second the
+expected reply; they mirror each other unless addresses are translated. Offloaded flows show no state.
 Source: conntrack-tools, libnetfilter_conntrack src/conntrack/snprintf_default.c; Linux
 net/netfilter/nf_conntrack_standalone.c (ct_seq_show).
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.sockets import Key
 
 FLOW = re.compile(r"(?:ipv[46] {1,9}\d{1,3} {1,9})?(\w{1,16}) {1,9}\d{1,3} (?=.{0,60}?\bsrc=)")
-"""What every line of the table begins with, whatever its protocol."""
+"""The start of every line of the table, of any protocol."""
 TUPLE = r"src=([^ =]+) dst=([^ =]+) sport=(\d+) dport=(\d+) "
 TCP = re.compile(rf"(?:ipv[46] +\d+ +)?tcp +6 +(?:(\d+) +)?(?:([A-Z_0-9]+) +)?{TUPLE}(.*?){TUPLE[:-1]}(?: |$)(.*)")
 OFFLOADED = re.compile(r"\[((?:HW_)?OFFLOAD)\]")
@@ -35,12 +35,12 @@ COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): \d+ flow entries hav
 
 
 def recognises(head: Head) -> bool:
-    """Tell the table by a flow at the beginning of a line; an event (-E) has a bracket there."""
+    """Recognise the table by a flow at the beginning of a line; an event (-E) begins with a bracket."""
     return any(FLOW.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[FlowTable]:
-    """Read the TCP flows; others are passed over."""
+    """Read the TCP flows; others are ignored."""
     addresses, ports = Addresses(), Ports()
     words: dict[str, str] = {}
     client: list[Key] = []
@@ -69,4 +69,4 @@ def read(document: Document) -> Iterator[FlowTable]:
         yield FlowTable(origin=document.origin(), client=client, server=server, state=state, seconds_left=seconds_left)
 
 
-FORMAT = Format(name="conntrack", title="the flows of a box, by conntrack", recognises=recognises, read=read)
+FORMAT = Format(name="conntrack", title="the flows of a middlebox, by conntrack", recognises=recognises, read=read)

@@ -1,4 +1,4 @@
-"""The flows of a Linux box between the hosts as XML: conntrack -L -o xml.
+"""The connection tracking table of a Linux middlebox in XML: conntrack -L -o xml.
 
     <?xml version="1.0" encoding="utf-8"?>
     <conntrack>
@@ -8,9 +8,9 @@
      <mark>0</mark><use>1</use><id>2080597921</id><assured/></meta></flow>       (one line, or pretty-printed)
     </conntrack>
 
-It is read tag by tag, not by an XML parser: there are no entities and no document type here, so none is ever expanded;
-no more than one flow is held; a flow that is cut or damaged costs itself alone. Without the closing tag of the list
-flows may be missing. Source: libnetfilter_conntrack, src/conntrack/snprintf_xml.c; conntrack-tools, src/conntrack.c.
+It is read tag by tag, without an XML parser: there are no entities or document types to expand, only one flow is in
+memory at a time, and a damaged flow does not affect the others. Without the closing tag of the list, flows may be
+missing. Source: libnetfilter_conntrack, src/conntrack/snprintf_xml.c; conntrack-tools, src/conntrack.c.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WANTED = frozenset((*ENDS, "state", "timeout"))
 
 
 def recognises(head: Head) -> bool:
-    """Tell the list by a flow at the beginning of a line, or by the list's own tag; an event (-E) has a type."""
+    """Recognise the list by a flow at the beginning of a line, or by its tag; an event (-E) has a type."""
     return any(
         (line.startswith("<conntrack>") or FLOW.match(line.lstrip())) and not EVENT.match(line.lstrip())
         for line in head.lines
@@ -49,7 +49,7 @@ def recognises(head: Head) -> bool:
 
 
 def read(document: Document) -> Iterator[FlowTable]:
-    """Read the TCP flows; others are passed over."""
+    """Read the TCP flows; others are ignored."""
     rows, flow = FlowRows(), XmlFlow()
     begun = whole = False
     for line in document.lines:
@@ -65,35 +65,36 @@ def read(document: Document) -> Iterator[FlowTable]:
             elif tag == "/conntrack":
                 misread, whole, flow = misread or flow.open, True, XmlFlow()
             else:
-                flow.hear(tag, attributes, text)
+                flow.take(tag, attributes, text)
         if misread:
             document.misread(line)
     if begun:
         if not whole:
-            document.note(f"{document.path} ends before the list of flows does: what it lacks proves nothing.")
+            document.note(f"{document.path} is truncated: a flow that is missing from it proves nothing.")
         yield rows.table(document, tool="conntrack", whole=whole)
 
 
 class XmlFlow:
-    """One flow while its tags come by."""
+    """One flow while its tags are read."""
 
     def __init__(self, *, open: bool = False) -> None:  # noqa: A002  the state of a tag
         self.open = open
         self.protocol = ""
         self._direction = ""
-        self._told: dict[tuple[str, str], str] = {}
+        self._values: dict[tuple[str, str], str] = {}
+        """Texts, by direction and tag."""
 
-    def hear(self, tag: str, attributes: str, text: str) -> None:
-        """Take what a tag says."""
+    def take(self, tag: str, attributes: str, text: str) -> None:
+        """Read a tag, its attributes and the text after it."""
         if tag == "meta" and (direction := DIRECTION.search(attributes)):
             self._direction = direction[1]
         elif tag == "layer4" and (protocol := PROTOCOL.search(attributes)):
             self.protocol = protocol[1]
         elif tag in WANTED and len(text) <= LONGEST_NAME:
-            self._told[self._direction, tag] = text.strip()
+            self._values[self._direction, tag] = text.strip()
 
     def add_to(self, rows: FlowRows) -> bool:
-        """Add the flow if it is one of TCP; tell whether it was understood."""
+        """Add the flow if it is a TCP flow; return whether it was understood."""
         if not self.open:
             return False
         if self.protocol != TCP:
@@ -101,17 +102,19 @@ class XmlFlow:
         original, reply = self._end("original", rows), self._end("reply", rows)
         if original is None or reply is None:
             return False
-        left = self._told.get(("independent", "timeout"), "")
-        state = self._told.get(("independent", "state"), "")
+        left = self._values.get(("independent", "timeout"), "")
+        state = self._values.get(("independent", "state"), "")
         rows.add(original, reply, state, int(left) if left.isascii() and left.isdigit() and len(left) < 12 else None)
         return True
 
     def _end(self, direction: str, rows: FlowRows) -> Key | None:
-        texts = [self._told.get((direction, tag)) for tag in ENDS]
+        texts = [self._values.get((direction, tag)) for tag in ENDS]
         if not all(texts):
             return None
         src, dst, sport, dport = (text or "" for text in texts)
         return rows.key(src, sport, dst, dport)
 
 
-FORMAT = Format(name="conntrack-xml", title="the flows of a box, by conntrack as XML", recognises=recognises, read=read)
+FORMAT = Format(
+    name="conntrack-xml", title="the flows of a middlebox, by conntrack as XML", recognises=recognises, read=read
+)

@@ -12,13 +12,13 @@
       Idle Time     19
       Idle Timeout  300
 
-Client, virtual server, the box's own address towards the server, pool member, protocol, seconds idle. One or two
-columns of acceleration follow, by version. No state is shown: a flow that is listed is one the box carries. Whether it
-translates packets (fastL4) or ends connections (a standard virtual server) is not told either; one entry holds both
-sides, so it is read as translation, which claims less. Where the trailer counts more than the rows, or is missing, the
-text was cut.
-all-properties tells the idle timeout of each flow: that is the box's own setting. Source: F5 tmsh reference,
-sys connection; the columns from public samples.
+The columns are client, virtual server, the F5's own address towards the server, pool member, protocol, seconds idle;
+one or two columns of acceleration follow, depending on the version. There is no state: a listed flow is established.
+The listing does not show whether packets are translated (fastL4) or connections terminated (a standard virtual server).
+As one entry contains both sides, it is read as translation, from which less is concluded. If the trailer counts more
+rows than there are, or is missing, the text was truncated.
+all-properties shows the idle timeout of each flow, which is the F5's setting.
+Source: F5 tmsh reference, sys connection; the columns from public samples.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ NOISE = ("...", "---")
 
 
 def recognises(head: Head) -> bool:
-    """Tell the table by a row, by a record of all-properties, or by its heading or trailer alone."""
+    """Recognise the table by a row, by a record of all-properties, or by its heading or trailer alone."""
     return any(ROW.match(line) or LISTED.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
-    """Read the TCP connections; and with all-properties, the idle timeout the box tells for them."""
+    """Read the TCP connections, and with all-properties their idle timeouts."""
     listing = Listing()
     for line in document.lines:
         if not listing.take(line) and line.strip():
@@ -63,8 +63,8 @@ def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
     listing.end()
     if not listing.whole:
         document.note(
-            f"{document.path} holds fewer connections than it counts itself, or lacks its last line, so what it lacks "
-            "proves nothing: take it whole (tmsh show sys connection cs-server-port 389)."
+            f"{document.path} is truncated, so a connection that is missing from it proves nothing: collect all of it "
+            "(tmsh show sys connection cs-server-port 389)."
         )
     if listing.begun:
         yield listing.rows.table(document, tool="f5", relay=Relay.NAT, whole=listing.whole)
@@ -77,7 +77,7 @@ def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
 
 
 class Listing:
-    """The listing while its lines come by: rows, or records of several lines."""
+    """The listing while its lines are read: rows, or records of several lines."""
 
     def __init__(self) -> None:
         self.rows = FlowRows()
@@ -90,11 +90,11 @@ class Listing:
 
     @property
     def whole(self) -> bool:
-        """Tell whether every trailer counts no more than stands above it, and nothing stands below the last one."""
+        """Return whether no trailer counts more rows than precede it, and no row follows the last trailer."""
         return self._whole and not self._counted
 
     def take(self, line: str) -> bool:
-        """Take a line; tell whether it was understood."""
+        """Read a line; return whether it was understood."""
         if row := ROW.match(line):
             self.end()
             self._counted += 1
@@ -119,13 +119,13 @@ class Listing:
         return True
 
     def end(self) -> None:
-        """Add the record that has come to its end."""
+        """Add the record whose last line was read."""
         if self._record is None:
             return
-        told = self._properties
-        idle, timeout = (_number(told.get(name, "")) for name in ("Idle Time", "Idle Timeout"))
+        properties = self._properties
+        idle, timeout = (_number(properties.get(name, "")) for name in ("Idle Time", "Idle Timeout"))
         left = None if timeout is None or idle is None else max(timeout - idle, 0)
-        server = self._add(list(self._record), told.get("Protocol", "tcp"), idle, left)
+        server = self._add(list(self._record), properties.get("Protocol", "tcp"), idle, left)
         if timeout and server is not None and len(self.timeouts) < MOST_SERVICES:
             self.timeouts.setdefault(timeout, set()).add(server[:2])
         self._record, self._properties = None, {}
@@ -142,7 +142,7 @@ class Listing:
 
 
 def _end(text: str) -> tuple[str, str]:
-    """Return address and port of `a.b.c.d:port`, of IPv6's `addr.port`, and of `any6.any`; no route domain."""
+    """Return address and port of `a.b.c.d:port`, IPv6 `address.port` or `any6.any`, without the route domain."""
     colons = text.count(":")
     address, _, port = text.rpartition(":" if colons == 1 else ".")
     return address.partition("%")[0], port

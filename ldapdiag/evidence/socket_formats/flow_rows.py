@@ -1,4 +1,4 @@
-"""FlowRows: a box's flow table growing while its text is read."""
+"""FlowRows: the rows of a flow table while its text is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FlowRows:
-    """Columns in the making, each address and each word one object in all of them."""
+    """The rows of a flow table; equal addresses and states are one object in memory."""
 
     def __init__(self) -> None:
         self.addresses, self.ports = Addresses(), Ports()
@@ -25,13 +25,13 @@ class FlowRows:
         self.idle: list[float | None] = []
 
     def key(self, address: str, port: str, other: str, other_port: str) -> Key:
-        """Return a key of two ends as a text writes them."""
+        """Return the key of two endpoints, given as text."""
         return self.addresses[address], self.ports[port], self.addresses[other], self.ports[other_port]
 
     def add(
         self, client: Key, server: Key | None, state: str, left: float | None = None, idle: float | None = None
     ) -> None:
-        """Add a flow."""
+        """Add a flow; `left` and `idle` are seconds."""
         self.client.append(client)
         self.server.append(server)
         self.state.append(self._words.setdefault(state, state))

@@ -12,12 +12,12 @@
       scf=0x55eed02cec30 flags=0x00000000 state=EST …                              (si[0]=, csf= before 2.6)
       scb=0x55eed0254970 flags=0x00000001 state=EST …
 
-Versions differ in what they print and where, so words are known by their keys, never by their places; a record goes on
-until the next address of a session, for mail wraps lines. The plain form names neither what the client dialled nor
-the leg to the server; nor does `show sess all` of 1.4 and before. A session's server leg is established when its code
-is that of its client leg, whatever the number: it was 7, and is 8 since 2.1. Sessions of the control socket itself
-(over a unix socket, or of the frontend GLOBAL) carry nothing; but the one that asked is in every whole list, mostly as
-the last, so that a list without one was cut or filtered. `exp=` is the time left. An address may be IPv6 without
+Versions differ in what they print and where, so words are recognised by key, not by position. A record extends to the
+next session's address, because mail wraps lines. `show sess`, and `show sess all` of 1.4 and before, contain neither
+the client's destination nor the server-side leg. The server-side leg is established if its state code equals that of
+the client-side leg (7 in old versions, 8 since 2.1). Sessions of the control socket itself (over a unix socket, or of
+the frontend GLOBAL) are not connections of clients; but every complete list contains the session that requested it,
+mostly as the last one, so a list without it was truncated or filtered. `exp=` is the time left. IPv6 addresses have no
 brackets. Source: HAProxy src/stream.c (stats_dump_full_strm_to_buffer, cli_io_handler_dump_sess).
 """
 
@@ -48,16 +48,16 @@ TCP = frozenset({"tcpv4", "tcpv6"})
 LEGS = ("frontend", "backend", "server")
 SERVER_SIDE = ("scb=", "csb=", "si[1]=")
 MOST_WORDS = 4096
-"""Words of one record that are looked at; a session of 3.0 has a few hundred."""
+"""Words of one record that are read; a session of 3.0 has a few hundred."""
 
 
 def recognises(head: Head) -> bool:
-    """Tell the sessions by one of them at the beginning of a line."""
+    """Recognise the list by a session at the beginning of a line."""
     return any(SESSION.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[FlowTable]:
-    """Read the sessions of clients; those of the control socket are passed over."""
+    """Read the sessions of clients; those of the control socket are ignored."""
     rows = FlowRows()
     session: Session | None = None
     begun = whole = False
@@ -67,7 +67,7 @@ def read(document: Document) -> Iterator[FlowTable]:
             whole = _end(document, rows, session) or whole
             session, begun = Session(line, found[1]), True
         if session is not None:
-            session.hear(line)
+            session.take(line)
         elif line.strip():
             document.misread(line)
     whole = _end(document, rows, session) or whole
@@ -75,28 +75,29 @@ def read(document: Document) -> Iterator[FlowTable]:
         return
     if not whole:
         document.note(
-            f"{document.path} lacks the session that asked for it, so it was cut, and what it lacks proves nothing: "
-            f"{SHOW_SESS_ALL}"
+            f"{document.path} lacks HAProxy's own control session, so it is truncated, and a missing session proves "
+            f"nothing: {SHOW_SESS_ALL}"
         )
     if rows.server and not any(rows.server):
         document.note(
-            f"{document.path} does not tell HAProxy's ports towards the servers, so it joins nothing: {SHOW_SESS_ALL}"
+            f"{document.path} lacks HAProxy's ports towards the servers, so no connection can be joined by it: "
+            f"{SHOW_SESS_ALL}"
         )
     yield rows.table(document, tool="haproxy", relay=Relay.PROXY, whole=whole)
 
 
 def seconds_of(text: str) -> float | None:
-    """Return a time as HAProxy prints it, `1h29m`; None for <NEVER>, for none, and for what has passed."""
+    """Return the seconds of a HAProxy time, as `1h29m`; None for <NEVER> and all other texts."""
     return sum(int(number) * SECONDS[unit] for number, unit in PART.findall(text)) if SPAN.fullmatch(text) else None
 
 
 class Session:
-    """One session while its words come by."""
+    """One session while its words are read."""
 
     def __init__(self, line: str, protocol: str) -> None:
         self.line = line
-        """The first line, to be shown if nothing comes of it."""
-        self.counts = protocol in TCP
+        """The first line, shown as a sample if the session is not understood."""
+        self.is_tcp = protocol in TCP
         self._source = ""
         self._frontend = ""
         self._leg = ""
@@ -107,15 +108,15 @@ class Session:
         self._server_side = False
         self._words = 0
 
-    def hear(self, line: str) -> None:
-        """Take the words of a line."""
-        if not self.counts or self._words > MOST_WORDS:
+    def take(self, line: str) -> None:
+        """Read the words of a line."""
+        if not self.is_tcp or self._words > MOST_WORDS:
             return
         for word in line.split():
             self._words += 1
-            self._hear(word)
+            self._take_word(word)
 
-    def _hear(self, word: str) -> None:
+    def _take_word(self, word: str) -> None:
         key, _, value = word.partition("=")
         if key in {"src", "source"}:
             self._source = self._source or value
@@ -136,23 +137,23 @@ class Session:
             self._codes.append(code[1])
 
     @property
-    def controls(self) -> bool:
-        """Tell whether it is of the control socket."""
-        return not self.counts or self._frontend == "GLOBAL"
+    def is_control(self) -> bool:
+        """Return whether this is a session of the control socket."""
+        return not self.is_tcp or self._frontend == "GLOBAL"
 
     def add_to(self, rows: FlowRows) -> bool:
-        """Add the session if it is a client's; tell whether it was understood."""
-        if self.controls:
+        """Add the session if it is a client's; return whether it was understood."""
+        if self.is_control:
             return True
         address, _, port = self._source.rpartition(":")
         if not address:
             return False
-        dialled, _, dialled_port = self._ends.get("frontend", "").rpartition(":")
-        known = (dialled, dialled_port) if dialled else (ANY, "?")
-        client = rows.key(address, port, *known)
+        virtual, _, virtual_port = self._ends.get("frontend", "").rpartition(":")
+        destination = (virtual, virtual_port) if virtual else (ANY, "?")
+        client = rows.key(address, port, *destination)
         if client[1] == UNKNOWN_PORT:
             return False
-        rows.add(client, self._server(rows), self._word(), self._left)
+        rows.add(client, self._server(rows), self._server_state(), self._left)
         return True
 
     def _server(self, rows: FlowRows) -> Key | None:
@@ -160,8 +161,8 @@ class Session:
         server, _, port = self._ends.get("server", "").rpartition(":")
         return rows.key(server, port, own, own_port) if own and server else None
 
-    def _word(self) -> str:
-        """Return the state of the leg to the server, ESTABLISHED as other boxes say it."""
+    def _server_state(self) -> str:
+        """Return the state of the server-side leg, with ESTABLISHED as in other flow tables."""
         if self._state:
             return "ESTABLISHED" if self._state == "EST" else self._state
         if len(self._codes) >= 2:
@@ -170,12 +171,12 @@ class Session:
 
 
 def _end(document: Document, rows: FlowRows, session: Session | None) -> bool:
-    """Add a session that has come to its end; tell whether it is the control socket's."""
+    """Add a session whose last line was read; return whether it is a session of the control socket."""
     if session is None:
         return False
     if not session.add_to(rows):
         document.misread(session.line)
-    return session.controls
+    return session.is_control
 
 
 FORMAT = Format(name="haproxy-sessions", title="the sessions of HAProxy", recognises=recognises, read=read)

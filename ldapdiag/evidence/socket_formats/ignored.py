@@ -1,4 +1,4 @@
-r"""Texts that lie beside socket tables and are of no use to a diagnosis: named, so that nobody wonders.
+r"""Formats without evidence for a diagnosis, which are recognised only to give the reason why a file is ignored.
 
 Total: 313                                                                            ss -s
 TCP:   703 (estab 310, closed 391, orphaned 0, timewait 0)
@@ -39,19 +39,19 @@ def _is_nothing_but(line: re.Pattern[str], head: Head) -> bool:
 FORMATS = (
     Format(
         name="ss-summary",
-        title="a summary of ss -s: it counts sockets and names none",
+        title="a summary of ss -s: it counts sockets and lists none",
         recognises=partial(_has, SUMMARY),
         read=None,
     ),
     Format(
         name="conntrack-statistics",
-        title="the counters of conntrack -S: they name no flow",
+        title="the counters of conntrack -S: they list no flows",
         recognises=partial(_has, STATISTICS),
         read=None,
     ),
     Format(
         name="conntrack-events",
-        title="the events of conntrack -E: what happened to flows, not which there are; conntrack -L lists them",
+        title="the events of conntrack -E: changes of flows, not the current ones, which conntrack -L lists",
         recognises=partial(_has, EVENT),
         read=None,
     ),
@@ -63,7 +63,7 @@ FORMATS = (
     ),
     Format(
         name="nft-ruleset",
-        title="a firewall's rules: they name no connection and no idle timeout",
+        title="a firewall's rules: they contain no connections and no idle timeouts",
         recognises=partial(_begins_with, RULESET),
         read=None,
     ),

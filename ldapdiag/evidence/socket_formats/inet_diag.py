@@ -1,15 +1,15 @@
-r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as `live.local.sockets` saves it.
+r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as saved by `live.local.sockets`.
 
     inet_diag dump 1 little
     owner 573975 1171 java
-    \n                                                      (an empty line; what follows is no text)
+    \n                                                      (an empty line; binary data follows)
     length type flags sequence pid | struct inet_diag_msg | attributes         (type 20; one for each socket)
     length type flags sequence pid | status                                    (type 3, NLMSG_DONE)
 
-`little` or `big` is the byte order of the host; ports and addresses are in network order. `owner` lines say who
-holds a socket: inode, process, program. IPv4 comes first, then IPv6, each with its NLMSG_DONE: without that
-the listing was cut, and a socket that is not there proves nothing. The attribute 2 is struct tcp_info, which has grown
-with the kernels: 104 bytes in 3.10, and more since. Sockets that wait (TIME-WAIT, SYN-RECV) have none.
+`little` or `big` is the byte order of the host; ports and addresses are in network order. `owner` lines contain the
+owner of a socket: inode, process, program. IPv4 comes first, then IPv6, each with its NLMSG_DONE; without it the dump
+is truncated, and a missing socket proves nothing. Attribute 2 is struct tcp_info, which is longer in newer kernels: 104
+bytes in 3.10. Sockets in TIME-WAIT and SYN-RECV have none.
 Source: Linux include/uapi/linux/{netlink,inet_diag,tcp}.h; net/ipv4/inet_diag.c (inet_sk_diag_fill).
 """
 
@@ -39,27 +39,27 @@ MOST_TEXT = 1 << 26
 """Bytes of the lines before the messages."""
 
 SLICE = 1 << 17
-"""Bytes of messages unpacked at a time: as fast as a million, and less memory."""
+"""Bytes of messages unpacked at a time: as fast as a million, with less memory."""
 
 DONE, SOCKET = 3, 20
 """Types of messages: NLMSG_DONE, SOCK_DIAG_BY_FAMILY."""
 INTERRUPTED = 0x10
-"""NLM_F_DUMP_INTR: the kernel noticed that its table changed while it was listed."""
+"""NLM_F_DUMP_INTR: the kernel's table changed while it was listed."""
 HEADER = 16
-"""Bytes of a message before what it says."""
+"""Bytes of the netlink header of a message."""
 LONGEST = 1 << 16
-"""Bytes of a message; a row has some 400."""
+"""Bytes of a message; that of a socket has about 400."""
 
 FAMILIES = {2: 4, 10: 6}
 
 
 def recognises(head: Head) -> bool:
-    """Tell a dump by its first line."""
+    """Recognise a dump by its first line."""
     return bool(head.lines) and FIRST_LINE.fullmatch(head.lines[0]) is not None
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the messages; what is damaged ends the reading, for nobody can tell where the next message begins."""
+    """Read the messages, up to the first damaged one, because the start of the next one is then unknown."""
     parts = _parts_of(iter(document.raw))
     text = next(parts)
     lines = text.decode(errors="backslashreplace").split("\n")
@@ -86,7 +86,7 @@ def read(document: Document) -> Iterator[SocketTable]:
 
 
 def _parts_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines up to the empty one, then the bytes after it, slice by slice; none is held for long."""
+    """Yield the text up to the empty line, then the bytes after it in slices of SLICE."""
     text = bytearray()
     for chunk in chunks:
         searched = max(0, len(text) - 1)
@@ -110,14 +110,15 @@ def _parts_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class Dump:
-    """One dump, read chunk by chunk."""
+    """One dump while its chunks are read."""
 
     def __init__(self, document: Document, order: str) -> None:
         self.document = document
         self.order = order
         self.head = Struct(f"{order}IHH8xB").unpack_from
         self.attribute = Struct(f"{order}HH").unpack_from
-        self.rest = b""
+        self.incomplete = b""
+        """The start of a message whose end is in the next chunk."""
         self.complete: list[int] = []
         self.layouts: dict[tuple[int, int], MessageLayout] = {}
         self.columns = InetDiagColumns(order)
@@ -125,7 +126,7 @@ class Dump:
         self.processes: dict[int, int] = {}
 
     def take_owner(self, line: str) -> None:
-        """Keep which process holds an inode."""
+        """Read the owner of an inode."""
         found = OWNER.fullmatch(line)
         if found is None:
             self.document.misread(line)
@@ -134,8 +135,8 @@ class Dump:
         self.programs[int(found[1])] = found[3]
 
     def take(self, chunk: bytes) -> bool:
-        """Take the messages of a chunk, which may end within one; tell whether the next one can be found."""
-        data = self.rest + chunk
+        """Read the messages of a chunk, which may end within one; return whether the next one can be found."""
+        data = self.incomplete + chunk
         at, end, seen = 0, len(data), 0
         head = self.head
         found: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
@@ -152,14 +153,14 @@ class Dump:
                 going = False
                 break
             at += padded
-        self.rest = data[at:] if going else b""
+        self.incomplete = data[at:] if going else b""
         self.document.seen += seen
         for (length, family), places in found.items():
             self._take_rows(data, length, family, places)
         return going
 
     def _take_other(self, length: int, kind: int, flags: int) -> bool:
-        """Take the end of a listing; tell whether it was one."""
+        """Read the end of a listing; return whether it was one."""
         if kind == DONE and HEADER < length <= LONGEST and len(self.complete) < len(FAMILIES):
             self.complete.append((4, 6)[len(self.complete)])
             self._note_flags({flags})
@@ -174,7 +175,7 @@ class Dump:
             )
 
     def _take_rows(self, data: bytes, length: int, family: int, places: list[int]) -> None:
-        """Take messages of one length and family."""
+        """Read messages of one length and address family, at these offsets."""
         if family not in FAMILIES:
             for _ in places:
                 self.document.misread(f"a socket of address family {family}")
@@ -182,9 +183,9 @@ class Dump:
         if (layout := self.layouts.get((length, family))) is None:
             info = self._info_of(data, places[0], length)
             layout = self.layouts[length, family] = MessageLayout(self.order, FAMILIES[family], info)
-        told = layout.columns(data, places)
-        if layout.fits(told):
-            self._add(told)
+        fields = layout.columns(data, places)
+        if layout.fits(fields):
+            self._add(fields)
             return
         others: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for place in places:
@@ -192,12 +193,12 @@ class Dump:
         for info, some in others.items():
             self._add(MessageLayout(self.order, FAMILIES[family], info).columns(data, some))
 
-    def _add(self, told: dict[str, Any]) -> None:
-        self._note_flags(set(told["flags"]))
-        self.columns.add(told)
+    def _add(self, fields: dict[str, Any]) -> None:
+        self._note_flags(set(fields["flags"]))
+        self.columns.add(fields)
 
     def _info_of(self, data: bytes, start: int, length: int) -> tuple[int, int]:
-        """Return where a message has its tcp_info, counted from its start, and how long that is; zeros without any."""
+        """Return the offset of tcp_info in a message and its length, in bytes; zeros if there is none."""
         at = FIXED
         while at + 4 <= length:
             size, kind = self.attribute(data, start + at)
@@ -209,29 +210,29 @@ class Dump:
         return 0, 0
 
     def table(self) -> SocketTable | None:
-        """Return the finished table; None when nothing is left of it."""
+        """Return the finished table; None if no message was read."""
         document = self.document
-        if self.rest:
+        if self.incomplete:
             document.seen += 1
-            document.misread(f"{len(self.rest)} bytes that are no whole message")
+            document.misread(f"{len(self.incomplete):,} bytes that are not a complete message")
         if not self.complete and not self.columns:
             return None
         whole = len(self.complete) == len(FAMILIES)
         if not whole:
-            document.note(f"{document.path} is cut: the kernel told more sockets than it has.")
-        told: dict[str, Any] = self.columns.finished()
-        if set(told["state"]) == {TcpState.LISTEN}:
-            document.note(f"{document.path} lists listening sockets only: nobody was connected.")
+            document.note(f"{document.path} is truncated: it lacks the end of the kernel's list.")
+        columns: dict[str, Any] = self.columns.finished()
+        if set(columns["state"]) == {TcpState.LISTEN}:
+            document.note(f"{document.path} contains listening sockets only: there was no connection.")
         if self.processes:
-            told["owner"] = [self.programs.get(inode, "") for inode in told["inode"]]
-            told["pid"] = [self.processes.get(inode) for inode in told["inode"]]
+            columns["owner"] = [self.programs.get(inode, "") for inode in columns["inode"]]
+            columns["pid"] = [self.processes.get(inode) for inode in columns["inode"]]
         return SocketTable(
             origin=document.origin(),
             tool="inet_diag",
             shows_time_wait=True,
             families=frozenset(self.complete),
             has_header=whole,
-            **told,
+            **columns,
         )
 
 

@@ -1,4 +1,4 @@
-"""The columns of a dump of inet_diag: messages of one layout, unpacked thousands at a time, and none by itself."""
+"""The columns of an inet_diag dump: messages of the same layout are unpacked together, thousands at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 TCP_INFO = 2
-"""INET_DIAG_INFO, the attribute that holds struct tcp_info."""
+"""INET_DIAG_INFO, the attribute that contains struct tcp_info."""
 FIXED = 88
 """Bytes of a message before its attributes: header and struct inet_diag_msg."""
 
@@ -22,8 +22,8 @@ FIELDS = (
     *("flags", "state", "timer", "tries", "local_port", "remote_port", "local_address", "remote_address", "cookie"),
     *("receive_queue", "send_queue", "inode"),
 )
-"""What every message has, in order."""
-AS_TOLD = ("local_port", "remote_port", "receive_queue", "send_queue", "inode", "cookie")
+"""The fields of every message, in order."""
+UNCONVERTED = ("local_port", "remote_port", "receive_queue", "send_queue", "inode", "cookie")
 TCP_INFO_FIELDS = {
     "last_received": (52, "I", 4),
     "last_acknowledged": (56, "I", 4),
@@ -32,7 +32,7 @@ TCP_INFO_FIELDS = {
     "busy": (168, "Q", 8),
     "bytes_sent": (200, "Q", 8),
 }
-"""Where tcp_info has what a column tells, in order, with kind and length; it may end before."""
+"""Fields of tcp_info: offset, struct format and length in bytes, in order. Older kernels have the first ones only."""
 COLUMNS = (
     *("local_address", "local_port", "remote_address", "remote_port", "state"),
     *("receive_queue", "send_queue", "timer", "retransmits", "probes", "inode", "cookie"),
@@ -45,13 +45,13 @@ STATES = (*TcpState, TcpState.SYN_RECEIVED, TcpState.CLOSED, *[TcpState.UNKNOWN]
 TIMERS = (*Timer, *[Timer.OFF] * 251)
 PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 SYN_AND_FIN = 2
-"""The kernel counts each as a byte when it is acknowledged."""
+"""The kernel counts each of them as an acknowledged byte."""
 WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
-"""Nothing ever came in: their tcp_info counts from the start of the machine."""
+"""These have received nothing: the ages in their tcp_info are the time since boot."""
 
 
 class MessageLayout:
-    """Where messages of one length and family have what is told; those of a host have one of a few."""
+    """The positions of the fields in messages of one length and address family; a host has a few layouts."""
 
     def __init__(self, order: str, family: int, info: tuple[int, int]) -> None:
         at, self.info_length = info
@@ -70,12 +70,12 @@ class MessageLayout:
         self.unpack = Struct(fields).unpack_from
 
     def columns(self, data: bytes, places: Iterable[int]) -> dict[str, tuple[Any, ...]]:
-        """Return what the messages at these places tell."""
+        """Return the fields of the messages at these offsets, by name, as columns."""
         rows = map(self.unpack, repeat(data), places)
         return dict(zip(self.names, zip(*rows, strict=True), strict=True))
 
     def fits(self, columns: Mapping[str, Sequence[int]]) -> bool:
-        """Tell whether every message has its tcp_info where the first one had it."""
+        """Return whether all messages have their tcp_info at the offset of the first one."""
         if not self.info_length:
             return True
         lengths, attributes = columns["attribute_length"], columns["attribute"]
@@ -83,7 +83,7 @@ class MessageLayout:
 
 
 class SwappedPorts(dict[int, int]):
-    """Ports as a little-endian host reads them, each swapped into network order once."""
+    """Ports as read on a little-endian host, each converted from network byte order once."""
 
     def __missing__(self, port: int) -> int:
         swapped = self[port] = (port & 0xFF) << 8 | port >> 8
@@ -91,12 +91,12 @@ class SwappedPorts(dict[int, int]):
 
 
 class RawAddresses(dict[bytes, str]):
-    """The addresses of one dump by their bytes, each written once."""
+    """The addresses of one dump by their bytes, each formatted once."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts = Addresses()
-        """An IPv4-mapped address is one object with the plain one."""
+        """Makes an IPv4-mapped and the plain address one object."""
 
     def __missing__(self, raw: bytes) -> str:
         if len(raw) == 4:
@@ -109,7 +109,7 @@ class RawAddresses(dict[bytes, str]):
 
 
 class InetDiagColumns:
-    """The columns of a table, growing."""
+    """The columns of a socket table while its messages are read."""
 
     def __init__(self, order: str) -> None:
         self.little = order == "<"
@@ -121,24 +121,24 @@ class InetDiagColumns:
     def __len__(self) -> int:
         return len(self.table["state"])
 
-    def add(self, told: dict[str, Sequence[Any]]) -> None:
-        """Add rows, told as columns of numbers, which are put into the units of SocketTable."""
+    def add(self, fields: dict[str, Sequence[Any]]) -> None:
+        """Add rows, given as columns of numbers by field name, converted to the units of SocketTable."""
         if self.little:
             for name in ("local_port", "remote_port"):
-                told[name] = list(map(self.swapped.__getitem__, told[name]))
+                fields[name] = list(map(self.swapped.__getitem__, fields[name]))
         else:  # a cookie is two words, the low one first
-            told["cookie"] = [cookie >> 32 | (cookie & 0xFFFFFFFF) << 32 for cookie in told["cookie"]]
-        for name in AS_TOLD:
-            self.table[name] += told[name]
+            fields["cookie"] = [cookie >> 32 | (cookie & 0xFFFFFFFF) << 32 for cookie in fields["cookie"]]
+        for name in UNCONVERTED:
+            self.table[name] += fields[name]
         for name in ("local_address", "remote_address"):
-            self.table[name] += map(self.addresses.__getitem__, told[name])
-        states = list(map(STATES.__getitem__, told["state"]))
+            self.table[name] += map(self.addresses.__getitem__, fields[name])
+        states = list(map(STATES.__getitem__, fields["state"]))
         self.table["state"] += states
-        self._add_timers(told["timer"], told["tries"])
-        self._add_info(states, told)
+        self._add_timers(fields["timer"], fields["tries"])
+        self._add_info(states, fields)
 
     def _add_timers(self, numbers: Sequence[int], tries: Sequence[int]) -> None:
-        """Add what runs and how often it ran out; most sockets have no timer."""
+        """Add the timers and how often they expired; most sockets have none."""
         if not any(numbers):
             self.table["timer"] += repeat(Timer.OFF, len(numbers))
             for name in ("retransmits", "probes"):
@@ -150,25 +150,25 @@ class InetDiagColumns:
         self.table["retransmits"] += [count if timer is Timer.RETRANSMIT else 0 for timer, count in pairs]
         self.table["probes"] += [count if timer in PROBING else 0 for timer, count in pairs]
 
-    def _add_info(self, states: Sequence[TcpState], told: dict[str, Sequence[Any]]) -> None:
-        """Add what tcp_info tells; None where there is none, or the kernel is too old to tell."""
-        self.has_info = self.has_info or "last_received" in told
-        if "busy" in told:
-            told["busy"] = [microseconds // 1000 for microseconds in told["busy"]]
-        if "bytes_acknowledged" in told and "bytes_sent" not in told:
-            told["bytes_sent"] = [count if count > SYN_AND_FIN else 0 for count in told["bytes_acknowledged"]]
+    def _add_info(self, states: Sequence[TcpState], fields: dict[str, Sequence[Any]]) -> None:
+        """Add the fields of tcp_info; None where there is none, or the kernel does not have the field."""
+        self.has_info = self.has_info or "last_received" in fields
+        if "busy" in fields:
+            fields["busy"] = [microseconds // 1000 for microseconds in fields["busy"]]
+        if "bytes_acknowledged" in fields and "bytes_sent" not in fields:
+            fields["bytes_sent"] = [count if count > SYN_AND_FIN else 0 for count in fields["bytes_acknowledged"]]
         without = [] if WITHOUT_PEER.isdisjoint(states) else [state in WITHOUT_PEER for state in states]
         for name in INFO_COLUMNS:
             column = self.table[name]
             first = len(column)
-            column += told.get(name) or repeat(None, len(states))
+            column += fields.get(name) or repeat(None, len(states))
             for row in compress(range(first, first + len(states)), without):
                 column[row] = None
 
     def finished(self) -> dict[str, list[Any]]:
-        """Return the columns, each socket in them once: the kernel walks a table that changes, and may meet one twice.
+        """Return the columns, with each socket once: the kernel lists a table that changes, and may repeat sockets.
 
-        InetDiagColumns that nothing was told for are left out.
+        Columns of tcp_info are left out if no message had it.
         """
         if not self.has_info:
             for name in INFO_COLUMNS:

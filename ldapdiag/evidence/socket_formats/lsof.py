@@ -4,10 +4,10 @@ r"""The open TCP sockets of lsof -nP -iTCP, or the TCP rows of a longer lsof.
     ns-slapd 2133       dirsrv    8u  IPv6 548412      0t0  TCP *:389 (LISTEN)
     ns-slapd 2133  2140 dirsrv   64u  IPv6 549674      0t0  TCP 10.77.1.2:389->10.77.3.2:41816 (ESTABLISHED)
 
-TID is there with -K, and by itself in lsof 4.87 to 4.89; such a table repeats each socket for each thread, and any
-table repeats one that several processes hold: it is one row here, with its first owner. On Linux DEVICE is the inode,
-elsewhere a kernel address; with the name it tells sockets apart. lsof knows sockets by their files, so TIME_WAIT
-cannot be in it; without root's rights it shows the caller's programs only. SIZE/OFF is empty before lsof 4.81.
+TID is printed with -K, and by default in lsof 4.87 to 4.89; such a table repeats a socket for each thread, any table
+repeats a socket of several processes. It is read as one row, with its first owner. DEVICE is the inode on Linux and a
+kernel address elsewhere; together with the name it identifies a socket. lsof lists open files, which sockets in
+TIME_WAIT do not have; without root it shows the caller's programs only. SIZE/OFF is empty before lsof 4.81.
 Source: lsof(8), OUTPUT; samples of lsof 4.87 to 4.95.
 """
 
@@ -32,12 +32,12 @@ NOISE = ("lsof: ", "      Output information may be incomplete.", "=====")
 
 
 def recognises(head: Head) -> bool:
-    """Tell lsof by its header, or by a row of a TCP socket."""
+    """Recognise lsof by its header, or by a row of a TCP socket."""
     return any(HEADER.match(line) or _name_at(line[:300].split()) for line in head.lines)
 
 
 def _name_at(fields: list[str]) -> int:
-    """Return where the name begins in the fields of a TCP row; 0 for any other."""
+    """Return the position of the name in the fields of a TCP row; 0 for any other row."""
     if len(fields) < 7 or not fields[1].isdigit() or "TCP" not in fields[5:]:
         return 0
     protocol = fields.index("TCP", 5)
@@ -46,7 +46,7 @@ def _name_at(fields: list[str]) -> int:
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; each time the header comes again (lsof -r), another table begins."""
+    """Read the TCP rows; a repeated header (lsof -r) begins another table."""
     snapshot = LsofSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, 14)
@@ -67,7 +67,7 @@ def read(document: Document) -> Iterator[SocketTable]:
 
 
 def _is_other(fields: list[str]) -> bool:
-    """Tell whether these are the fields of a row of something else: a file, a pipe, a UDP socket."""
+    """Return whether these are the fields of another row: a file, a pipe, a UDP socket."""
     return len(fields) > 5 and fields[1].isdigit()
 
 
@@ -83,10 +83,10 @@ class LsofSnapshot:
         self.has_header = False
 
     def take(self, fields: list[str], name_at: int) -> bool:
-        """Take a row, unless its socket has been seen; tell whether the fields were one."""
+        """Add a row, unless its socket is already in the table; return whether the fields are a TCP row."""
         name = fields[name_at]
         state_text = fields[name_at + 1] if len(fields) > name_at + 1 else ""
-        if name == "no":  # `no PCB, CANTSENDMORE`: the file outlives its connection, which is in no table
+        if name == "no":  # `no PCB, CANTSENDMORE`: a file without a connection
             return True
         state = STATES.get(state_text.strip("()"), TcpState.UNKNOWN)
         local, _, local_port = name.partition("->")[0].rpartition(":")

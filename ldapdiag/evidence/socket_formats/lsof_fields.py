@@ -1,4 +1,4 @@
-r"""The open TCP sockets of lsof -F, which writes for programs: each field on a line of its own, after its letter.
+r"""The open TCP sockets of lsof -F, the output for programs: one field per line, after its letter.
 
     p2133                                  process: PID; K thread, c command, u user, L user's name, g, R
     cns-slapd
@@ -11,10 +11,9 @@ r"""The open TCP sockets of lsof -F, which writes for programs: each field on a 
     TQR=0
     TQS=0
 
-Only the fields that were asked for are there, and p; a file ends where another begins. With -F0 a field ends in NUL
-and the line with the process or the file. What lsof knows of sockets is in lsof.py; here too a socket of several
-threads or processes is one. Without P nobody can tell TCP from UDP: names that snapshot like endpoints are kept, with a
-note; without T there are no states.
+Only p and the requested fields are printed; a file ends where the next one begins. With -F0 a field ends in NUL, and a
+line ends with the process or file. As in lsof.py, a socket of several threads or processes is read as one row. Without
+P, TCP and UDP cannot be distinguished: names that are endpoints are kept, with a note; without T there are no states.
 Source: lsof(8), OUTPUT FOR OTHER PROGRAMS; samples of lsof 4.87.
 """
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 FIELDS = frozenset("aCcDdFfGgiKkLlMNnoPRrSsTtuZz")
-"""The letters of lsof(8), but for p, which has a number behind it, and m."""
+"""The letters of lsof(8), except p, which is followed by a number, and m."""
 PROCESS = re.compile(r"p\d{1,10}")
 NOISE = ("lsof: ", "      Output information may be incomplete.")
 ENDPOINT = r"(?:\*|\[[0-9A-Fa-f:.%\w]{2,64}\]|(?!anon_inode:)[\w.-]{1,255}):(?:\*|[\w-]{1,64})"
@@ -42,11 +41,11 @@ NAME = re.compile(rf"{ENDPOINT}(?:->{ENDPOINT})?")
 FAMILIES = frozenset({"IPv4", "IPv6"})
 TCP_INFO = frozenset({"ST", "QR", "QS"})
 MARKER = "m"
-"""Begins each snapshot of lsof -r."""
+"""The start of each repetition of lsof -r."""
 
 
 def recognises(head: Head) -> bool:
-    """Tell it by its first field, a process, and by nothing but fields after it."""
+    """Recognise the output by its first field, a process, followed only by fields."""
     fields = [field for line in head.lines if not line.startswith(NOISE) for field in _fields_of(line)]
     return (
         bool(fields)
@@ -57,7 +56,7 @@ def recognises(head: Head) -> bool:
 
 
 def _fields_of(line: str) -> list[str]:
-    """Return the fields of a line: one, or with -F0 those up to each NUL."""
+    """Return the fields of a line: one, or with -F0 those separated by NUL."""
     return [field for field in line.split("\0") if field and not field.isspace()]
 
 
@@ -97,14 +96,14 @@ class LsofFieldsSnapshot:
         self.command = ""
         self.owners: dict[str, str] = {}
         self.file: dict[str, str] = {}
-        """The fields of the file being read, by their letter; those of T by the two letters behind it."""
+        """The fields of the file being read, by letter; those of T by the two letters after it."""
         self.seen: set[int | tuple[str, str]] = set()
-        """The sockets: by the inode, else by what lsof shows of the device, or the family, and the name."""
+        """The sockets by inode, or else by name and the device or address family."""
         self.has_queues = self.has_states = False
         self.without_protocol = False
 
     def take_line(self, fields: list[str]) -> None:
-        """Take the fields of a line: one, or with -F0 all those of a process or a file."""
+        """Read the fields of a line: one, or with -F0 all fields of a process or a file."""
         if len(fields) > 1:
             self.end_file()
             for field in fields:
@@ -112,25 +111,25 @@ class LsofFieldsSnapshot:
             self.end_file()
             return
         letter = fields[0][0]
-        if letter != "T" and (letter in "fKp" or "n" in self.file):  # only T stands behind the name
+        if letter != "T" and (letter in "fKp" or "n" in self.file):  # only T follows the name
             self.end_file()
         self._take(letter, fields[0][1:])
 
     def _take(self, letter: str, value: str) -> None:
-        """Take one field of a process or of a file."""
+        """Read one field of a process or of a file."""
         if letter == "p":
             self.pid, self.command = count_of(value), ""
         elif letter == "c":
             self.command = self.owners.setdefault(value[:LONGEST_OWNER], value[:LONGEST_OWNER])
         elif letter == "T":
-            key, _, told = value.partition("=")
+            key, _, text = value.partition("=")
             if key in TCP_INFO:
-                self.file[key] = told
+                self.file[key] = text
         else:
             self.file[letter] = value
 
     def end_file(self) -> None:
-        """Add the file that was read, if it is a socket of TCP that was not seen before."""
+        """Add the file that was read, if it is a TCP socket that is not yet in the table."""
         file, self.file = self.file, {}
         name = file.get("n", "").partition(" ")[0]
         if file.get("P", "TCP") != "TCP" or ("t" in file and file["t"] not in FAMILIES):
@@ -170,9 +169,9 @@ class LsofFieldsSnapshot:
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""
         if self.without_protocol:
-            document.note(f"{document.path} names no protocol (lsof -F without P): some rows may be sockets of UDP.")
+            document.note(f"{document.path} has no protocol (lsof -F without P): some rows may be UDP sockets.")
         if not self.has_states:
-            document.note(f"{document.path} has no states: lsof -F was asked without T.")
+            document.note(f"{document.path} has no states (lsof -F without T).")
         return self.rows.table(
             document,
             tool="lsof",

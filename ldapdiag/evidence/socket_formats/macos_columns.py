@@ -1,4 +1,4 @@
-"""What macOS prints after the state: bytes with -b, buffers and the program with -v.
+"""The columns that macOS prints after the state: bytes with -b, buffers and the program with -v.
 
     (state)        rxbytes      txbytes  rhiwat  shiwat          process:pid    state  options           gencnt
     ESTABLISHED       6100         3165  131072  132104  ns-slapd helper:389   00102 00000008 0000000000228b27
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.socket_formats.rows import Rows
 
 PROCESS = re.compile(r"(.{0,64}?):(\d{1,10})(?=\s|$)")
-"""A program's name may hold blanks, brackets and colons."""
+"""The name of a program may contain blanks, brackets and colons."""
 MOST_COLUMNS = 16
 
 
 class MacosColumns:
-    """The columns after the state, by the header's words for them."""
+    """The columns after the state, by their names in the header."""
 
     def __init__(self, columns: Sequence[str] = ()) -> None:
         self.columns = tuple(columns[:MOST_COLUMNS])
@@ -35,7 +35,7 @@ class MacosColumns:
         self._programs: dict[str, str] = {}
 
     def take(self, rest: str, rows: Rows) -> None:
-        """Fill the newest row with what these columns tell."""
+        """Add the values of these columns to the last row."""
         process = self._at.get("process:pid")
         texts = rest.split(None, len(self.columns) if process is None else process)
         if (at := self._at.get("rxbytes")) is not None and len(texts) > at + 1:

@@ -6,10 +6,10 @@ r"""The table of Linux netstat: net-tools from 1.60 on, and busybox.
     tcp6       0      0 10.77.1.2:389           10.77.2.2:58862         ESTABLISHED -           keepalive (31.58/0/0)
     tcp6       0      0 2001:db8:1234:5678::389 2001:db8:1234:567:40760 ESTABLISHED -               off (0.00/0/0)
 
--e puts User and Inode before the program; the timer is (seconds/retransmissions/unanswered probes). Without -W
-an address is cut so that address, colon and port are 23 characters: the second IPv6 row above is port 40760 of some
-address that begins with 2001:db8:1234:567, and so may the first be, though it looks whole.
-Send-Q of a LISTEN row is always 0 here: /proc/net/tcp does not show the backlog.
+With -e, User and Inode precede the program; the timer is (seconds/retransmissions/unanswered probes). Without -W
+an address is truncated so that address, colon and port have 23 characters: in the last row above the remote end is port
+40760 of an address that begins with 2001:db8:1234:567, and the local address may be truncated too.
+Send-Q of a LISTEN row is always 0, because /proc/net/tcp does not contain the backlog.
 Source: net-tools netstat.c (addr_do_one, tcp_do_one, finish_this_one), busybox networking/netstat.c.
 """
 
@@ -47,7 +47,7 @@ NOISE = (
 )
 HEADER = re.compile(r"\s*Proto +Recv-Q +Send-Q .{10,130}? (?:State|Etat)\b")
 CUT_LENGTH = 23
-"""Characters of a field that may be cut; a longer one shows that the table was told with -W, and cuts nothing."""
+"""Characters of a field that may be truncated; a longer one shows that the table was printed with -W."""
 
 TIMERS = {
     "off": Timer.OFF,
@@ -61,7 +61,7 @@ PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 
 
 def recognises(head: Head) -> bool:
-    """Tell Linux netstat by rows with a colon before the port, or by its header alone; BSD rows have a dot there."""
+    """Recognise Linux netstat by rows with a colon before the port (BSD: a dot), or by its header alone."""
     if any(map(_is_row, head.lines)):
         return True
     return any(map(HEADER.match, head.lines)) and not any(map(_has_dotted_ports, head.lines))
@@ -76,13 +76,13 @@ def _is_row(line: str) -> bool:
 
 
 def _has_dotted_ports(line: str) -> bool:
-    """Tell a row of NetBSD, whose header is Linux's."""
+    """Return whether this is a row of NetBSD, which has the same header as Linux."""
     fields = line[:300].split(None, 5)
     return len(fields) > 4 and fields[0] in TCP and all("." in end.rpartition(":")[2] for end in fields[3:5])
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; each time the heading comes again (netstat -c, or a loop), another table begins."""
+    """Read the TCP rows; a repeated heading (netstat -c, or a loop) begins another table."""
     snapshot = NetstatSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, 6)
@@ -120,18 +120,18 @@ class NetstatSnapshot:
         self.programs: dict[str, tuple[int | None, str] | None] = {}
 
     def is_heading(self, line: str) -> bool:
-        """Tell whether this line begins the internet section, rather than that of UNIX sockets."""
+        """Return whether this line is the heading of the internet section, not that of UNIX sockets."""
         return "nternet" in line[:60] or HEADER.match(line) is not None
 
     def take_heading(self, line: str) -> None:
-        """Keep what a heading tells: that this is a table, and of which sockets. Only -l leaves out TIME_WAIT."""
+        """Read a heading, which shows whether there are listeners only: without -l, TIME_WAIT is included."""
         if self.is_heading(line):
             self.has_header = True
             if "nternet" in line[:60]:
                 self.shows_time_wait = not any(words in line[:120] for words in ONLY_SERVERS)
 
     def take(self, fields: list[str]) -> bool:
-        """Add a row; tell whether the fields were one."""
+        """Add a row; return whether the fields are a TCP row."""
         if len(fields) < 6:
             return False
         state = STATES.get(fields[5])
@@ -158,7 +158,7 @@ class NetstatSnapshot:
             )
         )
         if len(fields) > 6:
-            self._take_rest(fields[6])
+            self._take_details(fields[6])
         return True
 
     def _perhaps_cut(self, address: str, field: str) -> str:
@@ -169,8 +169,8 @@ class NetstatSnapshot:
             return address + CUT
         return address
 
-    def _take_rest(self, rest: str) -> None:
-        """Add the columns of -e, -p and -o to the newest row."""
+    def _take_details(self, rest: str) -> None:
+        """Add the columns of -e, -p and -o to the last row."""
         rest = rest.rstrip()
         before, _, counters = rest.rpartition("(")
         if counters.endswith(")"):
@@ -183,10 +183,10 @@ class NetstatSnapshot:
                 self.rows.set("retransmits", (count_of(numbers[1]) or 0) if timer is Timer.RETRANSMIT else 0)
                 self.rows.set("probes", (count_of(numbers[2]) or 0) if timer in PROBING else 0)
         if rest:
-            self._take_holder(rest)
+            self._take_owner(rest)
 
-    def _take_holder(self, text: str) -> None:
-        """Add User and Inode (-e) and PID/Program name (-p), whichever are there."""
+    def _take_owner(self, text: str) -> None:
+        """Add User and Inode (-e) and PID/Program name (-p), as far as present."""
         words = text.split(None, 2)
         if len(words) > 1 and "/" not in words[0] and (inode := count_of(words[1])) is not None:
             self.rows.set("inode", inode)
@@ -200,7 +200,7 @@ class NetstatSnapshot:
             self.rows.set("owner", program[1])
 
     def is_empty(self) -> bool:
-        """Tell whether TCP was asked for and has no row; a table of UDP has the same heading."""
+        """Return whether this is a TCP table without rows; a table of UDP has the same heading."""
         return self.has_header and not self.others
 
     def table(self, document: Document) -> SocketTable:
@@ -220,7 +220,7 @@ class NetstatSnapshot:
 
 
 def _program(text: str) -> tuple[int | None, str] | None:
-    """Return pid and name of `pid/name`; a dash is nobody's socket, or one of a program we may not see."""
+    """Return PID and name of `pid/name`, or None; a dash: no owner, or one that is hidden from this user."""
     if text == "-":
         return None, ""
     number, slash, name = text.partition("/")

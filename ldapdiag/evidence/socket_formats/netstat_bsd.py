@@ -14,13 +14,13 @@
     Proto   Recv-Q Send-Q  Local Address          Foreign Address        TCP-State              OpenBSD; NetBSD: State
     tcp          0      0  10.77.1.2.389          10.77.2.2.58862        ESTABLISHED
 
-The last dot joins address and port. An address is cut to 16 characters, to 12 where its port may be a name and -A is
-given; both with the port are cut to 22, with -A to 18. So without -A a port is always whole, and IPv4 too; with -A the
-last digits of a port vanish (the row above is .389 to .58862), and a whole IPv4 address can be another's beginning.
-What is longer than a cut shows that nothing was cut (-W; on macOS -l for IPv6). macOS adds a Flowhash to the PCB, and
-after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R show no states.
-OpenBSD writes the heading again for each protocol, NetBSD for IPv6: a tcp6 section that follows is the same table's.
-HP-UX: no captured table is public; its rows are as netstat(1) of HP-UX 11i describes them.
+The last dot separates address and port. An address is truncated to 16 characters, or to 12 with -A and without -n;
+address, dot and port to 22, with -A to 18. So without -A, ports and IPv4 addresses are always complete; with -A the
+last digits of a port may be missing (the row above is .389 to .58862), and an IPv4 address may be truncated.
+A longer text shows that nothing is truncated (-W; on macOS -l for IPv6). macOS prints a Flowhash after the PCB, and
+after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R print no states.
+OpenBSD repeats the heading for each protocol, NetBSD for IPv6: a tcp6 section that follows belongs to the same table.
+HP-UX: there is no public capture; rows are as described in netstat(1) of HP-UX 11i.
 Source: FreeBSD usr.bin/netstat/inet.c, Apple network_cmds netstat.tproj/inet.c (protopr, inetprint, inet6print).
 """
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 TCP = frozenset({"tcp", "tcp4", "tcp6", "tcp46", "toe4", "toe6", "toe46"})
-"""toe: TCP that the network card does (FreeBSD)."""
+"""toe: TCP offloaded to the network card (FreeBSD)."""
 OTHER = frozenset({"udp", "icm", "ip4", "ip6", "igm", "raw", "div", "sct", "mpt", "sdp", "vso"})
-"""How the names of other protocols begin."""
+"""The first letters of other protocols' names."""
 HEADINGS = frozenset(
     {"Active", "Proto", "Tcpcb", "PCB", "PCB/ADDR", "Socket", "Proto/ID", "Address", "SADR/PCB", "Registered"}
     | {"kctlref", "pcb"}
@@ -57,14 +57,14 @@ HEADER = re.compile(
 )
 STATELESS = ("R-MBUF", "flowid")
 OWN_WORDS = ("(state)", "TCP-State", *STATELESS)
-"""Column words that tell BSD; NetBSD's State is Linux's, too, so only its rows tell it."""
+"""Column names of BSD only. NetBSD's State is also Linux's, so NetBSD is recognised by its rows."""
 STATE_WORDS = frozenset({"(state)", "TCP-State", "State"})
 MOST_WORDS = 5
 WORD = re.compile(r"[A-Z][A-Z0-9_]{1,15}")
 
 
 def recognises(head: Head) -> bool:
-    """Tell BSD by its header, or by rows with a dot before the port; Linux has a colon there."""
+    """Recognise BSD by its header, or by rows with a dot before the port; Linux has a colon there."""
     return any(_is_own_header(line) or _is_row(line) for line in head.lines)
 
 
@@ -83,21 +83,21 @@ def _is_row(line: str) -> bool:
 
 
 def _protocol_at(fields: list[str]) -> int:
-    """Return where the protocol of a TCP row stands: first, behind the PCB, or behind PCB and Flowhash; -1: nowhere."""
+    """Return the position of the protocol of a TCP row: 0, or after PCB and Flowhash 1 or 2; -1: not a TCP row."""
     return next((at for at, field in enumerate(fields[:3]) if field in TCP), -1)
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; each time the heading comes again (a loop), another table begins."""
+    """Read the TCP rows; a repeated heading (a loop) begins another table."""
     snapshot = NetstatBsdSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = snapshot.fields_of(line)
         if not fields:
             continue
         if fields[0] in TCP:
-            snapshot, over = snapshot.begun_by(fields[0])
-            if over is not None:
-                yield over.table(document)
+            snapshot, finished = snapshot.begun_by(fields[0])
+            if finished is not None:
+                yield finished.table(document)
             if not snapshot.take(fields):
                 document.misread(line)
         elif fields[0] in HEADINGS:
@@ -118,23 +118,23 @@ class NetstatBsdSnapshot:
         self.addresses = addresses
         self.ports = ports
         self.pcb = 0
-        """Words before the protocol: the PCB (-A), and macOS's Flowhash."""
+        """Number of fields before the protocol: the PCB (-A), and macOS' Flowhash."""
         self.truncation = Truncation()
         self.macos_columns = MacosColumns()
         self.has_header = False
         self.has_queues = True
         self.stateless = False
         self.elsewhere = False
-        """In a section of other sockets: UNIX, kernel control."""
+        """Within a section of other sockets: UNIX, kernel control."""
         self.others = False
         self.protocols: set[str] = set()
         self.above: NetstatBsdSnapshot | None = None
-        """The snapshot above a heading, until the first row below tells whether it goes on."""
+        """The snapshot above a heading, until the first row below shows whether that continues it."""
         self.words: set[str] = set()
-        """States nobody here knows."""
+        """Unknown state names."""
 
     def fields_of(self, line: str) -> list[str]:
-        """Return the fields of a line; those of a TCP row that begins with its PCB from its protocol on."""
+        """Return the fields of a line; those of a TCP row without the fields before its protocol."""
         fields = line.split(None, 6 + self.pcb)
         if not self.pcb and (not fields or fields[0] in TCP):
             return fields
@@ -148,14 +148,17 @@ class NetstatBsdSnapshot:
         return fields[at:]
 
     def begun_by(self, protocol: str) -> tuple[NetstatBsdSnapshot, NetstatBsdSnapshot | None]:
-        """Return the snapshot that a row belongs to, and the one above if that is over: IPv6 below IPv4 is its rest."""
+        """Return the snapshot of a row, and the previous snapshot if it is finished.
+
+        IPv6 rows below IPv4 rows belong to the same snapshot.
+        """
         above, self.above = self.above, None
         if above is not None and protocol == "tcp6" and above.protocols == {"tcp"}:
             return above, None
         return self, above
 
     def headed_by(self, line: str) -> NetstatBsdSnapshot:
-        """Return the snapshot that a heading is of: below rows it may begin another, as the next row will tell."""
+        """Return the snapshot of a heading, a new one if it follows rows; the next row shows whether it is."""
         snapshot = self
         if self.rows and (line.startswith("Active Internet connections") or HEADER.match(line[:400])):
             snapshot = NetstatBsdSnapshot(self.addresses, self.ports)
@@ -164,7 +167,7 @@ class NetstatBsdSnapshot:
         return snapshot
 
     def take_heading(self, line: str) -> None:
-        """Keep which section begins, and its columns."""
+        """Read the heading of a section, and its columns."""
         if line.startswith("Active "):
             self.elsewhere = not line.startswith("Active Internet")
             self.has_header = self.has_header or not self.elsewhere
@@ -178,7 +181,7 @@ class NetstatBsdSnapshot:
             self.macos_columns = MacosColumns(header["columns"].split()[1:])
 
     def take_other(self, fields: list[str]) -> bool:
-        """Take a row of another protocol, and all that is in a section of other sockets."""
+        """Ignore a row of another protocol, or any in a section of other sockets; return whether it was one."""
         if self.elsewhere:
             return True
         internet = any(field[:3] in OTHER for field in fields[:3])
@@ -186,7 +189,7 @@ class NetstatBsdSnapshot:
         return internet
 
     def take(self, fields: list[str]) -> bool:
-        """Add a row; tell whether the fields were one."""
+        """Add a row; return whether the fields are a TCP row."""
         state = STATES.get(fields[5]) if len(fields) > 5 else None
         if state is None:
             added = self._take_without_state(fields)
@@ -199,13 +202,13 @@ class NetstatBsdSnapshot:
         return added
 
     def _take_without_state(self, fields: list[str]) -> bool:
-        """Add a row of an unknown state: -T, -x and -R show none, and a new system may have new ones."""
+        """Add a row without a known state: -T, -x and -R print none, and a new system may have new ones."""
         if not self.has_queues:
             return len(fields) > 5 and self._add(fields[4], fields[5], TcpState.UNKNOWN, "0", "0")
         if len(fields) < 5 or (len(fields) == 5 and not self.stateless):
             return False
         state, word = TcpState.UNKNOWN, fields[5] if len(fields) > 5 else ""
-        if word.endswith("*"):  # FreeBSD: a SYN or FIN is still to be sent
+        if word.endswith("*"):  # FreeBSD: a SYN or FIN has not been sent yet
             state = STATES.get(word[:-1], state)
         elif not self.stateless:
             if not (WORD.fullmatch(word) or (word.isdigit() and len(word) < 4)):
@@ -228,24 +231,24 @@ class NetstatBsdSnapshot:
         remote, remote_number = addresses[remote], ports[remote_port]
         if self.pcb or len(local_end) > SHORT or len(remote_end) > SHORT:
             cell = len(self.rows.cells)
-            self.truncation.watch(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
-            self.truncation.watch(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
+            self.truncation.add(local_end, local_port, local, cell + LOCAL + 1, with_pcb=self.pcb > 0)
+            self.truncation.add(remote_end, remote_port, remote, cell + REMOTE + 1, with_pcb=self.pcb > 0)
         self.rows.add((local, local_number, remote, remote_number, state, receive_queue, send_queue))
         return True
 
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""
         if self.stateless:
-            document.note(f"{document.path} shows no states: taken with -T, -x or -R.")
+            document.note(f"{document.path} has no states (netstat with -T, -x or -R).")
         if self.words:
-            document.note(f"{document.path} has states nobody here knows: {', '.join(sorted(self.words))}.")
+            document.note(f"{document.path} has unknown states: {', '.join(sorted(self.words))}.")
         ports_truncated = self.truncation.mark(self.rows)
-        told = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
+        shows_all = not self.stateless and (self.has_header or TcpState.TIME_WAIT in self.rows.states())
         return self.rows.table(
             document,
             tool="netstat",
             queues=self.has_queues,
-            shows_time_wait=True if told else None,
+            shows_time_wait=True if shows_all else None,
             ports_truncated=ports_truncated,
             has_header=self.has_header,
         )

@@ -1,4 +1,4 @@
-"""The table of netstat on Solaris 8 to 11, OpenSolaris and illumos (SmartOS, OmniOS): no column names the protocol.
+"""The table of netstat on Solaris 8 to 11, OpenSolaris and illumos (SmartOS, OmniOS), without a protocol column.
 
     TCP: IPv4
        Local Address        Remote Address    Swind Send-Q Rwind Recv-Q    State
@@ -6,14 +6,14 @@
           *.389                *.*                0      0 128000      0 LISTEN
     10.77.1.2.389        10.77.2.2.58862    1064800      0 1055864      0 ESTABLISHED
 
-The last dot joins address and port; widths are minimums, so nothing is ever cut and the columns shift. The section of
-IPv6 ends with the interface (If). -u adds User, Pid and Command, and repeats a socket for each process that holds it.
--v prints a socket in two lines, the local end alone in the first, and sequence numbers in place of the queues:
+The last dot separates address and port; widths are minimums, so nothing is truncated and columns shift. In the IPv6
+section the interface (If) is the last column. -u adds User, Pid and Command, and repeats a socket for each of its
+processes. -v prints a socket in two lines, the local end in the first, with sequence numbers in place of the queues:
 
     10.77.1.2.389
     10.77.2.2.58862      49640 7a3f6c11 7a3f6c10 49640 10c5a9e2 10c5a9e2   400  1460 ESTABLISHED
 
-Swind and Rwind are windows, not queues. Without -a all states below ESTABLISHED stay away, LISTEN and IDLE among them.
+Swind and Rwind are windows, not queues. Without -a all states below ESTABLISHED are left out, as LISTEN and IDLE.
 Source: illumos usr/src/cmd/cmd-inet/usr.bin/netstat/netstat.c (tcp_report_item_v4, tcp_report_item_v6, mitcp_state).
 """
 
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
 
 STATES = UNDERSCORED | {"IDLE": TcpState.CLOSED, "BOUND": TcpState.CLOSED}
-"""IDLE is opened, BOUND has an address; neither listens nor is connected."""
+"""IDLE: opened, BOUND: with an address; both neither listening nor connected."""
 
 SHOWN_WITH_ALL = frozenset({TcpState.LISTEN, TcpState.CLOSED, TcpState.TIME_WAIT})
-"""States that show that the table was asked for all sockets."""
+"""States that are printed with -a only."""
 
 HEADER = re.compile(r"\s*Local(?: Address {1,40}Remote|/Remote) Address\s")
 TITLES = frozenset({"TCP", "TCP: IPv4", "TCP: IPv6", "UDP", "UDP: IPv4", "UDP: IPv6", "SCTP:", "SCTP"})
@@ -46,7 +46,7 @@ HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,8}")
 
 
 def recognises(head: Head) -> bool:
-    """Tell Solaris by its header, or by rows that begin with both ends; everybody else names the protocol first."""
+    """Recognise Solaris by its header, or by rows that begin with both endpoints, not with the protocol."""
     return any(HEADER.match(line) or _is_row(line) for line in head.lines)
 
 
@@ -59,7 +59,7 @@ def _is_row(line: str) -> bool:
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; when the header of the same family comes again (a loop), another table begins."""
+    """Read the TCP rows; a repeated header of the same address family (a loop) begins another table."""
     snapshot = NetstatSolarisSnapshot(Addresses(), Ports())
     for line in document.lines:
         fields = line.split(None, MOST_FIELDS)
@@ -94,19 +94,19 @@ class NetstatSolarisSnapshot:
         self.in_two_lines = False
         self.has_users = False
         self.first = ""
-        """The first line of a socket, while its second one is awaited."""
-        self.held: set[tuple[str, str, TcpState]] = set()
-        """Sockets of a table with users, which has one row per process."""
+        """The first line of a socket, until its second line is read."""
+        self.owned: set[tuple[str, str, TcpState]] = set()
+        """The sockets of a table with users, which repeats a socket for each process."""
         self.owners: dict[str, str] = {}
 
     def family_of(self, header: str) -> int:
-        """Return which family's TCP rows follow this header; 0 for another protocol's."""
+        """Return the address family of the TCP rows below this header; 0: another protocol."""
         if "Swind" not in header[:400] or "StrsI/O" in header[:400]:
             return 0
         return 6 if "If" in header[:400].split() else 4
 
     def take_header(self, line: str) -> None:
-        """Keep which rows follow, and with which columns."""
+        """Read a header: the kind of the rows below it, and their columns."""
         family = self.family_of(line)
         self.in_tcp = family > 0
         if family:
@@ -115,7 +115,7 @@ class NetstatSolarisSnapshot:
             self.in_two_lines = "Local/Remote" in line[:60]
 
     def take_title(self, line: str) -> bool:
-        """Take what is no row: a title, a rule, and all of a section of another protocol."""
+        """Ignore a title, a rule, or a line in a section of another protocol; return whether it was one."""
         text = line[:400].strip()
         if text in TITLES:
             self.in_tcp = text.startswith("TCP")
@@ -124,14 +124,14 @@ class NetstatSolarisSnapshot:
         return not self.in_tcp or not text or text in TITLES or text.startswith("-----")
 
     def take_first(self, line: str, fields: list[str]) -> bool:
-        """Take the first of a socket's two lines: its local end alone."""
+        """Keep the first of a socket's two lines, which contains the local end only; return whether it is one."""
         if not self.in_two_lines or len(fields) != 1 or "." not in fields[0]:
             return False
         self.first = line
         return True
 
     def take(self, fields: list[str]) -> bool:
-        """Add a row; tell whether the fields were one."""
+        """Add a row; return whether the fields are a TCP row."""
         if self.first:
             return self._take_second(fields)
         if len(fields) < 7:
@@ -149,40 +149,41 @@ class NetstatSolarisSnapshot:
         )
 
     def _take_with_user(self, fields: list[str]) -> bool:
-        """Add a row of -u, unless its socket is there; a program's name may contain blanks."""
+        """Add a row of -u, unless its socket is in the table; the name of a program may contain blanks."""
         at = len(fields) - (1 if fields[-1] in STATES else 2)
         state = STATES.get(fields[at])
         if state is None or at < 6:
             return False
-        return self._add_held(
+        return self._add_owned(
             (fields[0], fields[1], state), count_of(fields[at - 1]), count_of(fields[at - 3]), fields[2 : at - 4]
         )
 
     def _take_second(self, fields: list[str]) -> bool:
-        """Add the socket whose local end stood alone in the line before."""
+        """Add the socket whose local end was in the previous line."""
         state = STATES.get(fields[9]) if len(fields) > 9 else None
         if state is None:
             return False
         ends = (self.first.strip(), fields[0])
         queues = (_distance(fields[5], fields[6]), _distance(fields[2], fields[3], less=1))
-        holder = fields[10:] if len(fields) > 11 and fields[11].isdigit() else fields[11:]  # If may be empty
-        holder[2:] = [program.rpartition("/")[2] for program in holder[2:3]]  # -v shows its arguments, too
-        added = self._add_held((*ends, state), *queues, holder) if self.has_users else self._add(*ends, state, *queues)
+        owner = fields[10:] if len(fields) > 11 and fields[11].isdigit() else fields[11:]  # If may be empty
+        owner[2:] = [program.rpartition("/")[2] for program in owner[2:3]]  # -v also prints the program's arguments
+        added = self._add_owned((*ends, state), *queues, owner) if self.has_users else self._add(*ends, state, *queues)
         if added:
             self.first = ""
         return added
 
-    def _add_held(
-        self, socket: tuple[str, str, TcpState], receive_queue: int | None, send_queue: int | None, holder: list[str]
+    def _add_owned(
+        self, socket: tuple[str, str, TcpState], receive_queue: int | None, send_queue: int | None, owner: list[str]
     ) -> bool:
-        if socket in self.held:
+        """Add a socket and its owner: user, PID and the words of the program's name."""
+        if socket in self.owned:
             return True
         if not self._add(*socket, receive_queue, send_queue):
             return False
-        self.held.add(socket)
-        owner = " ".join(holder[2:])[:LONGEST_OWNER]
-        self.rows.set("owner", self.owners.setdefault(owner, owner))
-        self.rows.set("pid", count_of(holder[1]) if len(holder) > 1 else None)
+        self.owned.add(socket)
+        program = " ".join(owner[2:])[:LONGEST_OWNER]
+        self.rows.set("owner", self.owners.setdefault(program, program))
+        self.rows.set("pid", count_of(owner[1]) if len(owner) > 1 else None)
         return True
 
     def _add(
@@ -217,11 +218,11 @@ class NetstatSolarisSnapshot:
 
 
 def _distance(later: str, earlier: str, *, less: int = 0) -> int | None:
-    """Return how far apart two sequence numbers are, as netstat computes the queues: never below 0."""
+    """Return the distance of two hexadecimal sequence numbers, from which netstat computes queues: at least 0."""
     if not (HEXADECIMAL.fullmatch(later) and HEXADECIMAL.fullmatch(earlier)):
         return None
-    apart = (int(later, 16) - int(earlier, 16)) % (1 << 32)
-    return max(apart - less, 0) if apart < 1 << 31 else 0
+    distance = (int(later, 16) - int(earlier, 16)) % (1 << 32)
+    return max(distance - less, 0) if distance < 1 << 31 else 0
 
 
 FORMAT = Format(name="netstat-solaris", title="a socket table of netstat on Solaris", recognises=recognises, read=read)

@@ -12,9 +12,9 @@ r"""The table of Windows netstat, in any language and code page: -a, -n, -o, -b 
      Can not obtain ownership information
       UDP    0.0.0.0:389            *:*                                    688
 
-Below a row, -b names the service and the program, or says that it cannot. A LISTENING row has a peer with port 0: the
-wildcard, or without -n the host's own name. A TIME_WAIT socket is nobody's: PID 0. netstat hides listeners without -a,
-and TIME_WAIT never. There are no queues, timers or ages.
+Below a row, -b prints the service and the program, or that it cannot. A LISTENING row has a peer with port 0: the
+wildcard, or without -n the host's own name. TIME_WAIT sockets have PID 0. Without -a there are no listeners; TIME_WAIT
+is always included. There are no queues, timers or ages.
 Source: samples of Windows XP to 11; learn.microsoft.com, windows-server/administration/windows-commands/netstat.
 """
 
@@ -38,25 +38,25 @@ ROW = re.compile(
     r"\s{0,16}(?:TCP\s+\S{1,300}:[\w-]{1,40}\s+\S{1,300}:[\w*-]{1,40}\s+[^\s\d]|UDP\s+\S{1,300}:[\w-]{1,40}\s+\*:\*)"
 )
 HEADER = re.compile(r"\s{0,16}Proto  (?:Local A|Lokale A|Adresse l|Direcci|Indirizzo|Endere|Lokaal a)")
-"""The headings that are known by heart; a row is known in any language."""
+"""The header in the most frequent languages; rows are recognised in any language."""
 TITLES = frozenset({"Active Connections", "Aktive Verbindungen"})
 COLUMNS = re.compile(r" {2,}")
 LONGEST_HEADING = 200
 BELOW = re.compile(r"[ \t]{1,16}(?:\[(.{1,255})\]|(?:[A-Za-z]:\\)?[^\s:]+(?:[ \t][^\s:]+){0,16})\s*")
-"""What -b writes below a row: one program in brackets; or a service, a library, or a sentence in some language."""
+"""A line of -b below a row: a program in brackets, or a service, a library, or a sentence in any language."""
 PROGRAM = re.compile(r"\[([^\[\]:]{1,255})\]\s*")
 PROMPT = re.compile(r"(?:PS )?[A-Za-z]:\\[^>]{0,255}>")
 MOST_WORDS = 5
-"""Unknown state words that are named in the notes."""
+"""Limit on unknown state names in the notes."""
 
 
 def recognises(head: Head) -> bool:
-    """Tell Windows by rows that begin with TCP or UDP and go straight on to the addresses, or by its header."""
+    """Recognise Windows by rows in which the addresses follow TCP or UDP directly, or by its header."""
     return any(ROW.match(line) or HEADER.match(line) for line in head.lines)
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; each time the header comes again (an interval, or a loop), another table begins."""
+    """Read the TCP rows; a repeated header (an interval, or a loop) begins another table."""
     snapshot = NetstatWindowsSnapshot(Addresses(), Ports(), WindowsStates())
     for line in document.lines:
         fields = line.split(None, 4)
@@ -79,7 +79,7 @@ def read(document: Document) -> Iterator[SocketTable]:
 
 
 def _is_heading(line: str) -> bool:
-    """Tell a line that begins a table: a title we know, or three columns of words without a number in them."""
+    """Return whether a line is a heading: a known title, or at least three columns of words without digits."""
     text = line.strip()
     if text in TITLES:
         return True
@@ -100,11 +100,11 @@ class NetstatWindowsSnapshot:
         self.owners: dict[str, str] = {}
         self.has_header = False
         self.above = ""
-        """The kind of the row that a line of -b belongs to: tcp, udp or none."""
+        """The kind of the previous row, to which a line of -b belongs: tcp, udp or empty."""
         self.unknown: set[str] = set()
 
     def take(self, fields: list[str], document: Document) -> bool:
-        """Add a row; tell whether the fields were one."""
+        """Add a row; return whether the fields are a TCP row."""
         self.above = ""
         if len(fields) < 4:
             return False
@@ -116,7 +116,7 @@ class NetstatWindowsSnapshot:
             return False
         state = self.words[f"{word} {more}" if more else word]
         if state is None:
-            state = self._judged(word, remote, remote_port, document)
+            state = self._state_by_peer(word, remote, remote_port, document)
         if state is TcpState.LISTEN:
             remote, remote_port = ANY, "*"
         self.rows.add(
@@ -136,7 +136,7 @@ class NetstatWindowsSnapshot:
         return True
 
     def _rest(self, text: str) -> tuple[str, str]:
-        """Return the PID, and what of a state of two words (IN ASCOLTO) stands before it."""
+        """Return the PID, and before it the remaining words of a state of several words (IN ASCOLTO)."""
         text = text.rstrip()
         if text.isdigit():
             return text, ""
@@ -144,17 +144,17 @@ class NetstatWindowsSnapshot:
         at = next((number for number, word in enumerate(words) if word.isdigit()), len(words))
         return (words[at] if at < len(words) else ""), " ".join(words[:at])
 
-    def _judged(self, word: str, remote: str, remote_port: str, document: Document) -> TcpState:
-        """Return the state of a row whose word we do not know: only a listener has no peer."""
+    def _state_by_peer(self, word: str, remote: str, remote_port: str, document: Document) -> TcpState:
+        """Return the state of a row with an unknown state name: without a peer it is a listener."""
         if self.addresses[remote] == ANY and self.ports[remote_port] == ANY_PORT:
             return TcpState.LISTEN
         if word not in self.unknown and len(self.unknown) < MOST_WORDS:
             self.unknown.add(word)
-            document.note(f"{document.path} has a state that is not known here: {word[:40]!r}. Its rows have no state.")
+            document.note(f"{document.path} has an unknown state: {word[:40]!r}. Its rows have no state.")
         return TcpState.UNKNOWN
 
     def take_below(self, line: str) -> bool:
-        """Take a line of -b, which follows a row; tell whether it is one."""
+        """Read a line of -b, which follows a row; return whether it is one."""
         found = (PROGRAM.fullmatch(line) or BELOW.fullmatch(line)) if self.above else None
         if found is None:
             return False
@@ -164,7 +164,7 @@ class NetstatWindowsSnapshot:
         return True
 
     def is_title(self, line: str) -> bool:
-        """Tell whether a line may be the title, in a language we do not know: words, before the first row."""
+        """Return whether a line may be the title in an unknown language: words before the first row."""
         text = in_ascii(line.strip())
         return (
             not self.rows

@@ -6,9 +6,9 @@ r"""The sockets of PowerShell's Get-NetTCPConnection as CSV: ConvertTo-Csv or Ex
     "10.77.1.2","389","10.77.2.2","58862","Established","688"
     "10.77.1.2","389","10.77.2.2","58860","TimeWait","0"
 
-The delimiter is the culture's list separator with -UseCulture. States are the names or the numbers of the enumeration;
-Bound is a socket with a port and no peer. A TimeWait socket is nobody's: process 0. A column ProcessName is not of
-Get-NetTCPConnection; people add it.
+With -UseCulture the delimiter is the list separator of the culture. States are names or numbers of the enumeration;
+Bound is a socket with a port and no peer. TimeWait sockets have process 0. Get-NetTCPConnection has no column
+ProcessName; administrators add it.
 Source: learn.microsoft.com, powershell/module/nettcpip/get-nettcpconnection; MIB_TCP_STATE of tcpmib.h.
 """
 
@@ -55,19 +55,19 @@ LOCAL_ADDRESS, LOCAL_PORT, REMOTE_ADDRESS, REMOTE_PORT, STATE = (
 )
 NEEDED = (LOCAL_ADDRESS, LOCAL_PORT, REMOTE_ADDRESS, REMOTE_PORT, STATE)
 OTHER_END = frozenset({REMOTE_ADDRESS, REMOTE_PORT, STATE})
-"""What a table of UDP endpoints (Get-NetUDPEndpoint) does not have."""
+"""Columns that a table of UDP endpoints (Get-NetUDPEndpoint) does not have."""
 PROCESS = "owningprocess"
 OWNERS = ("processname", "process")
 LONGEST_HEADER = 4096
 
 
 def recognises(head: Head) -> bool:
-    """Tell the CSV by its header: a local port, and something of the other end."""
+    """Recognise the CSV by its header: a local port, and a column of the remote end."""
     return any(_header(line) is not None for line in head.lines)
 
 
 def _header(line: str) -> tuple[str, dict[str, int]] | None:
-    """Return the delimiter and where each column is, for a header; None for any other line."""
+    """Return the delimiter and the position of each column in a header; None for any other line."""
     if len(line) > LONGEST_HEADER or "LocalPort" not in line:
         return None
     delimiter = max(DELIMITERS, key=line.count)
@@ -77,7 +77,7 @@ def _header(line: str) -> tuple[str, dict[str, int]] | None:
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """Return the values of a line; none where it is none of CSV. No value of ours spans lines."""
+    """Return the values of a line; empty if it is not CSV. No value extends over several lines."""
     try:
         return next(csv.reader((line,), delimiter=delimiter), [])
     except csv.Error:
@@ -85,7 +85,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the rows below each header; with each header another table begins."""
+    """Read the rows; each header begins another table."""
     snapshot: PowershellSnapshot | None = None
     addresses, ports = Addresses(), Ports()
     for line in document.lines:
@@ -108,7 +108,7 @@ class PowershellSnapshot:
         self.rows = Rows()
         self.delimiter = delimiter
         self.width = len(columns)
-        self.lacking = [name for name in NEEDED if name not in columns]
+        self.missing = [name for name in NEEDED if name not in columns]
         self.places = tuple(columns.get(name, -1) for name in NEEDED)
         self.process = columns.get(PROCESS, -1)
         self.owner = next((columns[name] for name in OWNERS if name in columns), -1)
@@ -118,7 +118,7 @@ class PowershellSnapshot:
         self.has_unknown = False
 
     def take(self, line: str) -> bool:
-        """Add a row; tell whether the line was one."""
+        """Add a row; return whether the line is one."""
         values = _fields(line, self.delimiter)
         if len(values) < self.width:
             return False
@@ -137,11 +137,11 @@ class PowershellSnapshot:
         if state is TcpState.LISTEN:
             remote_at = ANY, ANY_PORT
         self.rows.add((self.addresses[local] if local else CUT, port, *remote_at, state, 0, 0))
-        self._take_holder(values)
+        self._take_owner(values)
         return True
 
-    def _take_holder(self, values: list[str]) -> None:
-        """Add the process to the newest row."""
+    def _take_owner(self, values: list[str]) -> None:
+        """Add the process to the last row."""
         pid = count_of(values[self.process]) if self.process >= 0 else None
         if pid:
             self.rows.set("pid", pid)
@@ -151,14 +151,14 @@ class PowershellSnapshot:
 
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""
-        if self.lacking:
-            document.note(f"{document.path} lacks columns: {', '.join(self.lacking)}.")
+        if self.missing:
+            document.note(f"{document.path} lacks columns: {', '.join(self.missing)}.")
         if self.has_unknown:
-            document.note(f"{document.path} has states that are not known here; their rows have no state.")
+            document.note(f"{document.path} has unknown states; their rows have no state.")
         return self.rows.table(document, tool="powershell", queues=False, shows_time_wait=self._shows_time_wait())
 
     def _shows_time_wait(self) -> bool | None:
-        """Tell by the rows: without -State every state is there, listeners beside connections too."""
+        """Return True if the rows show that all states were printed: TIME-WAIT, or listeners beside connections."""
         states = self.rows.states()
         if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1):
             return True

@@ -4,11 +4,11 @@
        0: 02024D0A:833C 02014D0A:0185 01 00000000:00000000 00:00000000 00000000     0        0 573975 1 000000002cac5fa4
        1: 1C00000A:97D0 412AF468:0050 06 00000000:00000000 03:000007C5 00000000     0        0 0 3 ffff8c7a12d31aa0
 
-Addresses are 32-bit words in the byte order of the host, ports in ours: 02024D0A is 10.77.2.2 from x86, ARM and
-ppc64le, and 2.2.77.10 from s390x and SPARC, where 10.77.2.2 is 0A4D0202. The file does not say which; loopback and
-IPv4-mapped addresses give it away. `timeout` is icsk_probes_out: keepalive or window probes nobody has answered.
-tx_queue of a LISTEN row is 0: the backlog is not shown. Source: Linux net/ipv4/tcp_ipv4.c (get_tcp4_sock,
-get_timewait4_sock), net/ipv6/tcp_ipv6.c (get_tcp6_sock).
+Addresses are 32-bit words in the byte order of the host, ports are numbers: 02024D0A is 10.77.2.2 on x86, ARM and
+ppc64le, and 2.2.77.10 on s390x and SPARC, where 10.77.2.2 is 0A4D0202. The file does not contain the byte order; it is
+derived from loopback and IPv4-mapped addresses. `timeout` is icsk_probes_out, the number of unanswered keepalive or
+window probes. tx_queue of a LISTEN row is 0: the backlog is not shown. Source: Linux net/ipv4/tcp_ipv4.c
+(get_tcp4_sock, get_timewait4_sock), net/ipv6/tcp_ipv6.c (get_tcp6_sock).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TIMERS = {f"{timer:02X}": timer for timer in Timer}
 PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 FAMILIES = {"rem_address": 4, "remote_address": 6}
 UDP_FIELDS = 13
-"""Fields of a row of /proc/net/udp, which is alike; TCP has 12 (TIME_WAIT, SYN_RECV) or 17."""
+"""Fields of a row of the similar /proc/net/udp; TCP has 12 (TIME_WAIT, SYN_RECV) or 17."""
 
 LITTLE_ENDIAN = re.compile(r"0100007F|0{16}FFFF0000.{8}|0{24}01000000")
 BIG_ENDIAN = re.compile(r"7F000001|0{20}FFFF.{8}|0{31}1")
@@ -47,7 +47,7 @@ BIG_ENDIAN = re.compile(r"7F000001|0{20}FFFF.{8}|0{31}1")
 
 
 def recognises(head: Head) -> bool:
-    """Tell the kernel's table by its header, or by its rows of hexadecimal numbers."""
+    """Recognise the kernel's table by its header, or by its rows of hexadecimal numbers."""
     return any(_is_tcp_header(line) or (ROW.match(line) and len(line.split()) != UDP_FIELDS) for line in head.lines)
 
 
@@ -56,7 +56,7 @@ def _is_tcp_header(line: str) -> bool:
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the rows; when the header of the same family comes again (a loop), another table begins."""
+    """Read the rows; a repeated header of the same address family (a loop) begins another table."""
     snapshot = ProcNetSnapshot()
     for line in document.lines:
         fields = line.split()
@@ -76,7 +76,7 @@ def read(document: Document) -> Iterator[SocketTable]:
 
 
 class HexNumbers(dict[str, int]):
-    """The hexadecimal numbers of one document, each text read once."""
+    """The hexadecimal numbers of one document, each converted once."""
 
     def __missing__(self, text: str) -> int:
         if len(text) > 16:
@@ -86,7 +86,7 @@ class HexNumbers(dict[str, int]):
 
 
 class HexAddresses(dict[str, str]):
-    """The address texts of one document, as one object each; empty for what is none."""
+    """The hexadecimal addresses of one document, equal ones as one object; empty: not an address."""
 
     def __missing__(self, text: str) -> str:
         checked = text.upper() if ADDRESS.fullmatch(text) else ""
@@ -104,13 +104,13 @@ class ProcNetSnapshot:
         self.in_udp = False
 
     def take_header(self, family: int, *, tcp: bool) -> None:
-        """Keep which family's rows follow."""
+        """Read a header: the address family of the rows below it, and whether they are of TCP."""
         self.in_udp = not tcp
         if tcp:
             self.headed.add(family)
 
     def take(self, fields: list[str]) -> bool:
-        """Take a row; tell whether the fields were one."""
+        """Add a TCP row; return whether the fields are a row of TCP or UDP."""
         if len(fields) < 10 or not fields[0].endswith(":"):
             return False
         if self.in_udp or len(fields) == UDP_FIELDS:
@@ -155,7 +155,7 @@ class ProcNetSnapshot:
         self.rows.set("inode", inode)
 
     def table(self, document: Document) -> SocketTable:
-        """Return the finished table, its addresses decoded."""
+        """Return the finished table, with addresses decoded."""
         rows = self.rows
         texts = rows.addresses()
         big_endian = is_big_endian(texts)
@@ -172,7 +172,7 @@ class ProcNetSnapshot:
 
 
 def is_big_endian(texts: Iterable[str]) -> bool:
-    """Tell by addresses that make sense in one byte order only; where there are none, nearly every host is little."""
+    """Return whether addresses are big-endian, by those that are valid in one byte order only; without any, False."""
     votes = [0, 0]
     for text in texts:
         votes[0] += LITTLE_ENDIAN.fullmatch(text) is not None
@@ -181,7 +181,7 @@ def is_big_endian(texts: Iterable[str]) -> bool:
 
 
 def decoded(text: str, *, big_endian: bool) -> str:
-    """Return the address these hexadecimal words stand for, as usually written."""
+    """Return the address of these hexadecimal words in the usual notation."""
     octets = bytes.fromhex(text)
     if not big_endian:
         octets = b"".join(octets[at : at + 4][::-1] for at in range(0, len(octets), 4))

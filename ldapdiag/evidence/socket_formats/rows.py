@@ -1,4 +1,4 @@
-"""Rows: a socket table growing while its text is read; columns nobody filled stay away."""
+"""Rows: the rows of a socket table while its text is read."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ STATES = {
     "CLOSING": TcpState.CLOSING,
     "UNKNOWN": TcpState.UNKNOWN,
 }
-"""The words with underscores: netstat's and lsof's, on every system."""
+"""State names with underscores, of netstat and lsof on all systems."""
 
 LONGEST_OWNER = 64
-"""Characters of a program's name that are kept; Linux has 15 (TASK_COMM_LEN)."""
+"""Characters of a program's name that are kept; Linux' names have up to 15 (TASK_COMM_LEN)."""
 
 Row = tuple[str, int, str, int, TcpState, int, int]
 """Local address and port, remote address and port, state, receive queue, send queue."""
@@ -44,15 +44,15 @@ LOCAL, REMOTE, STATE, WIDTH = 0, 2, 4, 7
 
 
 def count_of(text: str) -> int | None:
-    """Return the decimal number a text is, if it is one that fits a kernel's counters."""
+    """Return the integer of a text of at most 20 digits; None for any other text."""
     return int(text) if len(text) <= 20 and text.isascii() and text.isdigit() else None
 
 
 class Rows:
-    """Columns in the making. `add` begins a row, `set` fills an optional column of the newest one.
+    """The rows of a socket table. `add` adds a row, `set` fills an optional column of the last one.
 
-    The cells of all rows lie in one list, row after row: a list per column would cost seven calls for each of a
-    million rows, a tuple per row its memory.
+    The cells of all rows are in one list, row after row: a list per column would take seven calls for each of a million
+    rows, a tuple per row too much memory.
     """
 
     def __init__(self) -> None:
@@ -64,11 +64,11 @@ class Rows:
         return len(self.cells) // WIDTH
 
     def states(self) -> set[TcpState]:
-        """Return the states that occur."""
+        """Return all states in the table."""
         return set(self.cells[STATE::WIDTH])
 
     def newest_state(self) -> TcpState:
-        """Return the state of the row that was begun last."""
+        """Return the state of the last row."""
         state: TcpState = self.cells[STATE - WIDTH]
         return state
 
@@ -78,16 +78,16 @@ class Rows:
         return {port for port, each in zip(self.cells[REMOTE + 1 :: WIDTH], states, strict=True) if each is state}
 
     def addresses(self) -> set[str]:
-        """Return the addresses that occur at either end."""
+        """Return all local and remote addresses."""
         return {*self.cells[LOCAL::WIDTH], *self.cells[REMOTE::WIDTH]}
 
     def respell(self, spelled: Mapping[str, str]) -> None:
-        """Replace each address by what this mapping has for it."""
+        """Replace all addresses by their values in this mapping."""
         for column in (LOCAL, REMOTE):
             self.cells[column::WIDTH] = [spelled[address] for address in self.cells[column::WIDTH]]
 
     def set(self, column: Column, value: object) -> None:
-        """Fill an optional column of the newest row."""
+        """Fill an optional column of the last row."""
         values = self.optional[column]
         missing = len(self.cells) // WIDTH - 1 - len(values)
         if missing > 0:
@@ -105,10 +105,12 @@ class Rows:
         queues: bool = True,
         **traits: Any,  # noqa: ANN401  SocketTable's own optional fields
     ) -> SocketTable:
-        """Return the finished table; optional columns are filled up to the last row."""
+        """Return the finished table; `queues`: the tool prints them, `traits`: other fields of SocketTable."""
         length = len(self)
         if self.states() == {TcpState.LISTEN}:
-            document.note(f"{document.path} lists listening sockets only: taken with -l, or nobody was connected.")
+            document.note(
+                f"{document.path} contains listening sockets only: printed with -l, or there was no connection."
+            )
         for column, values in self.optional.items():
             values.extend([BLANK.get(column)] * (length - len(values)))
         columns: dict[str, Any] = dict(self.optional)

@@ -1,13 +1,13 @@
-r"""The table of iproute2's ss, with every option that changes its columns.
+r"""The table of iproute2's ss, with any options that change its columns.
 
     Netid  State  Recv-Q Send-Q      Local Address:Port       Peer Address:Port Process
     tcp    ESTAB  0      0      [::ffff:10.77.1.2]:389  [::ffff:10.77.2.2]:58862 timer:(keepalive,31sec,0) ino:5 <->
     \t bbr wscale:10,10 rto:204 rtt:0.041/0.032 bytes_sent:146 lastsnd:264252 lastrcv:264252 lastack:264252 busy:4ms
     FIN-WAIT-1 0   1          10.201.1.2:53836        10.201.2.2:389  timer:(on,3.080ms,2) users:(("java",1171,6))
 
-Netid stands there when several kinds of sockets were asked for, State unless only one state was. The details of
--i and -m follow on the same line (-O) or on the next, which begins with a blank or a tab; a key whose value is 0 is
-left out. iproute2 before 4.x writes IPv6 without brackets, and users without pid= and fd=.
+The column Netid is printed for several kinds of sockets, State unless a single state was requested. The details of
+-i and -m follow in the same line (-O) or in the next one, which begins with a blank or a tab; a key whose value is 0 is
+left out. iproute2 before 4.x prints IPv6 without brackets, and users without pid= and fd=.
 An expiry like 3.080ms means 3.080 seconds (print_ms_timer prints seconds, a dot, milliseconds); no column needs it.
 Source: iproute2 misc/ss.c (sock_state_print, inet_addr_print, print_ms_timer, tcp_stats_print).
 """
@@ -53,11 +53,11 @@ OTHER_NETIDS = frozenset(
     {"udp", "raw", "icmp6", "u_str", "u_dgr", "u_seq", "nl", "p_raw", "p_dgr", "dccp", "sctp"}
     | {"v_str", "v_dgr", "xdp", "ti_rd", "ti_dg", "ti_sq", "ti_st", "???", "mptcp"}
 )
-"""Kinds that are passed over. The subflows of an mptcp socket are in the table as tcp."""
+"""Kinds that are ignored. The subflows of an mptcp socket are in the table as tcp."""
 WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
-"""Nothing ever came in: their tcp_info counts from the start of the machine (measured: lastrcv:2284292)."""
+"""These have received nothing: the ages in their tcp_info are the time since boot (measured: lastrcv:2284292)."""
 SYN_AND_FIN = 2
-"""bytes_acked counts each as a byte: so it may be there where bytes_sent is 0, and left out."""
+"""bytes_acked counts each as a byte, so it may be printed where bytes_sent is 0 and left out."""
 NOISE = ("Failed to find cgroup2 mount", "Failed to open cgroup2", "Cannot open netlink socket", "RTNETLINK answers")
 
 HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
@@ -68,7 +68,7 @@ NUMBERS = re.compile(r" (ino|lastrcv|lastack|busy|bytes_sent|bytes_acked|bytes_r
 
 
 def recognises(head: Head) -> bool:
-    """Tell ss by its header, or by rows with its own spelling of the states."""
+    """Recognise ss by its header, or by rows with its state names."""
     return any(HEADER.match(line) or _is_row(line) for line in head.lines)
 
 
@@ -86,7 +86,7 @@ def _is_row(line: str) -> bool:
 
 
 def read(document: Document) -> Iterator[SocketTable]:
-    """Read the TCP rows; each time the header comes again (a loop), another table begins."""
+    """Read the TCP rows; a repeated header (a loop) begins another table."""
     snapshot = SsSnapshot(Addresses(), Ports())
     for line in document.lines:
         if line[:1] in {" ", "\t", ""}:
@@ -117,17 +117,17 @@ class SsSnapshot:
         self.has_netid = False
         self.has_state = True
         self.above = ""
-        """The kind of the row that a line of details belongs to: tcp, another, or none."""
+        """The kind of the previous row, to which a line of details belongs: tcp, another, or empty."""
         self.others = False
 
     def take_header(self, line: str) -> None:
-        """Keep which columns there are."""
+        """Read the columns in a header."""
         self.has_header = True
         self.has_netid = line.startswith("Netid")
         self.has_state = "State" in line[:16]
 
     def take_line(self, line: str) -> bool:
-        """Take a row of any kind; tell whether the line was one."""
+        """Read a row of any kind; return whether the line is one."""
         fields = line.split(None, 5)
         kind = "tcp"
         state = STATES.get(fields[0]) if fields else None
@@ -164,7 +164,7 @@ class SsSnapshot:
         return True
 
     def _aligned(self, fields: list[str]) -> tuple[str, list[str]]:
-        """Return the kind of a row and its fields from State on, for a row that does not begin with its state."""
+        """Return the kind of a row that does not begin with its state, and its fields from State on."""
         kind = "tcp"
         if fields and (fields[0] == "tcp" or fields[0] in OTHER_NETIDS):
             self.has_netid = True
@@ -174,7 +174,7 @@ class SsSnapshot:
         return kind, [*fields[:4], *" ".join(fields[4:]).split(None, 1)]
 
     def take_details_line(self, line: str) -> bool:
-        """Take the second line of a row (-i, -m without -O), which may be empty; tell whether there is such a row."""
+        """Read the second line of a row (-i, -m without -O), which may be empty; return whether it is one."""
         if not line.strip():
             return True
         if self.above == "tcp":
@@ -182,7 +182,7 @@ class SsSnapshot:
         return self.above != "" and ":" in line
 
     def _take_details(self, text: str) -> None:
-        """Add what follows the addresses, on the same line or the next, to the newest row."""
+        """Add the details after the addresses, in the same line or the next, to the last row."""
         if len(text) < 6:
             return
         if "timer:(" in text and (timer := TIMER.search(text)):
@@ -198,7 +198,7 @@ class SsSnapshot:
         self._take_numbers(dict(NUMBERS.findall(text)))
 
     def _take_numbers(self, found: dict[str, str]) -> None:
-        """Add inode and tcp_info. A key that is left out is 0, where there is tcp_info at all."""
+        """Add inode and tcp_info; with tcp_info, a key that is left out is 0."""
         if "ino" in found:
             self.rows.set("inode", int(found["ino"]))
         if found.keys().isdisjoint({"rto", "cwnd", "mss"}) or self.rows.newest_state() in WITHOUT_PEER:
@@ -211,11 +211,11 @@ class SsSnapshot:
         self.rows.set("bytes_received", int(found.get("bytes_received", 0)))
 
     def is_empty(self) -> bool:
-        """Tell whether TCP was asked for and has no row; ss -x has the same header."""
+        """Return whether this is a TCP table without rows; ss -x has the same header."""
         return self.has_header and not self.others
 
     def is_of_tcp(self) -> bool:
-        """Tell whether these are not rows of ss -uan: without Netid, their states and wildcard peers give them away."""
+        """Return whether these are TCP rows; without Netid, those of ss -uan are recognised by states and wildcard peers."""
         states = self.rows.states()
         if self.has_netid or TcpState.CLOSED not in states or states - {TcpState.CLOSED, TcpState.ESTABLISHED}:
             return True
@@ -224,7 +224,7 @@ class SsSnapshot:
     def table(self, document: Document) -> SocketTable:
         """Return the finished table."""
         if not self.has_state:
-            document.note(f"{document.path} has no column of states: ss was asked for the sockets of one state.")
+            document.note(f"{document.path} has no state column: it contains the sockets of a single state.")
         return self.rows.table(
             document,
             tool="ss",
@@ -233,7 +233,7 @@ class SsSnapshot:
         )
 
     def _shows_time_wait(self) -> bool | None:
-        """Tell by the rows: listeners beside connections are there with -a alone, and -a shows TIME-WAIT."""
+        """Return True if the rows show that -a was given: TIME-WAIT, or listeners beside connections."""
         states = self.rows.states()
         if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1):
             return True

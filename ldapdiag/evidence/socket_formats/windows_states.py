@@ -1,8 +1,8 @@
-r"""State words of Windows in the languages it is told in, found by what is ASCII in them.
+r"""The TCP state names of Windows in all its languages, compared by their ASCII letters.
 
-A word arrives in whatever code page the console had: `ABHÖREN` as UTF-16, as UTF-8, as `ABH\x99REN` (CP850, which is
-no UTF-8), as `ABH™REN` (the same byte taken for CP1252) or as `ABH?REN`. So each run of letters that are not ASCII is
-one `?` here, in the table and in the text.
+A name is in the code page of the console: `ABHÖREN` in UTF-16, in UTF-8, as `ABH\x99REN` (CP850, not valid UTF-8), as
+`ABH™REN` (the same byte read as CP1252) or as `ABH?REN`. So each run of letters that are not ASCII is replaced by one
+`?`, both here and in the text.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ldapdiag.evidence.sockets import TcpState
 NOT_ASCII = re.compile(r"(?:\\x[0-9a-f]{2}|[^\x00-\x7f]|\?)+")
 LONGEST_WORD = 64
 
-# German: captured (Windows XP, CP850; Windows 7 and 10 in public issues), all but SYN_EMPFANGEN. The others as the
-# test samples of other readers of netstat write them; French, Spanish, Italian and Portuguese Windows print the
-# English words in the captures that are public. A word that is in no line here is judged by the row's peer.
+# German: captured (Windows XP, CP850; Windows 7 and 10 in public issues), except SYN_EMPFANGEN. The others are from the
+# test samples of other netstat parsers; in public captures, French, Spanish, Italian and Portuguese Windows print the
+# English names. A row with any other name gets its state by its peer.
 LOCALISED = {
     TcpState.LISTEN: "ABH?REN ABHOEREN ABHREN LUISTEREN NAS?UCHIWANIE ESCUCHANDO ESCUTANDO IN_ASCOLTO ?COUTE ECOUTE",
     TcpState.ESTABLISHED: "HERGESTELLT STABILITO STABILITA ESTABLECIDO ESTABELECIDA ESTABELECIDO TOT_STAND_GEB ?TABLI "
@@ -37,18 +37,18 @@ WORDS = STATES | {word: state for state, words in LOCALISED.items() for word in 
 
 
 def in_ascii(text: str) -> str:
-    """Return a text with each run of what is not ASCII as one question mark."""
+    """Return a text with each run of non-ASCII characters replaced by one question mark."""
     return text if text.isascii() and "\\x" not in text else NOT_ASCII.sub("?", text)
 
 
 class WindowsStates(dict[str, TcpState | None]):
-    """The state words of one document, each looked up once; None for a word we do not know."""
+    """The state names of one document, each looked up once; None: unknown."""
 
     def __missing__(self, words: str) -> TcpState | None:
         shown = in_ascii(words[:LONGEST_WORD]).upper()
         state = WORDS.get(shown.replace(" ", "_"))
         if state is None:
-            state = WORDS.get(shown.partition(" ")[0])  # -t puts the offload state behind it
+            state = WORDS.get(shown.partition(" ")[0])  # with -t the offload state follows
         if len(words) <= LONGEST_WORD:
             self[words] = state
         return state

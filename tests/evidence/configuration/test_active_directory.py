@@ -64,7 +64,7 @@ def test_other_tools_write_the_same(text: str) -> None:
 def test_what_is_not_committed_does_not_hold_and_is_said() -> None:
     found = read("Policy    Current(New)\n\nMaxConnIdleTime   900(600)\n")
     assert found.idle_timeout_seconds == 900
-    assert found.origin.notes == ("A new MaxConnIdleTime of 600 was typed into ntdsutil and not committed.",)
+    assert found.origin.notes == ("A new MaxConnIdleTime of 600 was entered in ntdsutil but not committed.",)
 
 
 @pytest.mark.parametrize("end", ["…}", "...}"])

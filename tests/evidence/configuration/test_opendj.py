@@ -90,7 +90,7 @@ class TestLdif:
             "ds-cfg-maximum-idle-connection-duration: 30 minutes\n\n"
         )
         assert (found.identity.family, found.idle_timeout_seconds, found.max_connections) == (Family.PING, 0, 2000)
-        assert "rest 1800 s" in found.origin.notes[0]
+        assert "idle for 1800 s" in found.origin.notes[0]
 
     def test_bounds_what_it_keeps(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(reader, "MOST_ACCOUNTS", 3)

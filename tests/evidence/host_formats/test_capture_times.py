@@ -21,7 +21,7 @@ class TestCaptureTimes:
         (times,) = facts_of(path.read_bytes(), path="ldap/captured-at.txt")
         assert times.span.start <= times.span.end
         assert times.span.start.replace(microsecond=0) == datetime(2026, 11, 20, 8, 57, 41, tzinfo=UTC)
-        assert "Known by its name (captured-at.txt)" in times.origin.notes[0]
+        assert "because of its name (captured-at.txt)" in times.origin.notes[0]
 
     @pytest.mark.parametrize(
         "text",

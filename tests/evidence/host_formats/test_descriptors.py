@@ -25,7 +25,7 @@ class TestDescriptors:
         path = captures / "openldap" / "fd-exhaustion" / "proc-fd-count.txt"
         (count,) = facts_of(path.read_bytes(), path="ldap/proc-fd-count.txt")
         assert count.open == 128
-        assert "known by the file's name (proc-fd-count.txt)" in count.origin.notes[0]
+        assert "because of the name (proc-fd-count.txt)" in count.origin.notes[0]
 
     def test_a_number_in_a_file_of_another_name_is_no_count(self) -> None:
         assert recognise(head_of("answer.txt", b"42\n", whole=True)) is None

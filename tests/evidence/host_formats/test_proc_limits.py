@@ -21,7 +21,7 @@ class TestProcessLimits:
         row = "Max open files            {0}                 {0}                files     \n"
         (limits,) = facts_of(row.format(1024) + row.format(4096) + "?\n")
         assert (limits.open_files_soft, limits.origin.not_understood) == (4096, 1)
-        assert "more than one process" in limits.origin.notes[0]
+        assert "limits of several processes" in limits.origin.notes[0]
 
     def test_unlimited_is_none(self) -> None:
         (limits,) = facts_of("Max open files            unlimited            unlimited            files     \n")

@@ -231,7 +231,7 @@ class TestOwnSearches:
         ],
     )
     def test_what_a_setting_makes_slapd_search_for(self, setting: tuple[str, str], attributes: dict[str, str]) -> None:
-        assert own(setting).internal_searches == attributes
+        assert own(setting).by_attribute == attributes
 
     def test_what_it_computes(self) -> None:
         found = own(
@@ -257,5 +257,5 @@ class TestOwnSearches:
     @given(st.sampled_from(["unique_uri", "olcAuthzRegexp", "dynlist-attrset", "collectinfo"]), st.text(max_size=100))
     def test_no_value_crashes_it(self, name: str, value: str) -> None:
         found = own((name, value), (name, f"ldap:///{value}?{value}?sub?({value})"))
-        for attribute in (*found.internal_searches, *found.computed):
+        for attribute in (*found.by_attribute, *found.computed):
             assert attribute.replace("-", "").replace(".", "").replace("_", "").isalnum()

@@ -137,7 +137,7 @@ class TestEntries:
         text = f"dn: cn=Client Connections,cn=monitor\nconnection: {value(1)}\nconnection: {jmx}\n\n"
         monitor = monitor_of(text)
         assert (len(monitor.connections or ()), monitor.origin.not_understood) == (1, 0)
-        assert monitor.origin.notes == ("Connections of JMX and HTTP are listed, too, and passed over.",)
+        assert monitor.origin.notes == ("Connections of JMX and HTTP are listed as well; they are ignored.",)
 
 
 @given(st.lists(st.text(st.characters(categories=("L", "N", "P")), min_size=1, max_size=20), max_size=20))

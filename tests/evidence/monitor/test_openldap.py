@@ -61,7 +61,9 @@ class TestCaptures:
     def test_says_that_plus_is_missing(self, captures: Path) -> None:
         monitor = monitor_of(captures / "openldap" / "held-42", "cn-Connections.user-attrs-only.ldif")
         assert monitor.connections is None
-        assert monitor.origin.notes == ("Connections are listed without their attributes: ask again with '*' and '+'.",)
+        assert monitor.origin.notes == (
+            "Connections are listed without their attributes: search again for '*' and '+'.",
+        )
 
     def test_reads_a_connection_without_its_peer(self, corpus: Path) -> None:
         monitor = monitor_of(corpus / "public" / "monitor", "openldap-tests-monitor1.ldif")

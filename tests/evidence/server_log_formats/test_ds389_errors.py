@@ -102,7 +102,7 @@ class TestOthers:
         document = Document(path="x", source=text.splitlines())
         assert FORMAT.read
         assert list(FORMAT.read(document)) == []
-        assert "a server we do not read yet" in document.notes[0]
+        assert "a product that is not supported" in document.notes[0]
 
     @pytest.mark.parametrize(
         "line",

@@ -87,7 +87,7 @@ class TestDenied:
     def test_means_a_rule_when_higher_descriptors_were_in_use(self) -> None:
         log = log_of(START, DENIED, HIGHER)
         assert log.exhaustion_messages == ()
-        assert "1 connections were DENIED by a rule" in log.origin.notes[0]
+        assert "DENIED by a rule in hosts.deny, not for lack of descriptors: 1." in log.origin.notes[0]
 
     @pytest.mark.parametrize(
         ("descriptor", "last"), [(127, True), (1023, True), (65534, True), (999, True), (13, False), (200, False)]
