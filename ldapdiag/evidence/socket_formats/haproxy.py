@@ -75,8 +75,8 @@ def read(document: Document) -> Iterator[FlowTable]:
         return
     if not whole:
         document.note(
-            f"{document.path} lacks HAProxy's own control session, so it is truncated, and a missing session proves "
-            f"nothing: {SHOW_SESS_ALL}"
+            f"{document.path} does not contain the control session that requested it, so it was truncated or filtered, "
+            f"and a missing session proves nothing: {SHOW_SESS_ALL}"
         )
     if rows.server and not any(rows.server):
         document.note(

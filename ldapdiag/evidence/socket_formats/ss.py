@@ -215,7 +215,7 @@ class SsSnapshot:
         return self.has_header and not self.others
 
     def is_of_tcp(self) -> bool:
-        """Return whether these are TCP rows; without Netid, those of ss -uan are recognised by states and wildcard peers."""
+        """Return whether these are TCP rows; without Netid, ss -uan is recognised by states and wildcard peers."""
         states = self.rows.states()
         if self.has_netid or TcpState.CLOSED not in states or states - {TcpState.CLOSED, TcpState.ESTABLISHED}:
             return True

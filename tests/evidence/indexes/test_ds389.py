@@ -122,7 +122,7 @@ class TestWhole:
         text = BACKEND + LIST + index("nsIndexType: eq")
         found = read(text.rstrip("\n"))
         assert not found.whole
-        assert "may be cut" in found.origin.notes[0]
+        assert "may be truncated" in found.origin.notes[0]
 
 
 class TestDsee:

@@ -54,7 +54,7 @@ class TestAnIndex:
         hostile = index("nsIndexType: eq").replace("cn: uid", f"cn: {name}")
         found = read(index("nsIndexType: eq", attribute="mail") + hostile)
         assert [one.attribute for one in found.backends[0].definitions] == ["mail"]
-        assert "no attribute type" in found.origin.notes[0]
+        assert "not an attribute type" in found.origin.notes[0]
         assert name not in found.origin.notes[0]
 
     def test_that_is_told_twice_is_as_told_last(self) -> None:

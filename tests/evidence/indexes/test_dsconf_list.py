@@ -52,7 +52,7 @@ def test_a_longer_one_than_can_be_is_not_read(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_no_entry_is_passed_over() -> None:
     found = read(listed(ITEM, 7, {"dn": []}, {"dn": "x", "attrs": []}, {"dn": "", "attrs": {"cn": 7, "x": [None]}}))
-    assert "An item that is no entry was passed over." in found.origin.notes
+    assert "An item that is not an entry was ignored." in found.origin.notes
     assert found.origin.not_understood == 0
 
 

@@ -123,7 +123,7 @@ class TestLines:
     def test_passes_over_what_slapd_refuses(self, line: str) -> None:
         read = IndexLines()
         read.take(line)
-        assert (read.definitions, len(read.passed_over)) == ({}, 1)
+        assert (read.definitions, len(read.refused)) == ({}, 1)
 
     @given(st.lists(st.text(st.sampled_from("cnsn,; eqpressub\t\"'$default"), max_size=40) | st.text(), max_size=5))
     def test_no_line_crashes_it_and_every_attribute_is_one(self, lines: list[str]) -> None:

@@ -49,7 +49,7 @@ def test_a_cut_list_says_that_flows_may_be_missing():
     text = as_conntrack_xml([FLOW] * 3)
     table = read(text[: text.rindex("<flow>") + 90])
     assert (len(table), table.whole, table.origin.not_understood) == (2, False, 1)
-    assert "ends before the list" in table.origin.notes[0]
+    assert "is truncated" in table.origin.notes[0]
 
 
 def test_a_damaged_flow_costs_itself_alone():

@@ -47,7 +47,7 @@ def test_plain_sessions_tell_the_clients_alone(captures):
     assert {client[:2] for client in plain.client} == {client[:2] for client in full.client}
     assert set(plain.server) == {None}
     assert {client[2:] for client in plain.client} == {("*", -1)}
-    assert "does not tell HAProxy's ports towards the servers" in plain.origin.notes[0]
+    assert "lacks HAProxy's ports towards the servers" in plain.origin.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_list_without_the_session_that_asked_for_it_was_cut(write):
     assert (read(text).whole, read(text).origin.notes[1:]) == (True, ())
     cut = read(text[: text.index("0x55eed02fffff")])
     assert (len(cut), cut.whole) == (2, False)
-    assert "it was cut" in cut.origin.notes[0]
+    assert "it was truncated" in cut.origin.notes[0]
 
 
 @given(st.data())

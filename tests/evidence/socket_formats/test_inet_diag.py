@@ -136,7 +136,7 @@ def test_a_dump_that_nobody_owns_says_nothing_of_owners():
 def test_a_dump_without_its_end_does_not_cover_its_family(ends, families):
     table = read(dumped(diag.row(IDLE, cookie=1), ends=ends))
     assert (len(table), table.families, table.has_header) == (1, families, False)
-    assert "is cut" in table.origin.notes[0]
+    assert "is truncated" in table.origin.notes[0]
 
 
 def test_no_socket_at_all_is_an_empty_table_and_no_answer_is_none():

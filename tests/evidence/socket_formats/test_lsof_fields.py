@@ -46,8 +46,8 @@ def test_a_capture_without_protocols_says_what_it_lacks(captures):
     assert set(table.state) == {TcpState.UNKNOWN}
     assert table.receive_queue is None
     assert [note.partition(" ")[2][:20] for note in table.origin.notes] == [
-        "names no protocol (l",
-        "has no states: lsof ",
+        "has no protocol (lso",
+        "has no states (lsof ",
     ]
 
 

@@ -159,7 +159,7 @@ def test_an_option_that_takes_the_states_away_is_said(option):
     assert table.state == [TcpState.UNKNOWN]
     assert table.shows_time_wait is None
     assert (table.receive_queue is None) == (option == "-T")
-    assert table.origin.notes == ("host/file.txt shows no states: taken with -T, -x or -R.",)
+    assert table.origin.notes == ("host/file.txt has no states (netstat with -T, -x or -R).",)
 
 
 # HP-UX: no captured output is public; these rows are written from the manual page netstat(1) of HP-UX 11i.

@@ -90,7 +90,7 @@ def test_a_state_is_a_name_or_a_number(number, name, state):
 def test_an_unknown_state_is_open():
     table = read(HEADER + ROW.replace("Established", "Halfway"))
     assert table.state == [TcpState.UNKNOWN]
-    assert "not known" in table.origin.notes[0]
+    assert "unknown state" in table.origin.notes[0]
 
 
 def test_a_socket_in_time_wait_is_nobodys():

@@ -167,7 +167,7 @@ def test_sockets_of_one_state_have_no_state_in_the_text(captures):
     table = capture(captures, "ss-tn-state-established")
     assert table.state == [TcpState.UNKNOWN] * 10
     assert table.receive_queue.count(80357) == 1
-    assert "no column of states" in table.origin.notes[0]
+    assert "no state column" in table.origin.notes[0]
     assert table.origin.not_understood == 0
 
 
