@@ -16,10 +16,11 @@ from measure import Figure, best, peak_memory
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
-from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
+from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.joining import join
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
+from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -81,17 +82,17 @@ def evidence() -> tuple[Host, list[Host]]:
 def pair_all(server: Host, clients: list[Host]) -> Pairing:
     """Pair as a diagnosis does."""
     found = pair(Instance(host=server.host, ports=frozenset({PORT})), (server, *clients), ())
-    if isinstance(found, Missing) or sum(one.ghosts for one in found.directions) != HOSTS * PORTS // GHOSTS:
+    if isinstance(found, Missing) or sum(one.ghosts.count for one in found.directions) != HOSTS * PORTS // GHOSTS:
         raise AssertionError(f"the pairing is wrong: {found}")
     return found
 
 
 def join_all(server: Host, clients: list[Host]) -> list[Direction]:
     """Join the directions alone, without finding out which there are."""
-    shown = ServerIndex(server.snapshots[0])
+    index = ServerIndex(server.snapshots[0])
     rows = {one.host: list(range(at * PORTS, (at + 1) * PORTS)) for at, one in enumerate(clients)}
     return [
-        join(UnjoinedDirection(one.host, SERVER, PORT, rows[one.host], shown), server, ClientSnapshots(one), ())
+        join(UnjoinedDirection(one.host, SERVER, PORT, rows[one.host], index), server, ClientSnapshots(one), ())
         for one in clients
     ]
 

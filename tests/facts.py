@@ -6,7 +6,7 @@ The site is always the same: the server `ldap` (10.77.1.2, port 389), its client
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, Path, TableQuality
+from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.family import Family, ServerIdentity
@@ -27,7 +28,7 @@ from ldapdiag.evidence.origin import Origin, Span
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ldapdiag.evidence.sockets import Key
 
@@ -192,6 +193,17 @@ def sessions(rows: Iterable[Row], clients: Iterable[Row], host: str = "proxy", *
     )
 
 
+GROUPED: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
+    "ghosts": (HalfOpen, {"ghosts": "count", "ghost_ports": "ports", "unproven": "unproven"}),
+    "stranded": (HalfOpen, {"stranded": "count", "stranded_ports": "ports", "unproven_stranded": "unproven"}),
+    "path": (Path, {"path": "kind", "translated_by": "translated_by", "middleboxes": "middleboxes"}),
+    "idle_times": (IdleTimes, {"idle_seconds": "matched", "idle_before_loss": "before_loss"}),
+    "tables": (TableQuality, {"headerless": "headerless", "partial": "partial", "unreadable": "unreadable"}),
+    "evidence": (GhostEvidence, {name.name: name.name for name in fields(GhostEvidence)}),
+}
+"""The groups of a direction's fields, and the keywords that fill them here."""
+
+
 def direction(client: str = APP1, **numbers: Any) -> Direction:
     """Return the connections between a client and the server, none of them dead unless said so."""
     known = {"server_count": 0, "client_hosts": ("app1",), "origins": ("app1/ss.txt", "ldap/ss.txt")} | numbers
@@ -199,6 +211,8 @@ def direction(client: str = APP1, **numbers: Any) -> Direction:
         known["client_count"] = known["server_count"] - known.get("ghosts", 0)
     if "ghost_ports" not in known:
         known["ghost_ports"] = tuple(range(40000, 40000 + known.get("ghosts", 0)))
+    for group, (kind, keywords) in GROUPED.items():
+        known[group] = kind(**{name: known.pop(key) for key, name in keywords.items() if key in known})
     return Direction(client=client, server_address=LDAP, server_port=389, **known)
 
 

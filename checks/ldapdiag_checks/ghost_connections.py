@@ -8,7 +8,7 @@ from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.wording import client_names, ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind
+from ldapdiag.analysis.pairing.direction import Direction, JoinKey, PathKind
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import check
@@ -69,13 +69,13 @@ def judge(
         if direction.missing is not None:
             about = f"{direction.server_count} connections at {pairing.host}"
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
-        elif direction.ghosts:
+        elif direction.ghosts.count:
             yield _finding(direction, pairing.host, total, bounds, accounts, descriptors)
-        elif direction.unproven:
+        elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{direction.unread} of {direction.server_count} are absent at the client, none of them is "
-                f"proven dead: {reason_list(direction.unproven)}",
+                reason=f"{direction.undecided} of {direction.server_count} are absent at the client, none of them is "
+                f"proven dead: {reason_list(direction.ghosts.unproven)}",
                 how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
             )
         else:
@@ -91,7 +91,7 @@ def _finding(
     descriptors: Descriptors | None,
 ) -> Finding:
     owners = accounts.of_ghost_connections(direction) if accounts else None
-    ports = direction.ghost_ports
+    ports = direction.ghosts.ports
     return Finding(
         subject=direction.subject,
         key=direction.key,
@@ -101,8 +101,8 @@ def _finding(
         detail="\n".join(ghost_sentences(direction, server, bounds, owners)),
         observed=direction.observed
         | {
-            "ghosts": direction.ghosts,
-            "unproven": sum(direction.unproven.values()) + direction.closing,
+            "ghosts": direction.ghosts.count,
+            "unproven": sum(direction.ghosts.unproven.values()) + direction.closing,
             "ghost_client_ports": None if ports is None else list(ports),
             "accounts": owners,
         },
@@ -114,7 +114,7 @@ def _finding(
 
 def severity_of(direction: Direction, total: int, descriptors: Descriptors | None) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    ghosts = direction.ghosts
+    ghosts = direction.ghosts.count
     if ghosts < FEW and ghosts < SLIGHT * total:
         return Severity.INFO
     if ghosts >= MANY and ghosts >= HALF * total:
@@ -130,20 +130,20 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
 
 def _live_counts(direction: Direction, server: str) -> str:
     closing = f", and {direction.closing} were opening or closing at that moment" if direction.closing else ""
-    if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
-        where = f"carried by {direction.translated_by}"
+    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
+        where = f"carried by {direction.path.translated_by}"
     else:
         where = f"live at {client_names(direction)}"
     return f"{direction.server_count} at {server}, {direction.matched} of them {where}{closing}"
 
 
 def _title(direction: Direction) -> str:
-    ghosts, count = direction.ghosts, direction.server_count
+    ghosts, count = direction.ghosts.count, direction.server_count
     share = f"All {count}" if ghosts == count else f"{ghosts} of the {count}"
-    if direction.path is PathKind.PROXY and direction.join is Join.BOX_TABLE:
-        return f"{share} connections from {direction.client} no longer exist on {direction.translated_by}, a proxy"
-    if direction.join is Join.BOX_TABLE:
-        nat = f"the NAT ({direction.translated_by})"
+    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
+        return f"{share} connections from {direction.client} no longer exist on {direction.path.translated_by}, a proxy"
+    if direction.join is JoinKey.BOX_TABLE:
+        nat = f"the NAT ({direction.path.translated_by})"
         return f"{share} connections from {direction.client} no longer have a client behind {nat}"
     where = client_names(direction)
     return f"{share} connections from {where} no longer exist on {where}"

@@ -56,10 +56,10 @@ def judge(
     """
     spoken = False
     for direction in pairing.directions:
-        if direction.held is None:
+        if direction.proxy_legs is None:
             continue
         spoken = True
-        yield _verdict(direction, direction.held, pairing.host, advice)
+        yield _verdict(direction, direction.proxy_legs, pairing.host, advice)
     if not spoken:
         yield _without_sessions(pairing, flows, servers)
 
@@ -87,27 +87,28 @@ def _without_sessions(
 
 def _verdict(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
     subject = f"{held.proxy} {direction.client} -> {direction.server}"
-    if held.count:
+    if held.orphaned.count:
         return _finding(direction, held, server, advice)
-    if held.unproven:
+    if held.orphaned.unproven:
         return NotJudged(
             subject=subject,
-            reason=f"{sum(held.unproven.values())} of {held.sessions} sessions have no proven live client, "
-            f"none of them is proven dead: {reason_list(held.unproven)}",
+            reason=f"{sum(held.orphaned.unproven.values())} of {held.sessions} sessions have no proven live client, "
+            f"none of them is proven dead: {reason_list(held.orphaned.unproven)}",
             how="take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi",
         )
-    return Clear(subject=subject, reason=f"{held.living} of {held.sessions} sessions have a live client")
+    return Clear(subject=subject, reason=f"{held.live} of {held.sessions} sessions have a live client")
 
 
 def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
+    count = held.orphaned.count
     return Finding(
         subject=f"{held.proxy} {direction.client} -> {direction.server}",
         key=f"{held.proxy}|{direction.key}",
         severity=severity_of(held),
         confidence=confidence_of(held),
-        title=f"{held.proxy} keeps {held.count} of {held.sessions} connections to {server} whose client is gone",
+        title=f"{held.proxy} keeps {count} of {held.sessions} connections to {server} whose client is gone",
         detail="\n".join(_sentences(held, server)),
-        observed={"proxy": held.proxy, "server": direction.server, "connections": held.count},
+        observed={"proxy": held.proxy, "server": direction.server, "connections": count},
         server=server,
         hosts=tuple(sorted({held.proxy, server, *held.clients})),
         remedies=(
@@ -120,28 +121,29 @@ def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdv
 
 def severity_of(held: ProxyLegs) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    if held.count >= MANY or (held.count >= SOME and held.count >= HALF * held.sessions):
+    count = held.orphaned.count
+    if count >= MANY or (count >= SOME and count >= HALF * held.sessions):
         return Severity.HIGH
-    return Severity.MEDIUM if held.count >= SOME else Severity.LOW
+    return Severity.MEDIUM if count >= SOME else Severity.LOW
 
 
 def confidence_of(held: ProxyLegs) -> Confidence:
     """Return how sure it is, by the words of the manual page."""
-    if held.ports is None or held.selected:
+    if held.orphaned.ports is None or held.headerless:
         return Confidence.POSSIBLE
-    return Confidence.CERTAIN if held.at_proxy else Confidence.LIKELY
+    return Confidence.CERTAIN if held.absent_at_proxy else Confidence.LIKELY
 
 
 def _sentences(held: ProxyLegs, server: str) -> Iterator[str]:
     clients = " and ".join(held.clients)
     yield f"{server} has the server-side legs, {held.proxy} has the sessions, and {clients} lacks the client-side legs."
-    if held.ports is not None:
-        yield f"{held.proxy}'s ports towards {server}: {', '.join(map(str, held.ports))}."
-    if held.at_proxy:
+    if held.orphaned.ports is not None:
+        yield f"{held.proxy}'s ports towards {server}: {', '.join(map(str, held.orphaned.ports))}."
+    if held.absent_at_proxy:
         yield f"The socket table of {held.proxy} itself lacks the client-side legs."
     else:
         yield f"Not certain: the sockets of a container or zone on {clients} are not in its table."
-    if held.because:
-        yield f"Not churn: {'; '.join(held.because)}."
-    if held.unproven:
-        yield f"Excluded: {reason_list(held.unproven)}."
+    if held.orphaned.reasons:
+        yield f"Not churn: {'; '.join(held.orphaned.reasons)}."
+    if held.orphaned.unproven:
+        yield f"Excluded: {reason_list(held.orphaned.unproven)}."

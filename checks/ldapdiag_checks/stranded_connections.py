@@ -45,14 +45,14 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
     for direction in pairing.directions:
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
-        elif direction.stranded:
+        elif direction.stranded.count:
             yield _finding(direction, pairing.host, accounts)
-        elif direction.unproven_stranded:
-            count = sum(direction.unproven_stranded.values())
+        elif direction.stranded.unproven:
+            count = sum(direction.stranded.unproven.values())
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{count} of the client are absent at {pairing.host}, none of them proven lost: "
-                f"{reason_list(direction.unproven_stranded)}",
+                f"{reason_list(direction.stranded.unproven)}",
                 how=f"take snapshots of the server, the client and the server again: {SS_COMMAND}",
             )
         else:
@@ -61,23 +61,23 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
-    clients = client_names(direction)
-    exact = direction.stranded_ports is not None
+    clients, stranded = client_names(direction), direction.stranded
+    exact = stranded.ports is not None
     return Finding(
         subject=direction.subject,
         key=direction.key,
         severity=severity_of(direction),
-        confidence=Confidence.LIKELY if exact and not direction.selected else Confidence.POSSIBLE,
-        title=f"{direction.stranded} of {clients}'s {direction.client_count} connections no longer exist on {server}",
+        confidence=Confidence.LIKELY if exact and not direction.tables.headerless else Confidence.POSSIBLE,
+        title=f"{stranded.count} of {clients}'s {direction.client_count} connections no longer exist on {server}",
         detail=(
             f"{server} has closed or lost them without notice to {clients}; the next request on each will hang.\n"
             "Not certain, because a table shows one network namespace: the server may run in another one."
         ),
         observed=direction.observed
         | {
-            "stranded": direction.stranded,
-            "unproven": sum(direction.unproven_stranded.values()),
-            "stranded_client_ports": list(direction.stranded_ports or ()) if exact else None,
+            "stranded": stranded.count,
+            "unproven": sum(stranded.unproven.values()),
+            "stranded_client_ports": list(stranded.ports or ()) if exact else None,
             "accounts": accounts.of_all_connections(direction) if accounts else None,
         },
         server=server,
@@ -88,7 +88,7 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Fi
 
 def severity_of(direction: Direction) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    stranded = direction.stranded
+    stranded = direction.stranded.count
     if stranded >= MANY or (stranded >= SOME and stranded >= HALF * (direction.client_count or 0)):
         return Severity.HIGH
     return Severity.MEDIUM if stranded >= SOME else Severity.LOW

@@ -54,15 +54,15 @@ def judge(
             yield Clear(
                 subject=direction.subject, reason=f"{direction.matched} connections that are present at both ends"
             )
-        elif direction.resting is None:
+        elif direction.idle_count is None:
             yield NotJudged(
                 subject=direction.subject,
                 reason=f"{direction.matched} connections are present at both ends, but no table shows their idle times",
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
-        elif direction.resting < IDLE_SHARE * direction.matched:
-            busy = direction.matched - direction.resting
+        elif direction.idle_count < IDLE_SHARE * direction.matched:
+            busy = direction.matched - direction.idle_count
             yield Clear(subject=direction.subject, reason=f"{busy} of {direction.matched} were used in the last minute")
         else:
             yield _finding(direction, pairing.host, accounts, descriptors)
@@ -83,18 +83,18 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, descr
         subject=direction.subject,
         key=direction.key,
         severity=Severity.HIGH if limit and direction.matched >= HALF * limit else Severity.MEDIUM,
-        confidence=Confidence.CERTAIN if direction.resting == direction.matched else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if direction.idle_count == direction.matched else Confidence.LIKELY,
         title=f"{who} keeps {direction.matched} connections open and uses few of them",
         detail=(
-            f"{direction.matched} connections are present at both ends, so none is a ghost; {direction.resting} have "
-            f"been idle for more than a minute, the longest for {direction.longest_rest or 0:.0f} s.\n"
+            f"{direction.matched} connections are present at both ends, so none is a ghost; {direction.idle_count} "
+            f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:.0f} s.\n"
             f"The application opens connections and does not release them. No middlebox on the path is to blame."
         ),
         observed={
             "server": direction.server,
             "client": direction.client,
             "connections": direction.matched,
-            "idle": direction.resting,
+            "idle": direction.idle_count,
             "accounts": owners,
         },
         server=server,

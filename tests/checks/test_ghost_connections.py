@@ -6,7 +6,7 @@ import pytest
 
 import facts
 from ldapdiag.analysis.load.accounts import Accounts
-from ldapdiag.analysis.pairing.direction import Join
+from ldapdiag.analysis.pairing.direction import JoinKey
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import Timer
@@ -67,20 +67,25 @@ class TestConfidence:
 
     @pytest.mark.parametrize(
         "proof",
-        [{"box_lacks": 20, "boxes": ("fw",)}, {"probing": 20}, {"leftovers": 20}, {"probing": 12, "leftovers": 8}],
+        [
+            {"without_flow": 20, "middleboxes": ("fw",)},
+            {"probes_unanswered": 20},
+            {"retransmitting": 20},
+            {"probes_unanswered": 12, "retransmitting": 8},
+        ],
     )
     def test_a_proof_of_every_one_makes_it_certain(self, proof) -> None:
         assert judged(20, **proof).confidence is Confidence.CERTAIN
 
-    @pytest.mark.parametrize("proof", [{"box_lacks": 19, "boxes": ("fw",)}, {"probing": 19}])
+    @pytest.mark.parametrize("proof", [{"without_flow": 19, "middleboxes": ("fw",)}, {"probes_unanswered": 19}])
     def test_a_proof_of_all_but_one_does_not(self, proof) -> None:
         assert judged(20, **proof).confidence is Confidence.LIKELY
 
     def test_a_selection_of_rows_is_possible(self) -> None:
-        assert judged(20, selected=True).confidence is Confidence.POSSIBLE
+        assert judged(20, headerless=True).confidence is Confidence.POSSIBLE
 
     def test_a_number_without_names_is_possible_whatever_else(self) -> None:
-        found = judged(20, ghost_ports=None, box_lacks=20, boxes=("fw",))
+        found = judged(20, ghost_ports=None, without_flow=20, middleboxes=("fw",))
         assert found.confidence is Confidence.POSSIBLE
         assert found.observed["ghost_client_ports"] is None
 
@@ -137,7 +142,7 @@ class TestWhatIsObserved:
         assert found.observed["accounts"] == {"uid=xyz": 20}
 
     def test_tells_translation_in_its_title(self) -> None:
-        found = judged(20, join=Join.BOX_TABLE, translated_by="fw")
+        found = judged(20, join=JoinKey.BOX_TABLE, translated_by="fw")
         assert "no longer have a client behind the NAT (fw)" in found.title
 
 

@@ -13,7 +13,7 @@ from ldapdiag_checks.idle_timeout import judge
 def judged(idle, *, ghosts=0, upper=None, directions=None, **keepalive):
     """Judge a server with this idle timeout, so many ghosts, and a box that forgets after so many seconds."""
     server, host = facts.server(), facts.host("ldap", facts.table(facts.at_server(40)))
-    living = {"server_count": 40, "ghosts": ghosts, "matched": 40 - ghosts, "rests": (10.0,) * (40 - ghosts)}
+    living = {"server_count": 40, "ghosts": ghosts, "matched": 40 - ghosts, "idle_seconds": (10.0,) * (40 - ghosts)}
     pairing = facts.pairing(*(directions or [facts.direction(**living)]))
     bounds = facts.bounds(upper)
     lifetime = facts.lifetime(idle_timeout_seconds=idle, **keepalive)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import facts
-from ldapdiag.analysis.pairing.direction import ProxyLegs
+from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.proxy_held_connections import judge
@@ -15,22 +15,29 @@ from ldapdiag_checks.proxy_held_connections import judge
 HELD = ProxyLegs(
     proxy="proxy",
     sessions=40,
-    living=25,
-    count=15,
-    ports=tuple(range(45000, 45015)),
+    live=25,
+    orphaned=HalfOpen(
+        count=15,
+        ports=tuple(range(45000, 45015)),
+        reasons=("15 had been idle for longer than the 0.2 s between the tables",),
+    ),
     clients=("app1",),
-    at_proxy=False,
-    selected=False,
-    unproven={},
-    because=("15 had been idle for longer than the 0.2 s between the tables",),
+    absent_at_proxy=False,
+    headerless=False,
     origins=("app1/ss.txt", "ldap/ss.txt", "proxy/show-sess-all.txt"),
 )
 
 
-def judged(flows=(), **told):
-    known = facts.direction("10.77.5.1", server_count=40, held=replace(HELD, **told))
+def judged(flows=(), **changes):
+    """Judge HELD with these changes; those of its orphaned sessions are given by their own names."""
+    orphaned = replace(HELD.orphaned, **{name: changes.pop(name) for name in ORPHANED if name in changes})
+    legs = replace(HELD, orphaned=orphaned, **changes)
+    known = facts.direction("10.77.5.1", server_count=40, proxy_legs=legs)
     (verdict,) = judge(facts.pairing(known), tuple(flows), ())
     return verdict
+
+
+ORPHANED = ("count", "ports", "unproven", "reasons")
 
 
 @pytest.mark.parametrize(
@@ -62,9 +69,9 @@ def test_tells_the_proxy_the_server_and_the_number() -> None:
     ("told", "confidence"),
     [
         ({}, Confidence.LIKELY),
-        ({"at_proxy": True}, Confidence.CERTAIN),
+        ({"absent_at_proxy": True}, Confidence.CERTAIN),
         ({"ports": None}, Confidence.POSSIBLE),
-        ({"selected": True, "at_proxy": True}, Confidence.POSSIBLE),
+        ({"headerless": True, "absent_at_proxy": True}, Confidence.POSSIBLE),
     ],
 )
 def test_confidence_by_who_lacks_the_leg(told, confidence) -> None:
@@ -72,13 +79,13 @@ def test_confidence_by_who_lacks_the_leg(told, confidence) -> None:
 
 
 def test_sessions_that_may_just_have_closed_are_not_judged() -> None:
-    verdict = judged(count=0, ports=(), living=38, unproven={"none closed": 2})
+    verdict = judged(count=0, ports=(), live=38, unproven={"none closed": 2})
     assert isinstance(verdict, NotJudged)
     assert "2 of 40" in verdict.reason
 
 
 def test_a_proxy_whose_clients_are_all_there_is_cleared() -> None:
-    verdict = judged(count=0, ports=(), living=40)
+    verdict = judged(count=0, ports=(), live=40)
     assert isinstance(verdict, Clear)
     assert "40 of 40" in verdict.reason
 

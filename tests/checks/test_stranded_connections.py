@@ -40,7 +40,7 @@ def test_tells_its_numbers_and_is_never_certain() -> None:
     assert found.confidence is Confidence.LIKELY
 
 
-@pytest.mark.parametrize("doubt", [{"selected": True}, {"stranded_ports": None}])
+@pytest.mark.parametrize("doubt", [{"headerless": True}, {"stranded_ports": None}])
 def test_is_possible_only_by_a_selection_or_a_mere_number(doubt) -> None:
     assert judged(20, 40, **doubt).confidence is Confidence.POSSIBLE
 

@@ -13,7 +13,7 @@ from ldapdiag_checks.unreleased_connections import judge
 def judged(count, *, idle=None, limit=None, **more):
     """Judge so many connections of app1, of which so many (by default all) have rested for ten minutes."""
     idle = count if idle is None else idle
-    rests = {"rests": (600.0,) * idle + (1.0,) * (count - idle)} | more
+    rests = {"idle_seconds": (600.0,) * idle + (1.0,) * (count - idle)} | more
     told = facts.direction(server_count=count, matched=count, **rests)
     (verdict,) = judge(facts.pairing(told), descriptors=facts.descriptors(10, limit))
     return verdict
@@ -48,7 +48,7 @@ def test_tells_its_numbers() -> None:
 
 
 def test_is_not_judged_without_ages() -> None:
-    verdict = judged(100, rests=())
+    verdict = judged(100, idle_seconds=())
     assert (type(verdict), verdict.missing) == (NotJudged, ("ages",))
 
 

@@ -74,7 +74,7 @@ class TestAnotherBox:
 
         diagnosis = rewritten(SNAT, writer, tmp_path, cut)
         assert ghosts(diagnosis) == 0
-        assert "not whole" in not_judged(diagnosis, "ghost-connections", LEGS).reason
+        assert "was truncated" in not_judged(diagnosis, "ghost-connections", LEGS).reason
 
 
 def test_an_f5_tells_its_own_timeout(tmp_path) -> None:
@@ -160,7 +160,7 @@ class TestProxy:
         assert findings(diagnosis, "ghost-connections") == findings(diagnosis, "proxy-held-connections") == {}
         reason = not_judged(diagnosis, "ghost-connections", LEGS).reason
         assert "58 connections at ldap" in reason
-        assert "52 sessions, of 10.77.2.2 (40), 10.77.3.2 (12)" in reason
+        assert "52 sessions, from 10.77.2.2 (40), 10.77.3.2 (12)" in reason
         assert "only counts can be compared" in reason
         assert "(52)" in not_judged(diagnosis, "proxy-held-connections", "ldap").reason
 

@@ -59,7 +59,7 @@ def test_what_a_box_tells_of_hidden_connections_accuses_nobody_else() -> None:
     web = replace(web, description=facts.description("web", addresses=frozenset({inner})))
     app2 = facts.host("app2", table(at_client(2, other), "app2", taken=0))
     directions = pair(facts.server(), (server, app1, web, app2), (flows,)).directions
-    found = {one.client: (one.ghosts, one.matched, one.missing is None) for one in directions}
+    found = {one.client: (one.ghosts.count, one.matched, one.missing is None) for one in directions}
     assert found[other] == (2, 2, True)
     assert found[APP1] == (0, 5, True)
 

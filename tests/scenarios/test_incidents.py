@@ -98,7 +98,7 @@ class TestGhostsBehindAFirewall:
     def test_they_are_certain_because_the_firewall_lacks_them(self, diagnosis: Any) -> None:
         found = finding(diagnosis, "ghost-connections")
         assert found.confidence is Confidence.CERTAIN
-        assert "fw carries the living ones and has no entry for any of these 268" in found.detail
+        assert "fw carries the live connections and has no entry for any of these 268" in found.detail
 
     def test_the_other_host_is_clear(self, diagnosis: Any) -> None:
         assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
@@ -310,7 +310,11 @@ class TestChurn:
         assert isinstance(verdict, Clear | NotJudged)
         if isinstance(verdict, NotJudged):
             assert "none of them is proven dead" in verdict.reason
-            told = ("come and go", "closed in the last minute", "opened after the other end's table was taken")
+            told = (
+                "connections open and close",
+                "closed in the last minute",
+                "opened after the other end's table was taken",
+            )
             assert any(reason in verdict.reason for reason in told)
         else:
             assert "opening or closing at that moment" in verdict.reason
@@ -337,7 +341,7 @@ class TestChurn:
         files = self.look(place, "2-client-first", "ldap", timed=False, only="ss-tan.txt")
         files += self.look(place, "2-client-first", "app1", timed=False, only="ss-tan.txt")
         missing = not_judged(self.healthy(files), "ghost-connections", APP1)
-        assert "nothing tells how fast" in missing.reason
+        assert "no evidence bounds how many" in missing.reason
 
 
 def test_exhausted_descriptors_are_named_with_their_witnesses(place: Path) -> None:

@@ -91,7 +91,7 @@ class TestSolarisWindowsAndLinux:
         assert (found.observed["ghosts"], found.observed["matched"], found.observed["unproven"]) == (268, 2, 0)
         assert (found.observed["path"], found.observed["pairing"]) == ("direct", "4-tuple")
         assert (found.severity, found.confidence) == (Severity.CRITICAL, Confidence.CERTAIN)
-        assert "fw carries the living ones and has no entry for any of these 268." in found.detail
+        assert "fw carries the live connections and has no entry for any of these 268." in found.detail
         assert "40 of them live at app2" in clear(diagnosis, "ghost-connections", APP2).reason
         assert findings(diagnosis, "stranded-connections") == {}
 
@@ -108,14 +108,14 @@ class TestSolarisWindowsAndLinux:
         assert found.observed["client_hosts"] == ["app1", "app2"]
         assert found.confidence is Confidence.CERTAIN
         assert "On the path is fw (NAT)" in found.detail
-        assert "fw carries the living ones and has no entry for any of these 80." in found.detail
+        assert "fw carries the live connections and has no entry for any of these 80." in found.detail
         assert findings(diagnosis, "stranded-connections") == {}
 
     def test_without_the_f5_the_ghosts_are_likely(self, tmp_path, encoding) -> None:
         ends(tmp_path, GHOSTS, encoding)
         found = finding(judge(tmp_path), "ghost-connections")
         assert (found.observed["ghosts"], found.confidence) == (268, Confidence.LIKELY)
-        assert "The table of the box between them would settle it." in found.detail
+        assert "The flow table of the middlebox between them would settle it." in found.detail
 
     def test_without_the_f5_that_translates_nothing_is_claimed(self, tmp_path, encoding) -> None:
         ends(tmp_path, SNAT, encoding)

@@ -69,7 +69,7 @@ def advise(
 ) -> IdleAdvice:
     """Derive the values from idle times, the middlebox's timeout and the growth of the descriptors."""
     directions = pairing.directions if pairing else ()
-    live_idle = [seconds for direction in directions for seconds in direction.rests]
+    live_idle = [seconds for direction in directions for seconds in direction.idle_times.matched]
     longest, source = _longest_idle(live_idle, traffic)
     recommended, shortened = _drain_seconds(longest, descriptors)
     drop = bounds.silent_drop_seconds if bounds else None
@@ -77,8 +77,8 @@ def advise(
     matched = sum(direction.matched for direction in directions)
     return IdleAdvice(
         host=server.host,
-        ghosts=sum(direction.ghosts for direction in directions),
-        unclassified=sum(direction.unread for direction in directions) if pairing else server.established or 0,
+        ghosts=sum(direction.ghosts.count for direction in directions),
+        unclassified=sum(direction.undecided for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,
         shortened=shortened,
         tidy_seconds=at_most(MIDDLEBOX_MARGIN * drop) if drop is not None else None,

@@ -220,7 +220,7 @@ def _measured_path(
         if direction.client in survived
     ]
     lower, logged = max(idle_times, default=(None, False))
-    upper = agreed([seconds for direction in directions for seconds in direction.retransmitting_for])
+    upper = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss])
     if upper is not None and lower is not None and upper < lower:
         source = "two measurements that contradict each other: several middleboxes, or lost packets"
         return PathBounds(client_network=name, lower_seconds=lower, upper_seconds=None, source=source)

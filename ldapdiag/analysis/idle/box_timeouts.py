@@ -83,7 +83,7 @@ def _on_path(pairing: Pairing, box: str, *, assumed: bool, proxy: bool = False) 
     carried = [
         direction
         for direction in directions
-        if box in direction.boxes or (proxy and direction.server_count and box in direction.client_hosts)
+        if box in direction.path.middleboxes or (proxy and direction.server_count and box in direction.client_hosts)
     ]
     if carried or not assumed:
         return carried

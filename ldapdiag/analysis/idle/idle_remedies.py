@@ -74,8 +74,8 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
 def _close_proven(server: Instance, pairing: Pairing) -> Iterator[Remedy]:
     """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach open connections."""
     for direction in pairing.directions:
-        if direction.ghost_ports and proof_of(direction).degree == "certain":
-            closing = close_ghosts(server.host, direction.server_port, direction.client, direction.ghost_ports)
+        if direction.ghosts.ports and proof_of(direction).degree == "certain":
+            closing = close_ghosts(server.host, direction.server_port, direction.client, direction.ghosts.ports)
             if closing is not None:
                 yield _step("drain", closing)
 
@@ -107,7 +107,7 @@ def _cure_at_clients(
     with_ghosts = [
         direction
         for direction in (pairing.directions if pairing else ())
-        if direction.ghosts and not direction.translated_by
+        if direction.ghosts.count and not direction.path.translated_by
     ]
     clients = {name for direction in with_ghosts for name in direction.client_hosts}
     for client in sorted(clients - {server.host}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.pairing.direction import Direction, Join
+from ldapdiag.analysis.pairing.direction import Direction, JoinKey
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.proof import proof_of
 
@@ -36,23 +36,24 @@ def ghost_sentences(
     if path is not None and path.upper_seconds is not None:
         yield f"{_timeout_action(path, 'the path')}: {path.source}."
     if accounts and len(accounts) == 1:
-        account = next(iter(accounts))
-        yield f"It belongs to {account}." if direction.ghosts == 1 else f"All {direction.ghosts} belong to {account}."
+        account, ghosts = next(iter(accounts)), direction.ghosts.count
+        yield f"It belongs to {account}." if ghosts == 1 else f"All {ghosts} belong to {account}."
     elif accounts:
         yield f"They belong to {', '.join(f'{account} ({count})' for account, count in accounts.items())}."
-    if direction.join is not Join.FOUR_TUPLE:
-        key = f"{direction.join.words} ({direction.join})"
-        yield f"On the path is {direction.translated_by} ({direction.path.words}): both ends were joined by {key}."
+    if direction.join is not JoinKey.FOUR_TUPLE:
+        key = f"{direction.join.description} ({direction.join})"
+        middlebox = f"{direction.path.translated_by} ({direction.path.kind.description})"
+        yield f"On the path is {middlebox}: both ends were joined by {key}."
     yield proof_of(direction).because
-    if direction.skew_excluded:
-        yield f"Not churn: {'; '.join(direction.skew_excluded)}."
-    if direction.unproven:
-        yield f"Not counted: {reason_list(direction.unproven)}."
+    if direction.ghosts.reasons:
+        yield f"Not churn: {'; '.join(direction.ghosts.reasons)}."
+    if direction.ghosts.unproven:
+        yield f"Not counted: {reason_list(direction.ghosts.unproven)}."
 
 
 def _style_sentence(direction: Direction, server: str) -> str:
     """Return why only one end still has the connections, and what shows it."""
-    clients, host = client_names(direction), direction.client_host
+    clients, host = client_names(direction), direction.evidence.client
     match direction.style:
         case Style.SILENT_DROP:
             return (
@@ -62,7 +63,7 @@ def _style_sentence(direction: Direction, server: str) -> str:
         case Style.RESET_TO_CLIENT:
             return (
                 f"A middlebox between {clients} and {server} resets connections at the client and does not notify the "
-                f"server: since its boot {clients} has received {host.resets} resets and aborted {host.given_up} "
+                f"server: since its boot {clients} has received {host.resets} resets and aborted {host.aborted} "
                 "connections itself."
             )
         case Style.CLIENT_GONE:
@@ -75,13 +76,14 @@ def _style_sentence(direction: Direction, server: str) -> str:
 
 
 def _drop_signs(direction: Direction) -> Iterator[str]:
-    if direction.probing:
-        yield f"{direction.probing} {_have(direction.probing)} unanswered keepalive probes"
-    if direction.leftovers:
-        clients = "client still retransmits its" if direction.leftovers == 1 else "clients still retransmit their"
-        yield f"{direction.leftovers} {clients} last packet"
-    if not (direction.probing or direction.leftovers):
-        yield f"{client_names(direction)} has aborted {direction.client_host.given_up} connections and had few resets"
+    evidence = direction.evidence
+    if evidence.probes_unanswered:
+        yield f"{evidence.probes_unanswered} {_have(evidence.probes_unanswered)} unanswered keepalive probes"
+    if evidence.retransmitting:
+        clients = "client still retransmits its" if evidence.retransmitting == 1 else "clients still retransmit their"
+        yield f"{evidence.retransmitting} {clients} last packet"
+    if not (evidence.probes_unanswered or evidence.retransmitting):
+        yield f"{client_names(direction)} has aborted {evidence.client.aborted} connections and had few resets"
 
 
 def _have(count: int) -> str:

@@ -33,11 +33,11 @@ class Accounts:
 
     def of_ghost_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of a direction's ghosts; None where the server's list does not identify the ghosts."""
-        if direction.ghost_ports is not None and self.by_endpoint:
-            endpoints = [(direction.client, port) for port in direction.ghost_ports]
+        if direction.ghosts.ports is not None and self.by_endpoint:
+            endpoints = [(direction.client, port) for port in direction.ghosts.ports]
             if all(endpoint in self.by_endpoint for endpoint in endpoints):
                 return ranked(Counter(self.by_endpoint[endpoint] for endpoint in endpoints))
-        return self._only_account(direction, direction.ghosts)
+        return self._only_account(direction, direction.ghosts.count)
 
     def of_all_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of all connections of a direction; None where the server's list lacks some of them."""

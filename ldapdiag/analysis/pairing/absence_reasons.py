@@ -1,120 +1,207 @@
-"""Sparing absent rows that something else than death explains: a box, a container, a doubtful or damaged table."""
+"""Absence reasons: explanations for a connection that the server shows and the client does not, other than a ghost.
+
+Each reason is a pure function of the context and the rows that are still unexplained. ABSENCE_REASONS is their order:
+the first that explains a row excludes it (docs/how-it-decides.md, "What a ghost is").
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.pairing.flow_tables import Middlebox
+from ldapdiag.analysis.pairing.socket_index import ClientIndex
+from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
 from ldapdiag.servers.kernel import IP_FORWARD
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from ldapdiag.analysis.hosts.host import Host
-    from ldapdiag.analysis.pairing.classification import Classified
-    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
-    from ldapdiag.analysis.pairing.flow_tables import Box
-    from ldapdiag.analysis.pairing.socket_index import ClientIndex
-
-HALF = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
+ONE_FAMILY = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 
 
-def spare_carried(ends: UnjoinedDirection, rows: Classified, boxes: Iterable[Box], client: str) -> None:
-    """Spare rows that a box still holds: they live where the client's table does not look, or are just closing."""
-    absent = []
-    for row in rows.absent:
-        key = ends.key_of(row)
-        holders = [box for box in boxes if key in box.flows]
-        if any(box.carries(key) for box in holders):
-            rows.unproven[
-                f"{holders[0].host} still carries them, so they may live where {client}'s table does not look "
-                "(a container, a zone)"
-            ] += 1
-        elif holders:
-            rows.closing += 1
-        else:
-            absent.append(row)
-    rows.absent = absent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbsenceContext:
+    """What the absence reasons depend on, beside the rows."""
+
+    unjoined: UnjoinedDirection
+    client: Host
+    near: ClientIndex
+    """The client's snapshot nearest to the server's."""
+    middleboxes: tuple[Middlebox, ...] = ()
+    foreign_ports: frozenset[int] = frozenset()
+    """Client ports of other hosts' connections to this endpoint that the server does not show as theirs."""
+    tracked: bool = False
+    """The client's own connection tracking was read, so what it translates for containers is known."""
+    has_live: bool = False
+    """Some connection of the direction is live."""
+    dead: frozenset[int] = frozenset()
+    """Rows that a middlebox, or unanswered probes, prove dead."""
 
 
-def spare_wavering(ends: UnjoinedDirection, rows: Classified) -> None:
-    """Spare rows that one telling of the server's table shows and another does not."""
-    if not (wavering := ends.look.inconsistent):
-        return
-    steady = [row for row in rows.absent if ends.key_of(row) not in wavering]
-    if spared := len(rows.absent) - len(steady):
-        rows.unproven["not in every telling of the server's table: opened or closed while it was taken"] += spared
-    rows.absent = steady
+class Explanation(NamedTuple):
+    """The rows that one reason explains, and the reason as the report states it."""
+
+    rows: frozenset[int]
+    reason: str
 
 
-def spare_strays(ends: UnjoinedDirection, rows: Classified, strays: Collection[int]) -> None:
-    """Spare rows whose port another host has open towards the server, under an address that the server does not see."""
-    ports = ends.look.sockets.remote_port
-    kept = [row for row in rows.absent if ports[row] not in strays]
-    if spared := len(rows.absent) - len(kept):
-        rows.unproven[f"another host has them open from the same ports, so {ends.client} may stand in for it"] += spared
-        rows.spared = frozenset(ports[row] for row in rows.absent) & frozenset(strays)
-    rows.absent = kept
+AbsenceReason = Callable[[AbsenceContext, Sequence[int]], Explanation]
+
+UNEXPLAINED = Explanation(frozenset(), "")
 
 
-def spare_hidden(rows: Classified, client: Host) -> None:
-    """Spare absent rows that may live in a network namespace of the client's machine that could not be read.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedAbsences:
+    """Absent rows after all reasons were tested."""
 
-    Not those that a box, or unanswered probes, prove dead.
-    """
-    hidden = hidden_namespaces(client)
-    if not (hidden and rows.absent):
-        return
-    dead = [row for row in rows.absent if row in rows.dead]
-    if spared := len(rows.absent) - len(dead):
-        rows.unproven[f"{hidden}: they may live there (read it as root, or with --sudo)"] += spared
-    rows.absent = dead
+    remaining: tuple[int, ...]
+    by_reason: Mapping[AbsenceReason, Explanation]
+
+    @property
+    def closing(self) -> int:
+        """Return how many rows are closing, by the middlebox."""
+        return len(self.rows(closing_at_middlebox))
+
+    @property
+    def unproven(self) -> Counter[str]:
+        """Return how many rows each reason excludes, without closing ones."""
+        excluded: Counter[str] = Counter()
+        for test, (rows, reason) in self.by_reason.items():
+            if test is not closing_at_middlebox:
+                excluded[reason] += len(rows)
+        return excluded
+
+    def rows(self, reason: AbsenceReason) -> frozenset[int]:
+        """Return the rows that one reason explains."""
+        return self.by_reason.get(reason, UNEXPLAINED).rows
 
 
-def hidden_namespaces(client: Host) -> str | None:
-    """Return which network namespaces of a client's machine were not read; None when there is no sign of any."""
+def explain_absences(context: AbsenceContext, rows: Iterable[int]) -> ExplainedAbsences:
+    """Test every reason in order; a row that one explains is not tested by the next."""
+    remaining = tuple(rows)
+    by_reason: dict[AbsenceReason, Explanation] = {}
+    for test in ABSENCE_REASONS:
+        explanation = test(context, remaining)
+        if explanation.rows:
+            by_reason[test] = explanation
+            remaining = tuple(row for row in remaining if row not in explanation.rows)
+    return ExplainedAbsences(remaining=remaining, by_reason=MappingProxyType(by_reason))
+
+
+def closing_at_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain rows of which middleboxes have an entry, but none as established."""
+    closing = (row for row in rows if _tracking(context, row) and not _is_carried(context, row))
+    return Explanation(frozenset(closing), "closing at a middlebox")
+
+
+def carried_by_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain rows that a middlebox has as established: their client may be in a container or zone."""
+    carried = frozenset(row for row in rows if _is_carried(context, row))
+    hosts = " and ".join(sorted({_tracking(context, row)[0].host for row in carried}))
+    return Explanation(
+        carried,
+        f"{hosts} still has them as established, so they may belong to a container or zone, which "
+        f"{context.client.host}'s table does not show",
+    )
+
+
+def _tracking(context: AbsenceContext, row: int) -> list[Middlebox]:
+    key = context.unjoined.key_of(row)
+    return [middlebox for middlebox in context.middleboxes if key in middlebox.flows]
+
+
+def _is_carried(context: AbsenceContext, row: int) -> bool:
+    key = context.unjoined.key_of(row)
+    return any(middlebox.carries(key) for middlebox in context.middleboxes)
+
+
+def not_in_every_listing(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain rows that one listing of the server's table shows and another does not."""
+    inconsistent = context.unjoined.snapshot.inconsistent
+    return Explanation(
+        frozenset(row for row in rows if inconsistent and context.unjoined.key_of(row) in inconsistent),
+        "not in every listing of the server's table: opened or closed while it was taken",
+    )
+
+
+def open_at_other_host(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain rows whose client port another host uses towards the server, from an address the server does not see."""
+    ports = context.unjoined.table.remote_port
+    return Explanation(
+        frozenset(row for row in rows if ports[row] in context.foreign_ports),
+        f"another host has connections from the same ports, so {context.unjoined.client} may be its translated address",
+    )
+
+
+def in_unread_namespace(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain rows that may belong to an unread network namespace of the client's machine, unless proven dead."""
+    unread = None if context.tracked else unread_namespaces(context.client)
+    return Explanation(
+        frozenset(row for row in rows if unread and row not in context.dead),
+        f"{unread}: they may belong to a process there (read them as root, or with --sudo)",
+    )
+
+
+def unread_namespaces(client: Host) -> str | None:
+    """Return which network namespaces of a client's machine were not read; None without a sign of any."""
     description = client.description
     if description is None or description.namespaces_unread == 0:
         return None
     if description.namespaces_unread:
         return f"{description.namespaces_unread} other network namespaces of {client.host} could not be read"
     if client.kernel is not None and client.kernel.number(IP_FORWARD):
-        return (
-            f"{client.host} forwards packets, as a host of containers does, and its other network namespaces are unread"
-        )
+        return f"{client.host} forwards packets, as a container host does, and its other network namespaces are unread"
     return None
 
 
-def spare_stateless(rows: Classified, near: ClientIndex) -> None:
-    """Spare absent rows when the client's table shows sockets of one state, which need not be the established ones."""
-    states = near.table.state
-    if rows.absent and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:
-        rows.unproven["the client's table shows one state, and not which: take it with ss -tan"] += len(rows.absent)
-        rows.absent = []
+def state_not_shown(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain all rows when the client's table shows sockets of one unnamed state, which may not be ESTABLISHED."""
+    states = context.near.table.state
+    unnamed = bool(rows) and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states
+    reason = "the client's table shows one unnamed state (take it with ss -tan)"
+    return Explanation(frozenset(rows if unnamed else ()), reason)
 
 
-def spare_half(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
-    """Spare absent rows when only one of /proc/net/tcp and tcp6 was read, and the other may hold all of them."""
-    if rows.absent and not rows.matched and not near.look.covers(ends.client):
-        rows.unproven[f"{HALF}, and its programs' sockets may be in the other"] += len(rows.absent)
-        rows.absent = []
+def one_family_read(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain all rows when one of /proc/net/tcp and tcp6 was not read, and may contain all of them."""
+    may_be_in_other = not context.has_live and not context.near.snapshot.covers(context.unjoined.client)
+    reason = f"{ONE_FAMILY}, and the client's sockets may be in the other"
+    return Explanation(frozenset(rows if may_be_in_other else ()), reason)
 
 
-def spare_unreadable(rows: Classified, near: ClientIndex) -> None:
-    """Spare absent rows when the client's table has as many lines that nobody could read."""
-    if 0 < len(rows.absent) <= near.look.unreadable:
-        reason = f"{near.look.unreadable} lines of the client's table could not be read: they may be there"
-        rows.unproven[reason] += len(rows.absent)
-        rows.absent = []
+def unreadable_lines(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain all rows when the client's table has at least as many lines that could not be read."""
+    unreadable = context.near.snapshot.unreadable
+    reason = f"{unreadable} lines of the client's table could not be read, and may contain them"
+    return Explanation(frozenset(rows if len(rows) <= unreadable else ()), reason)
 
 
-def spare_cut(ends: UnjoinedDirection, rows: Classified, near: ClientIndex) -> None:
-    """Spare absent rows when the client's table cuts ports of connections to this server: they may be there."""
-    if not near.table.ports_truncated or not rows.absent:
-        return
-    address, _, client = ends.way
-    elsewhere = (address, UNKNOWN_PORT, client)
-    if near.unnamed.get(ends.way) or near.unnamed.get(elsewhere) or elsewhere in near.sockets:
-        rows.unproven["the client's table cuts ports (take it without -A): they may be there"] += len(rows.absent)
-        rows.absent = []
+def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+    """Explain all rows when the client's table truncates ports of connections to this server."""
+    near, (address, _, client) = context.near, context.unjoined.direction
+    unknown_port = (address, UNKNOWN_PORT, client)
+    may_contain = near.table.ports_truncated and (
+        near.unnumbered.get(context.unjoined.direction)
+        or near.unnumbered.get(unknown_port)
+        or unknown_port in near.sockets
+    )
+    reason = "the client's table truncates ports (take it without -A), and may contain them"
+    return Explanation(frozenset(rows if may_contain else ()), reason)
+
+
+ABSENCE_REASONS: tuple[AbsenceReason, ...] = (
+    closing_at_middlebox,
+    carried_by_middlebox,
+    not_in_every_listing,
+    open_at_other_host,
+    in_unread_namespace,
+    state_not_shown,
+    one_family_read,
+    unreadable_lines,
+    truncated_ports,
+)
+"""In order. What explains single rows comes before what explains all that remain."""

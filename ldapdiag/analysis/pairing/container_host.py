@@ -1,7 +1,7 @@
-"""A client's host that translates for others as well: its containers' connections leave under its own address.
+"""Container host: a client's host that also translates for its containers, whose connections use its own address.
 
-Which of the server's connections are a container's the host's connection tracking tells. Of the host's own connections
-it tells nothing: it is an end of them, and remembers for minutes what it has closed without an answer.
+The host's connection tracking shows which of the server's connections are a container's. It proves nothing of the
+host's own connections: it keeps entries for minutes after the host has closed them without an answer.
 """
 
 from __future__ import annotations
@@ -11,63 +11,69 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
-from ldapdiag.analysis.pairing.via_translation import follow
+from ldapdiag.analysis.pairing.via_translation import trace_rows
 from ldapdiag.evidence.flows import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.pairing.direction import Direction, UnjoinedDirection
-    from ldapdiag.analysis.pairing.flow_tables import Box
+    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
-    from ldapdiag.analysis.pairing.via_translation import Followed
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.analysis.pairing.via_translation import TracedRows
 
 
-def is_end_too(ends: UnjoinedDirection, box: Box, client: ClientSnapshots) -> bool:
-    """Tell whether the box is the client's own host, and some of these connections are its own."""
-    if box.host != client.host.host or box.relay is not Relay.NAT:
+def is_container_host(unjoined: UnjoinedDirection, middlebox: Middlebox, client: ClientSnapshots) -> bool:
+    """Return whether the middlebox is the client's own host, and some of these connections are its own."""
+    if middlebox.host != client.host.host or middlebox.relay is not Relay.NAT:
         return False
-    own_flows = (box.flows[key].client[0] == ends.client for key in box.by_way.get(ends.way, ()))
-    return any(ends.way in view.sockets for view in client.views) or any(own_flows)
+    keys = middlebox.keys_by_direction.get(unjoined.direction, ())
+    own_flows = any(middlebox.flows[key].client[0] == unjoined.client for key in keys)
+    return own_flows or any(unjoined.direction in index.sockets for index in client.indexes)
 
 
-def taken_apart(
-    ends: UnjoinedDirection, box: Box, client: ClientSnapshots, clients: Sequence[ClientSnapshots]
-) -> tuple[UnjoinedDirection, Followed]:
-    """Return the connections that are the host's own, and what became of those that it translates.
+def split_rows(
+    unjoined: UnjoinedDirection, middlebox: Middlebox, client: ClientSnapshots, clients: Sequence[ClientSnapshots]
+) -> tuple[UnjoinedDirection, TracedRows]:
+    """Return the connections that are the host's own, and the traced ones that it translates.
 
-    Its own may be given another port, too. What was opened after its flows were listed may be either.
+    Its own may have a translated port, too. Connections opened after its flows were listed may be either.
     """
-    flows = {row: box.flows.get(ends.key_of(row)) for row in ends.rows}
-    inner = [row for row, flow in flows.items() if flow is not None and flow.client[:2] != ends.key_of(row)[2:]]
-    own = [row for row in ends.rows if row not in set(inner)]
-    doubtful = [row for row in own if flows[row] is None and _may_be_newer(box, ends, client, row)]
-    followed = follow(replace(ends, rows=inner), box, clients, None)
-    if doubtful:
-        followed.unproven[f"opened since {box.host} told its flows: whose they are is not known"] += len(doubtful)
-    return replace(ends, rows=[row for row in own if row not in set(doubtful)]), followed
+    flows = {row: middlebox.flows.get(unjoined.key_of(row)) for row in unjoined.rows}
+    inner = {row for row, flow in flows.items() if flow is not None and flow.client[:2] != unjoined.key_of(row)[2:]}
+    own = [row for row in unjoined.rows if row not in inner]
+    newer = {row for row in own if flows[row] is None and _may_be_newer(middlebox, unjoined, client, row)}
+    inner_rows = [row for row in unjoined.rows if row in inner]
+    traced = trace_rows(replace(unjoined, rows=inner_rows), middlebox, clients, None)
+    if newer:
+        reason = f"opened after the flows of {middlebox.host} were listed: the host's own, or a container's"
+        traced = replace(traced, unproven=Counter(traced.unproven) + Counter({reason: len(newer)}))
+    return replace(unjoined, rows=[row for row in own if row not in newer]), traced
 
 
-def _may_be_newer(box: Box, ends: UnjoinedDirection, client: ClientSnapshots, row: int) -> bool:
-    """Tell whether a connection of which the host has no socket may have been opened after its flows were listed."""
-    port = ends.look.sockets.remote_port[row]
-    if any(port in view.sockets.get(ends.way, {}) for view in client.views):
+def _may_be_newer(middlebox: Middlebox, unjoined: UnjoinedDirection, client: ClientSnapshots, row: int) -> bool:
+    """Return whether a connection without a socket on the host may have been opened after its flows were listed."""
+    snapshot = unjoined.snapshot
+    port = snapshot.sockets.remote_port[row]
+    if any(port in index.sockets.get(unjoined.direction, {}) for index in client.indexes):
         return False
-    moment = box.nearest(ends.look.taken)
-    age = column_seconds(ends.look.sockets.last_received, row)
-    if moment is None or ends.look.taken is None:
+    taken = middlebox.nearest_time(snapshot.taken)
+    age = column_seconds(snapshot.sockets.last_received, row)
+    if taken is None or snapshot.taken is None:
         return False
-    return age is None or age <= ends.look.taken.seconds_apart(moment)
+    return age is None or age <= snapshot.taken.seconds_apart(taken)
 
 
-def together(own: Direction, inner: Followed, box: Box) -> Direction:
-    """Return the direction with what the host translates for others added to its own."""
+def add_translated(own: Direction, inner: TracedRows, middlebox: Middlebox) -> Direction:
+    """Return the direction of the host's own connections with those that it translates added."""
+    unproven = Counter(own.ghosts.unproven) + Counter(inner.unproven)
     return replace(
         own,
         server_count=own.server_count + inner.count,
         client_count=None if own.client_count is None else own.client_count + len(inner.matched),
         matched=own.matched + len(inner.matched),
         closing=own.closing + inner.closing,
-        unproven=dict(sorted((Counter(own.unproven) + inner.unproven).items())),
-        origins=tuple(sorted({*own.origins, *box.origins})),
+        ghosts=replace(own.ghosts, unproven=dict(sorted(unproven.items()))),
+        origins=tuple(sorted({*own.origins, *middlebox.origins})),
     )

@@ -1,37 +1,34 @@
-"""Direction: all connections between one client address and one server endpoint, and what became of each."""
+"""Direction: all connections between one client address and one server endpoint, joined at both ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ldapdiag.analysis.hosts.snapshots import Snapshot
-from ldapdiag.analysis.pairing.drop_style import NOTHING_TOLD, ClientHost, Style, style_of
-from ldapdiag.analysis.pairing.socket_index import ServerIndex, Way
+from ldapdiag.analysis.pairing.drop_style import GhostEvidence, Style, style_of
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
-from ldapdiag.evidence.sockets import Key
 
-REST_SECONDS = 60
-"""A connection idle for longer counts as resting (CONTRACT: unreleased-connections)."""
+IDLE_SECONDS = 60
+"""A live connection whose idle time is longer counts as idle (docs/contract.md, unreleased-connections)."""
 
 
-class Join(StrEnum):
-    """What the two ends were joined by, strongest first."""
+class JoinKey(StrEnum):
+    """The key by which both ends were joined, strongest first."""
 
     FOUR_TUPLE = "4-tuple"
     CLIENT_ENDPOINT = "client-endpoint"
     BOX_TABLE = "box-table"
 
     @property
-    def words(self) -> str:
-        """Return the key as a person says it."""
+    def description(self) -> str:
+        """Return the key in prose."""
         return {
             "4-tuple": "both addresses and ports",
             "client-endpoint": "the client's address and port",
-            "box-table": "the table of what stands between",
+            "box-table": "the flow table of the middlebox",
         }[self.value]
 
 
@@ -43,32 +40,74 @@ class PathKind(StrEnum):
     PROXY = "proxy"
 
     @property
-    def words(self) -> str:
-        """Return what stands between, in a person's words."""
-        return {"direct": "nothing", "nat": "NAT", "proxy": "a proxy"}[self.value]
+    def description(self) -> str:
+        """Return the kind of middlebox in prose."""
+        return {"direct": "no middlebox", "nat": "NAT", "proxy": "a proxy"}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HalfOpen:
+    """Half-open connections (RFC 9293, section 3.5.1): established at one end and absent at the other."""
+
+    count: int = 0
+    ports: tuple[int, ...] | None = ()
+    """Their client ports (of proxy legs, the proxy's ports); None when their number is known but not which they are."""
+    unproven: Mapping[str, int] = field(default_factory=dict)
+    """Absent connections that are not counted, by the reason that excludes them."""
+    reasons: tuple[str, ...] = ()
+    """Why those counted are not churn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """The middleboxes between both ends."""
+
+    kind: PathKind = PathKind.DIRECT
+    translated_by: str | None = None
+    """The middlebox, or the virtual endpoint, that translates addresses or ends connections."""
+    middleboxes: tuple[str, ...] = ()
+    """The middleboxes whose tables contain connections of this direction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleTimes:
+    """TCP idle times of a direction's connections, in seconds; empty where no table shows ages."""
+
+    matched: tuple[float, ...] = ()
+    """Of each live connection, until its snapshot."""
+    before_loss: tuple[float, ...] = ()
+    """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuality:
+    """Limits of the tables that were joined."""
+
+    headerless: bool = False
+    """A table has no header, and may be a selection of rows."""
+    partial: bool = False
+    """The client's table shows the sockets of some programs only."""
+    unreadable: int = 0
+    """Lines of the client's table that were not understood."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLegs:
-    """What became of the clients' legs of a direction's connections that a proxy carries."""
+    """The client-side legs of the connections that a proxy carries to the server."""
 
     proxy: str
     sessions: int
-    """Its sessions whose leg to the server is established at the server."""
-    living: int
-    """Those that their client's host still has."""
-    count: int
-    """Those whose client is gone."""
-    ports: tuple[int, ...] | None
-    """The proxy's ports towards the server of these; None when their number is known and they are not."""
+    """Sessions whose server-side leg is established at the server."""
+    live: int
+    """Sessions whose client-side leg is established at its client."""
+    orphaned: HalfOpen
+    """Sessions whose client is gone; `ports` are the proxy's towards the server."""
     clients: tuple[str, ...]
-    """The hosts that no longer have them."""
-    at_proxy: bool
-    """Every one of them is gone in the proxy's own socket table, too."""
-    selected: bool
-    """A table has no header: somebody may have left rows out."""
-    unproven: Mapping[str, int]
-    because: tuple[str, ...]
+    """The hosts at which the client-side legs are absent."""
+    absent_at_proxy: bool
+    """All client-side legs of the orphaned sessions are absent in the proxy's own socket table, too."""
+    headerless: bool
+    """A table has no header, and may be a selection of rows."""
     origins: tuple[str, ...]
 
 
@@ -86,82 +125,53 @@ class Direction:
     """Established at the client."""
     matched: int = 0
     """Established at both ends."""
-    join: Join = Join.FOUR_TUPLE
-    path: PathKind = PathKind.DIRECT
-    translated_by: str | None = None
-    """The box, or the virtual address, that stands between."""
-    ghosts: int = 0
-    ghost_ports: tuple[int, ...] | None = ()
-    """Client ports of the ghosts; None when their number is known and they are not."""
-    stranded: int = 0
-    stranded_ports: tuple[int, ...] | None = ()
     closing: int = 0
-    """Server sockets whose client was closing or opening just then: seen on both sides, in different states."""
-    unproven: Mapping[str, int] = field(default_factory=dict)
-    """Server sockets without a living counterpart that are not claimed as ghosts, by reason."""
-    unproven_stranded: Mapping[str, int] = field(default_factory=dict)
-    skew_excluded: tuple[str, ...] = ()
-    """How coming and going between the tables was excluded, in words."""
-    boxes: tuple[str, ...] = ()
-    """The boxes whose tables hold connections of this path."""
-    box_lacks: int = 0
-    """Ghosts that the table of a box on the path does not hold."""
-    probing: int = 0
-    """Ghosts whose keepalive probes go unanswered."""
-    leftovers: int = 0
-    """Ghosts whose client has closed and still retransmits: its packets are dropped on the way."""
-    outlived: int = 0
-    """Ghosts that were last heard of before their client's host booted."""
-    client_host: ClientHost = NOTHING_TOLD
-    """What the client's host tells of its past; of several hosts nothing."""
-    namespaces_read: bool = False
-    """Every network namespace of the client's host was read."""
-    rests: tuple[float, ...] = ()
-    """Seconds that each matched connection has rested so far; empty when no table tells ages."""
-    retransmitting_for: tuple[float, ...] = ()
-    """Per leftover: seconds its connection had been idle when its first unanswered packet left (lastrcv - busy)."""
-    selected: bool = False
-    """A table of this pair has no header: somebody may have left rows out."""
-    partial: bool = False
-    """The client's table shows the sockets of some programs only."""
-    unreadable: int = 0
-    """Lines of the client's table that were not understood."""
-    origins: tuple[str, ...] = ()
-    held: ProxyLegs | None = None
-    """The clients' legs, where a proxy at the client's end told its sessions."""
+    """Server sockets whose client was closing or opening: present at both ends, in different states."""
+    ghosts: HalfOpen = field(default_factory=HalfOpen)
+    """Established at the server, absent at the client."""
+    stranded: HalfOpen = field(default_factory=HalfOpen)
+    """Established at the client, absent at the server."""
+    join: JoinKey = JoinKey.FOUR_TUPLE
+    path: Path = field(default_factory=Path)
+    evidence: GhostEvidence = field(default_factory=GhostEvidence)
+    idle_times: IdleTimes = field(default_factory=IdleTimes)
+    tables: TableQuality = field(default_factory=TableQuality)
+    proxy_legs: ProxyLegs | None = None
+    """Where the evidence contains the session table of a proxy at the client's end."""
     missing: Missing | None = None
-    """Why the client's end could not be read; nothing is claimed of this direction then."""
+    """Why the client's end could not be read; the direction is not judged then."""
+    origins: tuple[str, ...] = ()
 
     @property
     def server(self) -> str:
-        """Return the server's endpoint as people write it."""
+        """Return the server's endpoint as text."""
         return endpoint(self.server_address, self.server_port)
 
     @property
     def style(self) -> Style:
-        """Return what parted the ends."""
-        return style_of(self)
+        """Return how the ends were separated."""
+        return style_of(self.ghosts.count, self.evidence)
 
     @property
-    def unread(self) -> int:
-        """Return how many of the server's connections nobody can say of whether they are alive."""
-        return self.server_count if self.missing is not None else sum(self.unproven.values())
+    def undecided(self) -> int:
+        """Return how many of the server's connections are neither proven dead nor known to be live."""
+        return self.server_count if self.missing is not None else sum(self.ghosts.unproven.values())
 
     @property
-    def resting(self) -> int | None:
-        """Return how many matched connections have rested for more than a minute; None when no age is known."""
-        if self.matched and not self.rests:
+    def idle_count(self) -> int | None:
+        """Return how many live connections have been idle for over IDLE_SECONDS; None when no age is known."""
+        if self.matched and not self.idle_times.matched:
             return None
-        return sum(rest > REST_SECONDS for rest in self.rests)
+        return sum(seconds > IDLE_SECONDS for seconds in self.idle_times.matched)
 
     @property
-    def longest_rest(self) -> float | None:
-        """Return for how long the longest idle of the matched connections has rested so far."""
-        return max(self.rests, default=None)
+    def longest_idle_seconds(self) -> float | None:
+        """Return the longest idle time of a live connection."""
+        return max(self.idle_times.matched, default=None)
 
     @property
     def observed(self) -> dict[str, Any]:
-        """Return what a finding about one direction observes, by the contract's keys."""
+        """Return the observed values of a finding about this direction (docs/contract.md)."""
         return {
             "server": self.server,
             "client": self.client,
@@ -170,45 +180,16 @@ class Direction:
             "client_count": self.client_count,
             "matched": self.matched,
             "pairing": str(self.join),
-            "path": str(self.path),
+            "path": str(self.path.kind),
             "style": str(self.style),
         }
 
     @property
     def key(self) -> str:
-        """Return what tells this direction from all others, in a finding's id."""
+        """Return the part of a finding's id that identifies this direction."""
         return f"{self.client}|{self.server}"
 
     @property
     def subject(self) -> str:
         """Return the direction in one line."""
         return f"{self.client} -> {self.server}"
-
-
-@dataclass(frozen=True, slots=True)
-class UnjoinedDirection:
-    """One direction before it is joined: the established rows of the server's look that belong to it."""
-
-    client: str
-    server_address: str
-    server_port: int
-    rows: list[int]
-    shown: ServerIndex
-
-    @property
-    def look(self) -> Snapshot:
-        """Return the server's look that the rows are of."""
-        return self.shown.look
-
-    @property
-    def way(self) -> Way:
-        """Return what all these rows have in common."""
-        return self.server_address, self.server_port, self.client
-
-    def key_of(self, row: int) -> Key:
-        """Return the key of a row, as the server writes it."""
-        return self.server_address, self.server_port, self.client, self.look.sockets.remote_port[row]
-
-    def keys(self) -> Iterator[Key]:
-        """Yield the key of each row."""
-        return map(self.key_of, self.rows)

@@ -1,128 +1,59 @@
-"""Style: how what stands between the ends parts them, or whether their client is what is gone (connections.md, 2)."""
+"""Drop style: how the two ends of a direction's ghosts were separated (docs/how-it-decides.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from ldapdiag.analysis.hosts.host import Host
-    from ldapdiag.analysis.hosts.snapshots import Snapshot
-    from ldapdiag.analysis.pairing.direction import Direction
-
-SECOND = timedelta(seconds=1)
-"""Boot times are told in whole seconds."""
-
-RESETS = "TcpEstabResets"
-"""Connections that went from ESTABLISHED to CLOSED at once (RFC 4022, tcpEstabResets): by a reset received, or one of
-our own making (net/ipv4/tcp.c, tcp_set_state)."""
-GIVEN_UP = (
-    "TcpExtTCPAbortOnTimeout",
-    "TcpExtTCPAbortOnData",
-    "TcpExtTCPAbortOnClose",
-    "TcpExtTCPAbortOnLinger",
-    "TcpExtTCPAbortOnMemory",
-)
-"""Connections ended without the other end's consent: nobody answered any more, or they were reset by this end
-(net/ipv4/tcp_timer.c, tcp_write_err; tcp.c, __tcp_close). Where packets are swallowed each dead one is among these."""
+from ldapdiag.analysis.pairing.client_history import NO_HISTORY, ClientHistory
 
 
 class Style(StrEnum):
-    """What parted the ends, as far as the evidence tells."""
+    """How the ends were separated, as far as the evidence shows."""
 
     SILENT_DROP = "silent-drop"
-    """Packets of a forgotten connection are swallowed: neither end hears of it."""
+    """A middlebox drops the packets of a connection whose state it has dropped, and notifies neither end."""
     RESET_TO_CLIENT = "reset-to-client"
-    """The client was told by a reset, and the server was not."""
+    """The client received a reset, and the server did not."""
     CLIENT_GONE = "client-gone"
     """The client's host has booted since."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientHost:
-    """What a client's host tells of its past. None: not in the evidence."""
+class GhostEvidence:
+    """The evidence about a direction's ghosts: how many of them each sign proves, and the history of their client."""
 
-    booted: datetime | None = None
-    """The earliest that it may have booted."""
-    resets: int | None = None
-    """Resets received since it booted, at least."""
-    resets_at_most: int | None = None
-    given_up: int | None = None
-    """Connections it has ended alone since then, because nobody answered or by a reset of its own."""
+    without_flow: int = 0
+    """Ghosts that the table of a middlebox on the path does not contain."""
+    probes_unanswered: int = 0
+    """Ghosts whose keepalive probes are unanswered."""
+    retransmitting: int = 0
+    """Ghosts whose client has closed and still retransmits its FIN: packets are dropped on the path."""
+    before_boot: int = 0
+    """Ghosts that received their last segment before their client's host booted."""
+    client: ClientHistory = NO_HISTORY
+    """The history of the client's host; NO_HISTORY where there are several hosts."""
+    all_namespaces_read: bool = False
+    """Every network namespace of the client's host was read."""
 
 
-def style_of(direction: Direction) -> Style:
-    """Return the style that a direction's signs allow alone.
+def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
+    """Return the only style that agrees with the evidence about so many ghosts.
 
-    A client that retransmits into nothing is packets swallowed. So are unanswered probes, unless the client was told by
-    resets: a box may swallow the one side's packets and reset the other's.
+    Retransmissions of the client mean that packets are dropped. So do unanswered probes, unless the client received
+    resets: a middlebox may drop the packets of one end and reset the other.
     """
-    ghosts, host = direction.ghosts, direction.client_host
-    resets = host.resets is not None and host.resets >= ghosts
-    alone = host.given_up is not None and host.given_up >= ghosts
-    if ghosts and direction.outlived >= ghosts:
+    client = evidence.client
+    enough_resets = client.resets is not None and client.resets >= ghosts
+    enough_aborts = client.aborted is not None and client.aborted >= ghosts
+    if ghosts and evidence.before_boot >= ghosts:
         return Style.CLIENT_GONE
-    if direction.leftovers:
+    if evidence.retransmitting:
         return Style.SILENT_DROP
-    if ghosts and resets and not alone:
+    if ghosts and enough_resets and not enough_aborts:
         return Style.RESET_TO_CLIENT
-    few_resets = host.resets_at_most is not None and host.resets_at_most < ghosts
-    if direction.probing or (ghosts and alone and few_resets):
+    few_resets = client.resets_at_most is not None and client.resets_at_most < ghosts
+    if evidence.probes_unanswered or (ghosts and enough_aborts and few_resets):
         return Style.SILENT_DROP
     return Style.UNKNOWN
-
-
-def told_by(host: Host) -> ClientHost:
-    """Return what a client's host tells of its past."""
-    counted = host.counters.values if host.counters else {}
-    return ClientHost(
-        booted=booted_at(host),
-        resets=received_resets(counted),
-        resets_at_most=counted.get(RESETS),
-        given_up=given_up(counted),
-    )
-
-
-NOTHING_TOLD = ClientHost()
-
-
-def received_resets(counters: Mapping[str, int]) -> int | None:
-    """Return how many resets a host has received at least; None when that is not among its counters.
-
-    Not all that it has given up were counted as resets: those whose end was sent already were not.
-    """
-    if RESETS not in counters:
-        return None
-    return max(0, counters[RESETS] - sum(counters.get(name, 0) for name in GIVEN_UP))
-
-
-def given_up(counters: Mapping[str, int]) -> int | None:
-    """Return how many connections a host has ended alone; None when that is not among its counters."""
-    known = [counters[name] for name in GIVEN_UP if name in counters]
-    return sum(known) if known else None
-
-
-def booted_at(host: Host) -> datetime | None:
-    """Return the earliest that a host may have booted, by the clock that its looks are timed with."""
-    description = host.description
-    if description is None or description.booted is None or description.clock is None:
-        return None
-    up = description.clock - description.booted
-    told = description.origin.taken
-    return (told.start if told else description.clock) - up - SECOND
-
-
-def outlived(look: Snapshot, rows: Iterable[int], booted: datetime | None) -> int:
-    """Return how many of a server's rows were last heard of before this moment."""
-    if booted is None or look.taken is None:
-        return 0
-    since = (look.taken.start - booted).total_seconds()
-    ages = (column_seconds(look.sockets.last_received, row) for row in rows)
-    return sum(age is not None and age > since for age in ages)

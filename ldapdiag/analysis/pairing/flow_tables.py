@@ -1,4 +1,4 @@
-"""Boxes: the flow tables of what sits between the hosts, looked up by the server's own view of a connection."""
+"""Flow tables: the connections that middleboxes track, by the key that the server's host writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ldapdiag.evidence.flows import Relay
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ldapdiag.analysis.pairing.socket_index import Way
+    from ldapdiag.analysis.pairing.socket_index import DirectionKey
     from ldapdiag.evidence.flows import FlowTable
     from ldapdiag.evidence.origin import Span
     from ldapdiag.evidence.sockets import Key
@@ -20,90 +20,86 @@ CARRIED = "ESTABLISHED"
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """One connection a box keeps state for: how its client's host writes it, and the box's word for its state."""
+class FlowEntry:
+    """One tracked connection: its key as the client's host writes it, and its state in the middlebox's own term."""
 
     client: Key
     state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """A host that tracks flows, with all tellings of its table in one."""
+class Middlebox:
+    """A host that tracks flows, with all its flow tables merged."""
 
     host: str
     relay: Relay
     whole: bool
-    """Whether a flow that is not here is unknown to the box; a text that was cut says so itself."""
-    flows: Mapping[Key, Flow]
-    """By the key the server's host writes: server ip, port, peer it sees, port."""
-    by_way: Mapping[Way, tuple[Key, ...]]
-    """The keys of the flows, by the server's endpoint and the peer it sees."""
-    clients: frozenset[Key]
-    """The flows as their clients' hosts write them."""
-    hidden: frozenset[tuple[str, str, int]]
-    """Whose address it changes, and the endpoint dialled."""
+    """Whether the tables are complete, so that a flow that is not here is not tracked."""
+    flows: Mapping[Key, FlowEntry]
+    """By the key that the server's host writes: server address, port, peer address, port."""
+    keys_by_direction: Mapping[DirectionKey, tuple[Key, ...]]
+    """The keys of `flows`."""
+    client_keys: frozenset[Key]
+    """The flows' keys as their clients' hosts write them."""
+    translated_clients: frozenset[tuple[str, str, int]]
+    """Client addresses that are translated, with the endpoint that the client connects to."""
     translated: frozenset[str]
-    """Peer addresses that the box puts in place of the clients' own."""
-    unjoined: tuple[Flow, ...]
-    """Flows of which the table tells the client's end only."""
-    looks: tuple[Span | None, ...]
-    """When each telling of its table was taken."""
+    """Peer addresses that replace the clients' own."""
+    unjoined: tuple[FlowEntry, ...]
+    """Flows of which the table has the client's end only."""
+    times: tuple[Span | None, ...]
+    """When each flow table was taken."""
     origins: tuple[str, ...]
 
     def carries(self, key: Key) -> bool:
-        """Tell whether the box holds this connection as established."""
+        """Return whether the middlebox has an entry for this connection as established."""
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
 
-    def nearest(self, moment: Span | None) -> Span | None:
-        """Return when the telling nearest to a moment was taken, one before it if there is any; None if unknown."""
-        known = [span for span in self.looks if span is not None]
-        if moment is None or len(known) < len(self.looks):
+    def nearest_time(self, moment: Span | None) -> Span | None:
+        """Return when the table nearest to a moment was taken, preferably before it; None if unknown."""
+        known = [span for span in self.times if span is not None]
+        if moment is None or len(known) < len(self.times):
             return None
         before = [span for span in known if span.start <= moment.end]
         return min(before or known, key=moment.seconds_apart)
 
-    def serves(self, way: Way) -> bool:
-        """Tell whether the box holds any flow between a server's endpoint and the peer it sees."""
-        return way in self.by_way
 
+def merge_flow_tables(tables: Iterable[FlowTable]) -> tuple[Middlebox, ...]:
+    """Return one middlebox per host and relay.
 
-def boxes_of(tables: Iterable[FlowTable]) -> tuple[Box, ...]:
-    """Return one box per host that tracks flows; several tellings of its table are one.
-
-    A proxy's host that tracks packets as well is two: each table knows the legs in its own way.
+    A proxy's host that tracks packets as well counts as two: each table lists the legs in its own way.
     """
     by_host: dict[tuple[str, Relay], list[FlowTable]] = defaultdict(list)
     for table in tables:
         by_host[table.origin.host, table.relay].append(table)
-    return tuple(_box(host, relay, by_host[host, relay]) for host, relay in sorted(by_host))
+    return tuple(_merge(host, relay, by_host[host, relay]) for host, relay in sorted(by_host))
 
 
-def _box(host: str, relay: Relay, tables: list[FlowTable]) -> Box:
-    flows: dict[Key, Flow] = {}
-    unjoined: list[Flow] = []
+def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
+    flows: dict[Key, FlowEntry] = {}
+    unjoined: list[FlowEntry] = []
     for table in sorted(tables, key=lambda table: table.origin.path):
         for client, server, state in zip(table.client, table.server, table.state, strict=True):
             if server is None:
-                unjoined.append(Flow(client, state))
+                unjoined.append(FlowEntry(client, state))
             elif state == CARRIED or server not in flows:
-                flows[server] = Flow(client, state)
-    by_way: dict[Way, list[Key]] = defaultdict(list)
+                flows[server] = FlowEntry(client, state)
+    keys: dict[DirectionKey, list[Key]] = defaultdict(list)
     for server in flows:
-        by_way[server[:3]].append(server)
-    changed = [(server, flow.client) for server, flow in flows.items() if flow.client[0] != server[2]]
+        keys[server[:3]].append(server)
+    translated = [(server, flow.client) for server, flow in flows.items() if flow.client[0] != server[2]]
     joined = [table for table in tables if any(table.server)]
-    return Box(
+    return Middlebox(
         host=host,
         relay=relay,
         whole=any(table.whole for table in joined or tables),
         flows=flows,
-        by_way={way: tuple(keys) for way, keys in by_way.items()},
-        clients=frozenset(flow.client for flow in flows.values()),
-        hidden=frozenset((client[0], *client[2:]) for _, client in changed),
-        translated=frozenset(server[2] for server, _ in changed),
+        keys_by_direction={direction: tuple(found) for direction, found in keys.items()},
+        client_keys=frozenset(flow.client for flow in flows.values()),
+        translated_clients=frozenset((client[0], *client[2:]) for _, client in translated),
+        translated=frozenset(server[2] for server, _ in translated),
         unjoined=tuple(unjoined),
-        looks=tuple(table.origin.taken for table in joined or tables),
+        times=tuple(table.origin.taken for table in joined or tables),
         origins=tuple(sorted(table.origin.path for table in tables)),
     )

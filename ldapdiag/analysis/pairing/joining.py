@@ -1,278 +1,173 @@
-"""Joining one direction with the tables of the host that owns the client's address (DESIGN, pairing, rules 3 and 4)."""
+"""Joining: one direction with the snapshots of the host that owns the client's address.
+
+docs/how-it-decides.md, "Joining the two ends" and "Snapshots and skew".
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, seconds_since_received
-from ldapdiag.analysis.pairing.absence_reasons import HALF
-from ldapdiag.analysis.pairing.classification import Classified, Virtual, classify
-from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
-from ldapdiag.analysis.pairing.drop_style import outlived, told_by
-from ldapdiag.analysis.pairing.skew import (
-    Survivors,
-    Turnover,
-    at_least,
-    neighbours,
-    opened_meanwhile,
-    seconds_apart,
-    survivors,
-)
-from ldapdiag.analysis.pairing.snapshot_order import is_before, judged_by_looks, persistent, preceding
-from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered
+from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
+from ldapdiag.analysis.pairing.classification import Classified, classify
+from ldapdiag.analysis.pairing.client_history import count_before_boot, history_of
+from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, JoinKey, Path, PathKind, TableQuality
+from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, observe_churn
+from ldapdiag.analysis.pairing.skew import AbsentRows
+from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.evidence.flows import Relay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
-    from ldapdiag.analysis.hosts.snapshots import Snapshot
-    from ldapdiag.analysis.pairing.flow_tables import Box
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
 
 def join(
-    ends: UnjoinedDirection,
+    unjoined: UnjoinedDirection,
     server: Host,
     client: ClientSnapshots,
-    boxes: Sequence[Box],
-    strays: Collection[int] = (),
-    shared: Collection[int] = (),
-    inner: Collection[int] = (),
+    middleboxes: Sequence[Middlebox],
+    foreign_ports: Collection[int] = (),
+    shared_ports: Collection[int] = (),
+    inner_ports: Collection[int] = (),
 ) -> Direction:
-    """Join one direction, and claim only what neither skew nor blindness can explain.
+    """Join one direction, and claim only what neither skew nor an incomplete table can explain.
 
-    `shared` are the client's ports that another server of the same address has; `inner` those that other network
-    namespaces of the client's machine have open to this server, which does not show them.
+    `foreign_ports` are those of AbsenceContext. `shared_ports` are the client's ports that another server with the same
+    address has; `inner_ports` those that other network namespaces of the client's machine have open to this server,
+    which does not show them.
     """
-    look, table = ends.look, ends.look.sockets
-    views = nearest(client, look)
-    near = views[0]
-    outside = [box for box in boxes if box.relay is Relay.PROXY or box.host != client.host.host]
-    rows = classify(ends, views, outside, client.host, strays, tracked=len(outside) < len(boxes))
-    living = {port: row for port, row in near.established(ends.way).items() if port not in shared}
-    turn = turn_of(ends, near, rows, living)
-    stranded = stranded_of(ends, views, rows, living, turn)
-    lost = lost_of(ends, server, views, rows, turn, told=client.host.description is not None)
-    lost = _without_inner(lost, client.host.host, sum(port not in rows.spared for port in inner))
-    ghosts = _with(lost, [row for row, _ in rows.leftover])
-    past = told_by(client.host)
+    indexes = nearest_first(client, unjoined.snapshot)
+    near, table = indexes[0], unjoined.table
+    context = _context(unjoined, client, near, middleboxes, foreign_ports)
+    rows = classify(context, indexes)
+    live = {port: row for port, row in near.established(unjoined.direction).items() if port not in shared_ports}
+    churn = observe_churn(unjoined, near, rows, live)
+    described = client.host.description is not None
+    absent = find_ghost_rows(unjoined, server, indexes, rows, churn, collected_live=described)
+    absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
+    stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
+    at_client = len(live) + near.unnumbered.get(unjoined.direction, 0) + (rows.virtual.count if rows.virtual else 0)
     return Direction(
-        client=ends.client,
-        server_address=ends.server_address,
-        server_port=ends.server_port,
+        client=unjoined.client,
+        server_address=unjoined.server_address,
+        server_port=unjoined.server_port,
         client_hosts=(client.host.host,),
-        server_count=len(ends.rows),
-        client_count=len(living) + near.unnamed.get(ends.way, 0) + (rows.virtual.count if rows.virtual else 0),
+        server_count=len(unjoined.rows),
+        client_count=at_client,
         matched=len(rows.matched),
-        join=Join.CLIENT_ENDPOINT if rows.virtual else Join.FOUR_TUPLE,
-        path=_path(rows),
-        translated_by=rows.virtual.endpoint if rows.virtual else None,
-        ghosts=ghosts.count,
-        ghost_ports=_ports(table.remote_port, ghosts),
-        stranded=stranded.count,
-        stranded_ports=_ports(near.table.local_port, stranded),
         closing=rows.closing,
-        unproven=dict(sorted((rows.unproven + Counter(lost.unproven)).items())),
-        unproven_stranded=stranded.unproven,
-        skew_excluded=lost.because,
-        boxes=tuple(box.host for box in rows.on_path),
-        box_lacks=sum(row in rows.lacked for row in ghosts.rows or ()),
-        probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
-        leftovers=len(rows.leftover),
-        outlived=outlived(look, lost.rows or (), past.booted),
-        client_host=past,
-        namespaces_read=shows_all_namespaces(client.host),
-        rests=turn.rests,
-        retransmitting_for=_first_unanswered(near, rows),
-        selected=look.headerless or near.look.headerless,
-        partial=not near.table.shows_all_programs,
-        unreadable=near.look.unreadable,
-        origins=tuple(sorted({*look.origins, *near.look.origins, *(o for box in rows.on_path for o in box.origins)})),
-    )
-
-
-def _without_inner(lost: Survivors, client: str, inner: int) -> Survivors:
-    """Return the lost ones without as many as other namespaces of the client's machine have, under ports of their own.
-
-    Their address was translated there, and to which ports only that machine's connection tracking tells.
-    """
-    if not (inner and lost.count):
-        return lost
-    spared = min(inner, lost.count)
-    reason = f"{client} has {inner} connections in other network namespaces, whose ports it translates (conntrack -L)"
-    unproven = lost.unproven | {reason: spared}
-    left = lost.count - spared
-    return Survivors(count=left, rows=None if left else (), unproven=unproven, because=lost.because if left else ())
-
-
-def shows_all_namespaces(host: Host) -> bool:
-    """Tell whether every network namespace of a host's machine was read."""
-    return host.description is not None and host.description.namespaces_unread == 0
-
-
-def _path(rows: Classified) -> PathKind:
-    """Return what stands between; the sockets of a proxy's own end are joined as any client's."""
-    if rows.virtual:
-        return PathKind.NAT
-    return PathKind.PROXY if any(box.relay is Relay.PROXY for box in rows.on_path) else PathKind.DIRECT
-
-
-def nearest(client: ClientSnapshots, look: Snapshot) -> list[ClientIndex]:
-    """Return the client's views around a look of the server, the nearest first."""
-    around = neighbours([view.look for view in client.views], look)
-    views = (view for view in client.views if view.look in around)
-    return sorted(views, key=lambda view: seconds_apart(look, view.look) or 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What is known of connections coming and going between the two ends of one direction."""
-
-    apart: float | None
-    """Seconds between the server's table and the client's nearest."""
-    time_wait: int | None
-    elsewhere: int
-    """Of the client's connections to a virtual address, those that do not end at this server."""
-    new: list[int]
-    """The client's ports of connections that the server does not show at all."""
-    turned: int
-    """Connections that the client has established and the server has in another state."""
-    unnamed_here: int
-    unnamed_there: int
-    rests: tuple[float, ...]
-    """Seconds that living connections have rested."""
-
-
-def turn_of(ends: UnjoinedDirection, near: ClientIndex, rows: Classified, living: Mapping[int, int]) -> Turn:
-    """Return what the two tables tell of coming and going."""
-    new, turned = client_only(ends, living)
-    return Turn(
-        apart=seconds_apart(ends.look, near.look),
-        time_wait=closed_lately(ends, near, rows.virtual),
-        elsewhere=rows.virtual.count - rows.virtual.matched if rows.virtual else 0,
-        new=new,
-        turned=turned,
-        unnamed_here=ends.shown.unnamed.get(ends.way, 0),
-        unnamed_there=near.unnamed.get(ends.way, 0),
-        rests=_rests(ends, near, rows),
-    )
-
-
-def lost_of(
-    ends: UnjoinedDirection,
-    server: Host,
-    views: Sequence[ClientIndex],
-    rows: Classified,
-    turn: Turn,
-    *,
-    told: bool = False,
-) -> Survivors:
-    """Return what the client lacks of the server's rows, after churn is taken off.
-
-    `told`: the client's host was asked by ldapdiag itself, which then looks before and after, if nobody stops it.
-    """
-    look, near = ends.look, views[0]
-    seen = persistent(ends, server, [view.look for view in views]) | preceding(ends, views) if rows.absent else set()
-    return survivors(
-        rows.absent,
-        look.sockets.last_received,
-        seen - rows.proven,
-        Turnover(
-            reverse=len(turn.new) + turn.turned + turn.elsewhere,
-            time_wait=turn.time_wait,
-            apart=turn.apart,
-            opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, near.look.taken),
-            unnamed=max(0, turn.unnamed_there - turn.unnamed_here),
+        ghosts=_ghosts(absent, rows, table.remote_port),
+        stranded=HalfOpen(
+            count=stranded.count,
+            ports=stranded.ports(near.table.local_port),
+            unproven=stranded.unproven,
+            reasons=stranded.reasons,
         ),
-        least=at_least(look.taken, near.look.taken, turn.rests),
-        bracketed=told or judged_by_looks(ends, server, views),
-    )
-
-
-def stranded_of(
-    ends: UnjoinedDirection, views: Sequence[ClientIndex], rows: Classified, living: Mapping[int, int], turn: Turn
-) -> Survivors:
-    """Return what the server lacks of the client's connections, after churn is taken off."""
-    look, near = ends.look, views[0]
-    lasting = [living[port] for port in turn.new if all(view.holds((*ends.way, port)) for view in views[1:])]
-    around = any(is_before(view.look, look) for view in views) and any(is_before(look, view.look) for view in views)
-    stranded = survivors(
-        lasting,
-        near.table.last_received,
-        lasting if around else (),
-        Turnover(
-            reverse=len(rows.absent) + rows.closing,
-            time_wait=turn.time_wait,
-            apart=turn.apart,
-            opened=opened_meanwhile(None, ends.client, near.look.taken, look.taken),
-            unnamed=max(0, turn.unnamed_here - turn.unnamed_there),
+        join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
+        path=_path(rows),
+        evidence=_evidence(unjoined, client.host, rows, absent),
+        idle_times=IdleTimes(matched=churn.idle_seconds, before_loss=_idle_before_loss(near, rows)),
+        tables=TableQuality(
+            headerless=unjoined.snapshot.headerless or near.snapshot.headerless,
+            partial=not near.table.shows_all_programs,
+            unreadable=near.snapshot.unreadable,
         ),
-        least=at_least(near.look.taken, look.taken, turn.rests),
+        origins=_origins(unjoined, near, rows.on_path),
     )
-    return _spared(stranded, ends, rows, turn, fleeting=len(turn.new) - len(lasting))
 
 
-def _spared(stranded: Survivors, ends: UnjoinedDirection, rows: Classified, turn: Turn, *, fleeting: int) -> Survivors:
-    """Return the stranded ones without those that another reason than a loss explains."""
-    look = ends.look
-    if stranded.count and any(look.sockets.remote_port[row] == UNKNOWN_PORT for row in ends.rows):
-        reason = "the server's table shows some of its ports cut, or names for them: they may be there"
-        stranded = Survivors(count=0, rows=(), unproven=stranded.unproven | {reason: stranded.count}, because=())
-    if rows.virtual and turn.elsewhere:
-        reason = f"to {rows.virtual.endpoint}, behind which another server may have them"
-        stranded = replace(stranded, unproven=stranded.unproven | {reason: turn.elsewhere})
-    if not ends.rows and not look.covers(ends.server_address):
-        return Survivors(count=0, rows=(), unproven={f"{HALF} of the server": len(turn.new)}, because=())
-    if fleeting:
-        reason = "not in every look at the client: opened or closed between them"
-        stranded = replace(stranded, unproven=stranded.unproven | {reason: fleeting})
-    return stranded
+def _context(
+    unjoined: UnjoinedDirection,
+    client: ClientSnapshots,
+    near: ClientIndex,
+    middleboxes: Sequence[Middlebox],
+    foreign_ports: Collection[int],
+) -> AbsenceContext:
+    """Return the context of absences; connection tracking of the client's own host proves nothing of its sockets."""
+    outside = tuple(one for one in middleboxes if one.relay is Relay.PROXY or one.host != client.host.host)
+    return AbsenceContext(
+        unjoined=unjoined,
+        client=client.host,
+        near=near,
+        middleboxes=outside,
+        foreign_ports=frozenset(foreign_ports),
+        tracked=len(outside) < len(middleboxes),
+    )
 
 
-def _rests(ends: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
-    """Return for how long the matched connections have rested, by the server's ages, else by the client's."""
-    at_server = seconds_since_received(ends.look.sockets, (row for row, _ in rows.matched))
-    return tuple(at_server or seconds_since_received(near.table, (row for _, row in rows.matched if row is not None)))
+def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
+    """Return the absent rows without as many as other network namespaces of the client's machine have.
+
+    Their address is translated there, and only that machine's connection tracking shows to which ports.
+    """
+    if not (inner and absent.count):
+        return absent
+    excluded = min(inner, absent.count)
+    reason = f"other network namespaces of {client} have {inner} connections with translated ports (conntrack -L there)"
+    unproven = {**absent.unproven, reason: excluded}
+    if excluded == absent.count:
+        return AbsentRows(unproven=unproven)
+    return replace(absent, count=absent.count - excluded, rows=None, unproven=unproven)
 
 
-def client_only(ends: UnjoinedDirection, living: Mapping[int, int]) -> tuple[list[int], int]:
-    """Return the ports the client has established and the server lacks, and how many it has in another state."""
-    ports = ends.look.sockets.remote_port
-    known = {ports[row] for row in ends.rows}
-    unknown = [port for port in living if port not in known and port != UNKNOWN_PORT]
-    new = ends.shown.lacks(ends.way, unknown) if unknown else []
-    return new, len(unknown) - len(new)
+def _ghosts(absent: AbsentRows, rows: Classified, ports: Sequence[int]) -> HalfOpen:
+    """Return the ghosts: absent rows, and those whose client retransmits its FIN."""
+    retransmitting = [row for row, _ in rows.retransmitting]
+    known = None if absent.rows is None else (*absent.rows, *retransmitting)
+    ghosts = replace(absent, count=absent.count + len(retransmitting), rows=known)
+    return HalfOpen(
+        count=ghosts.count,
+        ports=ghosts.ports(ports),
+        unproven=dict(sorted((Counter(rows.unproven) + Counter(absent.unproven)).items())),
+        reasons=absent.reasons,
+    )
 
 
-def closed_lately(ends: UnjoinedDirection, near: ClientIndex, virtual: Virtual | None = None) -> int | None:
-    """Return how many connections of a direction are in TIME-WAIT at either end; None if a table would not show it."""
-    if not (ends.look.sockets.shows_time_wait and near.table.shows_time_wait):
-        return None
-    ways = (ends.way, *(virtual.ways if virtual else ()))
-    return ends.shown.closed.get(ends.way, 0) + sum(near.closed.get(way, 0) for way in ways)
+def _path(rows: Classified) -> Path:
+    """Return the path; the sockets of a proxy's own end are joined as any client's."""
+    proxy = any(middlebox.relay is Relay.PROXY for middlebox in rows.on_path)
+    return Path(
+        kind=PathKind.NAT if rows.virtual else PathKind.PROXY if proxy else PathKind.DIRECT,
+        translated_by=rows.virtual.endpoint if rows.virtual else None,
+        middleboxes=tuple(middlebox.host for middlebox in rows.on_path),
+    )
 
 
-def _with(missing: Survivors, leftovers: list[int]) -> Survivors:
-    rows = None if missing.rows is None else (*missing.rows, *leftovers)
-    return replace(missing, count=missing.count + len(leftovers), rows=rows)
+def _evidence(unjoined: UnjoinedDirection, client: Host, rows: Classified, absent: AbsentRows) -> GhostEvidence:
+    """Return the evidence about a direction's ghosts."""
+    history, known = history_of(client), absent.rows
+    retransmitting = [row for row, _ in rows.retransmitting]
+    ghosts = () if known is None else (*known, *retransmitting)
+    return GhostEvidence(
+        without_flow=sum(row in rows.without_flow for row in ghosts),
+        probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in known or ()),
+        retransmitting=len(retransmitting),
+        before_boot=count_before_boot(unjoined.snapshot, known or (), history.booted),
+        client=history,
+        all_namespaces_read=client.description is not None and client.description.namespaces_unread == 0,
+    )
 
 
-def _ports(column: Sequence[int], found: Survivors) -> tuple[int, ...] | None:
-    return None if found.rows is None else tuple(sorted(column[row] for row in found.rows))
-
-
-def _first_unanswered(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
-    """Return for how long connections had been idle when their first unanswered packet left (lastrcv - busy)."""
+def _idle_before_loss(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
+    """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy)."""
     idle: list[float] = []
-    if near.table.retransmits is None:
-        return ()
-    for _, row in (*rows.leftover, *rows.matched):
+    for _, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
         if row is None or not near.retransmits(row):
             continue
         received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
         if received is not None and busy:
             idle.append(round(received - busy, 3))
     return tuple(sorted(idle))
+
+
+def _origins(unjoined: UnjoinedDirection, near: ClientIndex, on_path: Sequence[Middlebox]) -> tuple[str, ...]:
+    paths = {path for middlebox in on_path for path in middlebox.origins}
+    return tuple(sorted({*unjoined.snapshot.origins, *near.snapshot.origins, *paths}))

@@ -1,40 +1,41 @@
-"""Lacking: what it proves that a box on the path has no flow of a connection that the server shows."""
+"""Missing flows: what it proves that a middlebox on the path has no entry for a connection that the server shows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds, seconds_since_received
-from ldapdiag.analysis.pairing.skew import at_least
+from ldapdiag.analysis.pairing.skew import minimum_age_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
-    from ldapdiag.analysis.pairing.flow_tables import Box
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
 
-def lacked_by(
-    boxes: Sequence[Box], ends: UnjoinedDirection, rows: Collection[int], living: Collection[int]
+def rows_without_flow(
+    middleboxes: Sequence[Middlebox], unjoined: UnjoinedDirection, rows: Collection[int], live: Collection[int]
 ) -> frozenset[int]:
-    """Return those of the server's rows that some box would have if they lived.
+    """Return those of the server's rows that some middlebox would have an entry for if they were live.
 
-    A table that lacks most of the living ones as well was cut, or is of another path. And it was taken at a moment of
-    its own: of a connection that was opened later it says nothing, nor of one that may have closed before.
+    A flow table that lacks most of the live connections was truncated or belongs to another path. It was also taken at
+    its own time: it proves nothing of a connection that was opened later, or that may have closed before.
     """
-    told: set[int] = set()
-    for box in boxes:
-        if 2 * sum(box.carries(ends.key_of(row)) for row in living) >= len(living):
-            told |= {row for row in rows if ends.key_of(row) not in box.flows and _was_there(box, ends, row, living)}
-    return frozenset(told)
+    found: set[int] = set()
+    for middlebox in middleboxes:
+        if 2 * sum(middlebox.carries(unjoined.key_of(row)) for row in live) >= len(live):
+            absent = (row for row in rows if unjoined.key_of(row) not in middlebox.flows)
+            found.update(row for row in absent if _existed(middlebox, unjoined, row, live))
+    return frozenset(found)
 
 
-def _was_there(box: Box, ends: UnjoinedDirection, row: int, living: Collection[int]) -> bool:
-    """Tell whether a connection was there, by its age, when the box's table was taken; where times are told at all."""
-    look = ends.look
-    moment = box.nearest(look.taken)
-    age = column_seconds(look.sockets.last_received, row)
-    if age is None or moment is None or look.taken is None:
+def _existed(middlebox: Middlebox, unjoined: UnjoinedDirection, row: int, live: Collection[int]) -> bool:
+    """Return whether a connection existed, by its age, when the flow table was taken; true where times are unknown."""
+    snapshot = unjoined.snapshot
+    taken = middlebox.nearest_time(snapshot.taken)
+    age = column_seconds(snapshot.sockets.last_received, row)
+    if age is None or taken is None or snapshot.taken is None:
         return True
-    least = at_least(look.taken, moment, seconds_since_received(look.sockets, living))
-    return age > max(look.taken.seconds_apart(moment), least)
+    minimum = minimum_age_seconds(snapshot.taken, taken, seconds_since_received(snapshot.sockets, live))
+    return age > max(snapshot.taken.seconds_apart(taken), minimum)

@@ -1,4 +1,4 @@
-"""Proof: how sure one may be that a direction's ghosts are dead, and why (DESIGN, pairing, rule 4)."""
+"""Proof: how certain it is that a direction's ghosts are dead (docs/how-it-decides.md, "What proves one")."""
 
 from __future__ import annotations
 
@@ -11,46 +11,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The degree, by the contract's word for it, and the sentence that says why."""
+    """The degree, as in docs/contract.md, and the sentence that gives the reason."""
 
     degree: Literal["certain", "likely", "possible"]
     because: str
 
 
 def proof_of(direction: Direction) -> Proof:
-    """Return how sure it is that a direction's ghosts are dead.
+    """Return how certain it is that a direction's ghosts are dead.
 
-    Certain needs a positive proof of every one; that the client's table lacks them is none, since a table shows one
-    network namespace.
+    Certain needs a proof of every one. Their absence in the client's table is none, since a table shows one network
+    namespace.
     """
-    if direction.ghost_ports is None:
-        return Proof("possible", "How many is known, but not which: some of the missing ones may just have closed.")
-    if direction.box_lacks == direction.ghosts:
-        boxes = " and ".join(direction.boxes)
+    ghosts, evidence = direction.ghosts, direction.evidence
+    if ghosts.ports is None:
         return Proof(
-            "certain", f"{boxes} carries the living ones and has no entry for any of these {direction.ghosts}."
+            "possible",
+            "Their number is known, but not which they are: some of the absent connections may just have closed.",
         )
-    where = " or ".join(direction.client_hosts)
-    if direction.outlived >= direction.ghosts > 0:
-        return Proof("certain", f"{where} has booted since they were last heard of: nothing on it can still have them.")
-    unanswered = direction.probing + direction.leftovers
-    if unanswered >= direction.ghosts:
-        return Proof("certain", "Nobody answers the keepalive probes or the last packets of any of them.")
-    proven = f" {unanswered} of them are proven: nobody answers their probes." if unanswered else ""
-    if direction.selected:
+    if because := _certain(direction):
+        return Proof("certain", because)
+    clients = " or ".join(direction.client_hosts)
+    unanswered = evidence.probes_unanswered + evidence.retransmitting
+    proven = f" {unanswered} of them are proven dead: their probes are unanswered." if unanswered else ""
+    if direction.tables.headerless:
         return Proof("possible", f"A table without its header may be a selection of rows.{proven}")
-    if direction.namespaces_read and not (direction.partial or direction.unreadable):
-        return Proof("certain", f"Every network namespace of {where} was read, and none has them.{proven}")
+    if evidence.all_namespaces_read and not (direction.tables.partial or direction.tables.unreadable):
+        return Proof("certain", f"Every network namespace of {clients} was read, and none has them.{proven}")
     return Proof(
         "likely",
-        f"Not certain: a table shows one network namespace, and a container or zone on {where} would not be in it."
-        f"{_blind(direction)}{proven} The table of the box between them would settle it.",
+        f"Not certain: a table shows one network namespace, and a container or zone on {clients} would not be in it."
+        f"{_table_limits(direction)}{proven} The flow table of the middlebox between them would settle it.",
     )
 
 
-def _blind(direction: Direction) -> str:
-    """Return what else the client's table may not show."""
-    told = " lsof shows the sockets that its user may see, or was asked for." if direction.partial else ""
-    if direction.unreadable:
-        told += f" {direction.unreadable} lines of the client's table could not be read, and may hold some of them."
-    return told
+def _certain(direction: Direction) -> str | None:
+    """Return what proves every ghost of a direction dead; None when nothing does."""
+    count, evidence = direction.ghosts.count, direction.evidence
+    if evidence.without_flow == count:
+        middleboxes = " and ".join(direction.path.middleboxes)
+        return f"{middleboxes} carries the live connections and has no entry for any of these {count}."
+    if evidence.before_boot >= count > 0:
+        clients = " or ".join(direction.client_hosts)
+        return f"{clients} has booted since their last segment arrived, so no process on it can have them."
+    if evidence.probes_unanswered + evidence.retransmitting >= count:
+        return "Keepalive probes or retransmissions of every one are unanswered."
+    return None
+
+
+def _table_limits(direction: Direction) -> str:
+    """Return, as sentences, what else the client's table may not show."""
+    limits = " lsof lists the sockets that its user may see or asked for." if direction.tables.partial else ""
+    if unreadable := direction.tables.unreadable:
+        limits += f" {unreadable} lines of the client's table could not be read, and may contain some of them."
+    return limits

@@ -1,7 +1,7 @@
-"""Held: connections to the server that a proxy keeps although their client is gone.
+"""Proxy legs: connections to the server that a proxy keeps although their client is gone.
 
-A proxy has a leg to either end. Where a client goes without a FIN, the proxy believes in that leg, and keeps the one to
-the server. Its session table says which two legs belong together.
+A proxied session has a client-side and a server-side leg. When a client disappears without a FIN, the proxy keeps both.
+Its session table shows which two legs belong together.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.pairing.direction import ProxyLegs
-from ldapdiag.analysis.pairing.joining import nearest
-from ldapdiag.analysis.pairing.skew import Turnover, at_least, opened_meanwhile, seconds_apart, survivors
-from ldapdiag.analysis.pairing.snapshot_order import persistent
+from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs
+from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
+from ldapdiag.analysis.pairing.snapshot_order import in_earlier_snapshot, nearest_first, seconds_between
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
-    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
-    from ldapdiag.analysis.pairing.flow_tables import Box
-    from ldapdiag.analysis.pairing.skew import Survivors
-    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots, Sockets, Way
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
+    from ldapdiag.analysis.pairing.skew import AbsentRows
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots, DirectionKey, Sockets
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
     from ldapdiag.evidence.sockets import Key
 
 
@@ -35,167 +34,216 @@ UNREAD = ""
 
 
 @dataclass(slots=True)
-class Heard:
-    """What the sessions of a client's host say of it."""
+class ClientSessions:
+    """The sessions of one client's host."""
 
-    dialled: set[tuple[str, int]] = field(default_factory=set)
+    endpoints: set[tuple[str, int]] = field(default_factory=set)
+    """The proxy's addresses and ports to which the client connects."""
     ports: set[int] = field(default_factory=set)
+    """The client's ports."""
+    absent: list[int] = field(default_factory=list)
+    """Server rows of sessions whose client-side leg is absent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The table that lacks legs, the nearest look first: the client's, or the proxy's own."""
+class LegTable:
+    """The table in which client-side legs are looked up: the client's, or the proxy's own."""
 
     host: str
-    looks: tuple[Snapshot, ...]
+    snapshots: tuple[Snapshot, ...]
+    """The nearest first."""
     sockets: Sockets
-    closed: Mapping[Way, int]
+    time_wait: Mapping[DirectionKey, int]
 
     @classmethod
-    def of_client(cls, client: ClientSnapshots, ends: UnjoinedDirection) -> Table:
-        """Return the legs as the client has them."""
-        near, *others = nearest(client, ends.look)
-        return cls(client.host.host, (near.look, *(view.look for view in others)), near.sockets, near.closed)
+    def of_client(cls, client: ClientSnapshots, unjoined: UnjoinedDirection) -> LegTable:
+        """Return the client's table."""
+        near, *others = nearest_first(client, unjoined.snapshot)
+        snapshots = (near.snapshot, *(index.snapshot for index in others))
+        return cls(client.host.host, snapshots, near.sockets, near.time_wait)
 
     @classmethod
-    def of_proxy(cls, proxy: ClientSnapshots) -> Table:
-        """Return the legs as the proxy's own sockets have them."""
-        shown = ServerIndex(proxy.latest.look)
-        return cls(proxy.host.host, (shown.look,), shown.sockets, shown.closed)
+    def of_proxy(cls, proxy: ClientSnapshots) -> LegTable:
+        """Return the proxy's own table, which has the legs from the accepting end."""
+        index = ServerIndex(proxy.latest.snapshot)
+        return cls(proxy.host.host, (index.snapshot,), index.sockets, index.time_wait)
 
 
 @dataclass(slots=True)
-class Legs:
-    """The sessions of a direction, by what is left of their clients' legs."""
+class Sessions:
+    """The sessions of a direction, by the state of their client-side legs."""
 
-    sessions: int = 0
-    living: int = 0
-    gone: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Server rows by the client's host whose table lacks the leg; UNREAD where only the proxy's own table says so."""
-    gone_at_proxy: set[int] = field(default_factory=set)
-    """Those of them that the proxy's own socket table does not have established either."""
-    heard: dict[str, Heard] = field(default_factory=lambda: defaultdict(Heard))
+    count: int = 0
+    live: int = 0
+    by_client: dict[str, ClientSessions] = field(default_factory=lambda: defaultdict(ClientSessions))
+    """By the client's host; UNREAD where only the proxy's own table was read."""
+    absent_at_proxy: set[int] = field(default_factory=set)
+    """Server rows whose client-side leg is absent at the client, and not established in the proxy's table either."""
     unproven: Counter[str] = field(default_factory=Counter)
 
 
-def held_legs(
-    ends: UnjoinedDirection, server: Host, box: Box, clients: Sequence[ClientSnapshots], proxy: ClientSnapshots | None
+def match_legs(
+    unjoined: UnjoinedDirection,
+    server: Host,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    proxy: ClientSnapshots | None,
 ) -> ProxyLegs:
-    """Return which of a proxy's connections to the server have no client any more.
+    """Return which of a proxy's connections to the server no longer have a client.
 
     `proxy` is the host that owns the proxy's address, where its own socket table was read.
     """
-    legs = _sorted(ends, box, clients, proxy)
-    rows: list[int] = []
-    exact, excluded = True, []
-    count = 0
-    tables = {client.host.host: Table.of_client(client, ends) for client in clients if client.host.host in legs.gone}
-    if proxy is not None and UNREAD in legs.gone:
-        tables[UNREAD] = Table.of_proxy(proxy)
-    for name in sorted(tables):
-        lost = _lost(ends, server, box, tables[name], legs.heard[name], legs.gone[name])
-        count += lost.count
-        rows += lost.rows or ()
-        exact = exact and lost.rows is not None
-        excluded += [f"of those by {tables[name].host}, {because}" for because in lost.because]
-        legs.unproven += Counter(lost.unproven)
-    hosts = tuple(sorted({table.host for table in tables.values()}))
-    ports = ends.look.sockets.remote_port
-    looks = [table.looks[0] for table in tables.values()]
+    sessions = _classify_sessions(unjoined, middlebox, clients, proxy)
+    tables = _leg_tables(unjoined, sessions, clients, proxy)
+    absent = {
+        name: _without_churn(unjoined, server, middlebox, table, sessions.by_client[name])
+        for name, table in tables.items()
+    }
+    nearest = [table.snapshots[0] for table in tables.values()]
+    orphaned, rows = _orphaned(unjoined, sessions, tables, absent)
+    origins = {path for snapshot in nearest for path in snapshot.origins}
     return ProxyLegs(
-        proxy=box.host,
-        sessions=legs.sessions,
-        living=legs.living,
-        count=count,
-        ports=tuple(sorted(ports[row] for row in rows)) if exact else None,
-        clients=hosts,
-        at_proxy=exact and bool(rows) and legs.gone_at_proxy.issuperset(rows),
-        selected=ends.look.headerless or any(look.headerless for look in looks),
-        unproven=dict(sorted(legs.unproven.items())),
-        because=tuple(excluded),
-        origins=tuple(sorted({*ends.look.origins, *box.origins, *(path for look in looks for path in look.origins)})),
+        proxy=middlebox.host,
+        sessions=sessions.count,
+        live=sessions.live,
+        orphaned=orphaned,
+        clients=tuple(sorted({table.host for table in tables.values()})),
+        absent_at_proxy=orphaned.ports is not None and bool(rows) and sessions.absent_at_proxy.issuperset(rows),
+        headerless=unjoined.snapshot.headerless or any(snapshot.headerless for snapshot in nearest),
+        origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins, *origins})),
     )
 
 
-def _sorted(
-    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], proxy: ClientSnapshots | None
-) -> Legs:
+def _leg_tables(
+    unjoined: UnjoinedDirection,
+    sessions: Sessions,
+    clients: Sequence[ClientSnapshots],
+    proxy: ClientSnapshots | None,
+) -> dict[str, LegTable]:
+    """Return the tables in which client-side legs are absent, by client's host, in order of names."""
+    names = {name for name, one in sessions.by_client.items() if one.absent}
+    tables = {one.host.host: LegTable.of_client(one, unjoined) for one in clients if one.host.host in names}
+    if proxy is not None and UNREAD in names:
+        tables[UNREAD] = LegTable.of_proxy(proxy)
+    return dict(sorted(tables.items()))
+
+
+def _orphaned(
+    unjoined: UnjoinedDirection,
+    sessions: Sessions,
+    tables: Mapping[str, LegTable],
+    absent: Mapping[str, AbsentRows],
+) -> tuple[HalfOpen, list[int]]:
+    """Return the orphaned sessions of all clients, and their server rows as far as they are known."""
+    ports, rows = unjoined.table.remote_port, [row for one in absent.values() for row in one.rows or ()]
+    exact = all(one.rows is not None for one in absent.values())
+    unproven = sum((Counter(one.unproven) for one in absent.values()), sessions.unproven)
+    orphaned = HalfOpen(
+        count=sum(one.count for one in absent.values()),
+        ports=tuple(sorted(ports[row] for row in rows)) if exact else None,
+        unproven=dict(sorted(unproven.items())),
+        reasons=tuple(
+            f"of those absent at {tables[name].host}, {reason}"
+            for name, one in absent.items()
+            for reason in one.reasons
+        ),
+    )
+    return orphaned, rows
+
+
+def _classify_sessions(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    proxy: ClientSnapshots | None,
+) -> Sessions:
+    """Classify the sessions that the proxy carries to the server by the state of their client-side legs."""
     owners = {address: client for client in clients for address in client.host.addresses}
-    accepted = ServerIndex(proxy.latest.look) if proxy else None
-    legs = Legs()
-    for row, key in zip(ends.rows, ends.keys(), strict=True):
-        if not box.carries(key):
+    accepted = ServerIndex(proxy.latest.snapshot) if proxy else None
+    sessions = Sessions()
+    for row, key in zip(unjoined.rows, unjoined.keys(), strict=True):
+        if not middlebox.carries(key):
             continue
-        legs.sessions += 1
-        leg = box.flows[key].client
-        at_proxy = accepted is not None and not _established(accepted, leg)
+        sessions.count += 1
+        leg = middlebox.flows[key].client
+        absent_at_proxy = accepted is not None and not _is_accepted(accepted, leg)
         client = owners.get(leg[0])
         name = client.host.host if client else UNREAD
-        legs.heard[name].dialled.add((leg[2], leg[3]))
-        legs.heard[name].ports.add(leg[1])
-        state = _at_client(client, leg) if client else None
-        if client is None and not at_proxy:
-            legs.unproven[f"of {leg[0]}, whose table was not read"] += 1
+        of_client = sessions.by_client[name]
+        of_client.endpoints.add((leg[2], leg[3]))
+        of_client.ports.add(leg[1])
+        state = _state_at_client(client, leg) if client else None
+        if client is None and not absent_at_proxy:
+            sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
         elif state is TcpState.ESTABLISHED:
-            legs.living += 1
+            sessions.live += 1
         elif state is not None:
-            legs.unproven[f"closing or opening at {name} just then"] += 1
+            sessions.unproven[f"closing or opening at {name}"] += 1
         else:
-            legs.gone[name].append(row)
-            legs.gone_at_proxy.update([row] if at_proxy else [])
-    return legs
+            of_client.absent.append(row)
+            sessions.absent_at_proxy.update([row] if absent_at_proxy else [])
+    return sessions
 
 
-def _established(accepted: ServerIndex, leg: Key) -> bool:
-    """Tell whether the proxy's own table has a client's leg established; what it does not tell is taken for yes."""
-    address, port, dialled, dialled_port = leg
-    if dialled_port == UNKNOWN_PORT:
+def _is_accepted(accepted: ServerIndex, leg: Key) -> bool:
+    """Return whether the proxy's own table has a client-side leg established; true where its port is unknown."""
+    address, port, destination, destination_port = leg
+    if destination_port == UNKNOWN_PORT:
         return True
-    row = accepted.sockets.get((dialled, dialled_port, address), {}).get(port)
-    return row is not None and accepted.look.sockets.state[row] is TcpState.ESTABLISHED
+    row = accepted.sockets.get((destination, destination_port, address), {}).get(port)
+    return row is not None and accepted.snapshot.sockets.state[row] is TcpState.ESTABLISHED
 
 
-def _at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
-    """Return the state of a leg at its client, ESTABLISHED if any look says so; None when no look has it."""
+def _state_at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
+    """Return the state of a leg at its client, ESTABLISHED if any snapshot shows it; None when none has it."""
     found = None
-    for view in client.views:
-        row = _row(view, leg)
+    for index in client.indexes:
+        row = _leg_row(index, leg)
         if row is not None:
-            found = view.table.state[row]
+            found = index.table.state[row]
             if found is TcpState.ESTABLISHED:
                 break
     return found
 
 
-def _row(view: ClientIndex, leg: Key) -> int | None:
-    address, port, dialled, dialled_port = leg
-    if dialled_port != UNKNOWN_PORT:
-        return view.sockets.get((dialled, dialled_port, address), {}).get(port)
-    return next((rows[port] for way, rows in view.sockets.items() if way[2] == address and port in rows), None)
+def _leg_row(index: ClientIndex, leg: Key) -> int | None:
+    address, port, destination, destination_port = leg
+    if destination_port != UNKNOWN_PORT:
+        return index.sockets.get((destination, destination_port, address), {}).get(port)
+    return next((rows[port] for key, rows in index.sockets.items() if key[2] == address and port in rows), None)
 
 
-def _lost(ends: UnjoinedDirection, server: Host, box: Box, table: Table, heard: Heard, absent: list[int]) -> Survivors:
-    """Return those of the absent legs that connections coming and going cannot explain."""
-    look = table.looks[0]
-    ways = [way for way in table.sockets if way[:2] in heard.dialled]
-    states = look.sockets.state
+def _without_churn(
+    unjoined: UnjoinedDirection, server: Host, middlebox: Middlebox, table: LegTable, sessions: ClientSessions
+) -> AbsentRows:
+    """Return the rows of absent legs that churn cannot explain."""
+    near, server_snapshot = table.snapshots[0], unjoined.snapshot
+    directions = [key for key in table.sockets if key[:2] in sessions.endpoints]
+    states = near.sockets.state
     new = sum(
-        states[row] is TcpState.ESTABLISHED and port not in heard.ports
-        for way in ways
-        for port, row in table.sockets[way].items()
+        states[row] is TcpState.ESTABLISHED and port not in sessions.ports
+        for direction in directions
+        for port, row in table.sockets[direction].items()
     )
-    at_box = box.nearest(look.taken)
-    since_box = look.taken.seconds_apart(at_box) if look.taken and at_box else None
-    apart = [seconds for seconds in (seconds_apart(ends.look, look), since_box) if seconds is not None]
-    return survivors(
-        absent,
-        ends.look.sockets.last_received,
-        persistent(ends, server, table.looks),
-        Turnover(
+    time_wait = sum(table.time_wait.get(direction, 0) for direction in directions)
+    opened = count_opened(unjoined.server_index.monitor, unjoined.client, server_snapshot.taken, near.taken)
+    return exclude_churn(
+        sessions.absent,
+        unjoined.table.last_received,
+        in_earlier_snapshot(unjoined, server, table.snapshots),
+        ChurnEvidence(
             reverse=new,
-            time_wait=sum(table.closed.get(way, 0) for way in ways) if look.sockets.shows_time_wait else None,
-            apart=max(apart) if len(apart) == 2 else None,
-            opened=opened_meanwhile(ends.shown.monitor, ends.client, ends.look.taken, look.taken),
+            time_wait=time_wait if near.sockets.shows_time_wait else None,
+            interval_seconds=_longest_interval(server_snapshot, middlebox, near),
+            opened=opened,
         ),
-        least=at_least(ends.look.taken, look.taken, ()),
+        minimum_age=minimum_age_seconds(server_snapshot.taken, near.taken, ()),
     )
+
+
+def _longest_interval(server: Snapshot, middlebox: Middlebox, client: Snapshot) -> float | None:
+    """Return the longest time between the client's table and the two others, in seconds; None if one is unknown."""
+    at_middlebox = middlebox.nearest_time(client.taken)
+    since_middlebox = client.taken.seconds_apart(at_middlebox) if client.taken and at_middlebox else None
+    since_server = seconds_between(server, client)
+    return None if since_middlebox is None or since_server is None else max(since_middlebox, since_server)

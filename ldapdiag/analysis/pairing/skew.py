@@ -1,212 +1,191 @@
-"""Skew: two tables are never taken at once, so a socket that one lacks may simply have come or gone between.
+"""Skew: connections open and close between two tables, so that an absence alone proves nothing.
 
-DESIGN, pairing, rule 4: a socket counts as missing only if looks before and after prove it, if it has been idle for
-longer than the time between the tables, or if so few connections come and go that churn cannot explain it.
+A connection counts as absent only if snapshots before and after prove it, if it was idle for longer than the time
+between the tables, or if churn is too small to explain it (docs/how-it-decides.md, "Snapshots and skew").
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from math import ceil, inf
 
-from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.origin import Span
 
 TIME_WAIT_SECONDS = 60
 """How long Linux keeps a socket in TIME-WAIT (include/net/tcp.h, TCP_TIMEWAIT_LEN)."""
 
-SAFETY = 3
+CHURN_FACTOR = 3
 """Absences up to this many times the expected churn are taken for churn."""
 
 SECOND = timedelta(seconds=1)
-"""Servers tell times in whole seconds, cut."""
+"""Servers report times in whole seconds, rounded down."""
 
-SHORTEST_REST = 5.0
-"""Seconds; applications that close what they have just used rest for less."""
+MINIMUM_IDLE_SECONDS = 5.0
+"""Applications that close a connection soon after its last use leave it idle for less."""
 
-SMALL = 10
-"""Up to this many absences, a lack of turnover at the other end proves nothing."""
+FEW_ABSENCES = 10
+"""Up to this many absences, a lack of new connections at the other end proves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turnover:
-    """What was seen of connections between two endpoints coming and going."""
+class ChurnEvidence:
+    """What two tables show of connections between two endpoints that opened or closed."""
 
     reverse: int
-    """Rows of the other table that the first lacks or has in another state: the same churn, seen from the other end."""
+    """Rows of the other table that the first lacks or has in another state: the same churn, seen at the other end."""
     time_wait: int | None
-    """TIME-WAIT rows between them at both ends; None when a table would not show them."""
-    apart: float | None
-    """Seconds between the tables; None when a time is unknown."""
+    """TIME-WAIT rows at both ends; None when a table does not show them."""
+    interval_seconds: float | None
+    """Between the tables; None when a time is unknown."""
     opened: int | None = 0
-    """How many of the absent ones may have been opened after the other table was taken; None: nothing bounds it."""
-    unnamed: int = 0
-    """Rows of the other table whose port is a name without a number: any of the absent ones may be among them."""
+    """Absent connections that may have been opened after the other table was taken; None: unbounded."""
+    unnumbered: int = 0
+    """Rows of the other table whose port is a name without a number: any absent connection may be one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Churn:
-    """How many absences connections coming and going could explain: an upper bound, and how it is known."""
+class ChurnBound:
+    """An upper bound of the absences that churn can explain, and its reason. `budget` is inf when unbounded."""
 
     budget: float
-    """inf: nothing bounds it."""
-    because: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survivors:
-    """Absent rows after churn is taken off."""
+class AbsentRows:
+    """Rows of one end's table that are absent at the other end, without those that churn can explain."""
 
-    count: int
-    rows: tuple[int, ...] | None
+    count: int = 0
+    rows: tuple[int, ...] | None = ()
     """None when their number is known but not which they are."""
-    unproven: dict[str, int]
-    because: tuple[str, ...]
+    unproven: Mapping[str, int] = field(default_factory=dict)
+    """Rows that churn can explain, by reason."""
+    reasons: tuple[str, ...] = ()
+    """Why those counted are not churn."""
+
+    def ports(self, column: Sequence[int]) -> tuple[int, ...] | None:
+        """Return the ports of these rows in a column, ascending; None when the rows are not known."""
+        return None if self.rows is None else tuple(sorted(column[row] for row in self.rows))
 
 
-def survivors(
+def exclude_churn(
     absent: Sequence[int],
     ages: Sequence[int | None] | None,
     persistent: Collection[int],
-    turnover: Turnover,
+    evidence: ChurnEvidence,
     *,
-    least: float = 0.0,
+    minimum_age: float = 0.0,
     bracketed: bool = False,
-) -> Survivors:
-    """Return the absent rows that coming and going cannot explain; `ages` are milliseconds, by row.
+) -> AbsentRows:
+    """Return the absent rows that churn cannot explain; `ages` are milliseconds, by row.
 
-    A row older than the time between the tables was there when the other table was taken, if that was taken first. If
-    it was taken later, the row may have closed meanwhile, and counts by its age from `least` seconds on (at_least).
-    With `bracketed` looks and ages all that can be proven is proven by them, and of the rest nothing is claimed.
+    A row older than the time between the tables existed when the other table was taken, if that was taken first. If it
+    was taken later, the row may have closed meanwhile, and counts only from `minimum_age` seconds on
+    (minimum_age_seconds). `persistent` rows are proven by snapshots. With `bracketed` snapshots and ages nothing else
+    is claimed.
     """
-    apart = turnover.apart
-    limit = inf if apart is None else max(apart, least) * 1000
+    interval = evidence.interval_seconds
+    limit = inf if interval is None else max(interval, minimum_age) * 1000
     old = {row for row in absent if ages is not None and (age := ages[row]) is not None and age > limit}
-    proven = [row for row in absent if row in old or row in persistent]
+    proven = tuple(row for row in absent if row in old or row in persistent)
     rest = [row for row in absent if row not in old and row not in persistent]
-    because = []
-    if old and apart is not None:
-        because.append(f"{len(old)} had been idle for longer than the {apart:.1f} s between the tables{_beyond(least)}")
-    if lasting := sum(row in persistent for row in absent):
-        because.append(f"{lasting} stand in looks before and after the other end's table")
+    reasons = _proof_reasons(len(old), interval, minimum_age, sum(row in persistent for row in absent))
     if not rest or bracketed:
-        unproven = {"not at the other end in looks before and after, and too young to have been missed": len(rest)}
-        return Survivors(
-            count=len(proven), rows=tuple(proven), unproven=unproven if rest else {}, because=tuple(because)
-        )
-    churn = churn_of(len(rest), turnover)
-    if len(rest) <= churn.budget:
-        return Survivors(
-            count=len(proven), rows=tuple(proven), unproven={churn.because: len(rest)}, because=tuple(because)
-        )
-    because.append(churn.because)
-    if churn.budget == 0:
-        return Survivors(count=len(absent), rows=tuple(absent), unproven={}, because=tuple(because))
-    budget = int(churn.budget)
-    return Survivors(count=len(absent) - budget, rows=None, unproven={churn.because: budget}, because=tuple(because))
+        young = {"absent in snapshots before and after, but too young for that to prove it": len(rest)} if rest else {}
+        return AbsentRows(count=len(proven), rows=proven, unproven=young, reasons=reasons)
+    bound = bound_churn(len(rest), evidence)
+    if len(rest) <= bound.budget:
+        return AbsentRows(count=len(proven), rows=proven, unproven={bound.reason: len(rest)}, reasons=reasons)
+    reasons = (*reasons, bound.reason)
+    if bound.budget == 0:
+        return AbsentRows(count=len(absent), rows=tuple(absent), reasons=reasons)
+    budget = int(bound.budget)
+    return AbsentRows(count=len(absent) - budget, rows=None, unproven={bound.reason: budget}, reasons=reasons)
 
 
-def churn_of(absent: int, turnover: Turnover) -> Churn:
-    """Return the tightest bound on churn between two tables, and on rows that only seem to be absent.
+def _proof_reasons(old: int, interval: float | None, minimum_age: float, persistent: int) -> tuple[str, ...]:
+    reasons = []
+    if old and interval is not None:
+        beyond = f", and for more than twice the longest live idle time ({minimum_age:.0f} s)" if minimum_age else ""
+        reasons.append(f"{old} had been idle for longer than the {interval:.1f} s between the tables{beyond}")
+    if persistent:
+        reasons.append(f"{persistent} are in snapshots before and after the other end's table")
+    return tuple(reasons)
 
-    TIME-WAIT and turnover bound what has closed. An application that only opens connections leaves neither: a table
-    that was taken after the other end's needs a bound on openings as well.
+
+def bound_churn(absent: int, evidence: ChurnEvidence) -> ChurnBound:
+    """Return the tightest bound on churn between two tables, and on rows that only appear to be absent.
+
+    TIME-WAIT and new connections at the other end bound what has closed. An application that only opens connections
+    causes neither: against a table that was taken before, openings need a bound as well.
     """
-    closed = closings_of(absent, turnover)
-    if turnover.unnamed:
-        because = f"{turnover.unnamed} have a name for a port at the other end (taken without -n); {closed.because}"
-        closed = Churn(budget=closed.budget + turnover.unnamed, because=because)
-    if turnover.opened is None:
-        because = f"they may have been opened after the other end's table was taken; {closed.because}"
-        return Churn(budget=inf, because=because)
-    if not turnover.opened:
+    closed = bound_closings(absent, evidence)
+    if evidence.unnumbered:
+        reason = f"{evidence.unnumbered} have a name for a port at the other end (taken without -n); {closed.reason}"
+        closed = ChurnBound(budget=closed.budget + evidence.unnumbered, reason=reason)
+    if evidence.opened is None:
+        reason = f"they may have been opened after the other end's table was taken; {closed.reason}"
+        return ChurnBound(budget=inf, reason=reason)
+    if not evidence.opened:
         return closed
-    because = f"{turnover.opened} were opened after the other end's table was taken; {closed.because}"
-    return Churn(budget=closed.budget + turnover.opened, because=because)
+    reason = f"{evidence.opened} were opened after the other end's table was taken; {closed.reason}"
+    return ChurnBound(budget=closed.budget + evidence.opened, reason=reason)
 
 
-def closings_of(absent: int, turnover: Turnover) -> Churn:
-    """Return the tightest bound on connections closed between two tables."""
-    bounds = [Churn(budget=inf, because="connections come and go, and nothing tells how fast")]
-    if absent > SAFETY * turnover.reverse + SMALL:
-        bounds.append(
-            Churn(
-                budget=SAFETY * turnover.reverse,
-                because=f"churn would show at both ends, but {turnover.reverse or 'none'} of the other end's are new",
-            )
-        )
-    if turnover.time_wait == 0:
-        bounds.append(
-            Churn(budget=0, because="none closed in the minute before the tables (no TIME-WAIT at either end)")
-        )
-    elif turnover.time_wait is not None and turnover.apart is not None:
-        bounds.append(
-            Churn(
-                budget=ceil(SAFETY * turnover.apart * turnover.time_wait / TIME_WAIT_SECONDS),
-                because=f"{turnover.time_wait} closed in the last minute (TIME-WAIT), the tables are "
-                f"{turnover.apart:.1f} s apart",
-            )
-        )
-    return min(bounds, key=lambda churn: churn.budget)
+def bound_closings(absent: int, evidence: ChurnEvidence) -> ChurnBound:
+    """Return the tightest bound on connections that closed between two tables."""
+    bounds = [ChurnBound(budget=inf, reason="connections open and close, and no evidence bounds how many")]
+    if absent > CHURN_FACTOR * evidence.reverse + FEW_ABSENCES:
+        new = f"only {evidence.reverse}" if evidence.reverse else "no"
+        reason = f"churn would show at both ends, but {new} connections are new at the other end"
+        bounds.append(ChurnBound(budget=CHURN_FACTOR * evidence.reverse, reason=reason))
+    if evidence.time_wait == 0:
+        reason = "none closed in the minute before the tables (no TIME-WAIT at either end)"
+        bounds.append(ChurnBound(budget=0, reason=reason))
+    elif evidence.time_wait is not None and (interval := evidence.interval_seconds) is not None:
+        reason = f"{evidence.time_wait} closed in the last minute (TIME-WAIT), the tables are {interval:.1f} s apart"
+        budget = ceil(CHURN_FACTOR * interval * evidence.time_wait / TIME_WAIT_SECONDS)
+        bounds.append(ChurnBound(budget=budget, reason=reason))
+    return min(bounds, key=lambda bound: bound.budget)
 
 
-def opened_meanwhile(monitor: Monitor | None, client: str, here: Span | None, there: Span | None) -> int | None:
-    """Return how many connections of a client may have been opened between the table `there` and the one `here`.
+def count_opened(monitor: Monitor | None, client: str, taken: Span | None, other: Span | None) -> int | None:
+    """Return how many connections of a client may have been opened between the table `other` and the one `taken`.
 
-    None when `here` was taken later and the server does not list its connections with their opening times. Of unknown
-    times nothing is said either way, and 0 is returned (DESIGN: no TIME-WAIT, no churn).
+    None when `taken` is later and the server does not list its connections with their opening times. Of unknown times
+    nothing is claimed either way, and 0 is returned (docs/decisions.md: no TIME-WAIT, no churn).
     """
-    if here is None or there is None or here.end <= there.start:
+    if taken is None or other is None or taken.end <= other.start:
         return 0
     if (
         monitor is None
         or monitor.connections is None
         or monitor.taken_at is None
-        or monitor.taken_at - server_ahead(monitor) + SECOND < here.start
+        or monitor.taken_at - clock_offset(monitor) + SECOND < taken.start
     ):
         return None
-    since = there.start - SECOND + server_ahead(monitor)
+    since = other.start - SECOND + clock_offset(monitor)
     times = [connection.opened for connection in monitor.connections if connection.client == client]
     return None if None in times else sum(time is not None and time >= since for time in times)
 
 
-def server_ahead(monitor: Monitor) -> timedelta:
-    """Return how far the server's clock is ahead of the one that timed its answer, as far as that is certain."""
-    told, taken = monitor.taken_at, monitor.origin.taken
-    if told is None or taken is None or taken.start - SECOND <= told <= taken.end:
+def clock_offset(monitor: Monitor) -> timedelta:
+    """Return how far the server's clock is ahead of the clock that timed its answer, at least."""
+    at_server, taken = monitor.taken_at, monitor.origin.taken
+    if at_server is None or taken is None or taken.start - SECOND <= at_server <= taken.end:
         return timedelta(0)
-    return told - (taken.end if told > taken.end else taken.start)
+    return at_server - (taken.end if at_server > taken.end else taken.start)
 
 
-def neighbours(looks: Sequence[Snapshot], at: Snapshot) -> list[Snapshot]:
-    """Return the looks nearest in time before and after a look of another host; of unknown times, all."""
-    moment = at.taken
-    timed = [(look, look.taken) for look in looks if look.taken is not None]
-    if moment is None or len(timed) < len(looks):
-        return list(looks)
-    before = [look for look, span in timed if span.start <= moment.start]
-    after = [look for look, span in timed if span.start > moment.start]
-    return before[-1:] + after[:1]
+def minimum_age_seconds(taken: Span | None, other: Span | None, live_idle_seconds: Iterable[float]) -> float:
+    """Return the age from which a row of the table `taken` cannot have closed before the table `other`, in seconds.
 
-
-def _beyond(least: float) -> str:
-    return f", and than twice what living ones rest ({least:.0f} s)" if least else ""
-
-
-def at_least(here: Span | None, there: Span | None, living: Iterable[float]) -> float:
-    """Return from which age on, in seconds, a row is old enough not to have closed between the table here and there.
-
-    Any age, if the other table was taken before. Else one that no living connection reaches: those that are closed for
-    having rested are hardly older than the oldest that are not yet.
+    0 if `other` was taken before. Else twice the longest idle time of a live connection: connections that are closed
+    because they are idle are hardly older than the oldest live one.
     """
-    if here is None or there is None or there.end <= here.start:
+    if taken is None or other is None or other.end <= taken.start:
         return 0.0
-    return 2 * max((SHORTEST_REST, *living))
-
-
-def seconds_apart(one: Snapshot, other: Snapshot) -> float | None:
-    """Return the longest time between the moments of two looks, in seconds; None when a time is unknown."""
-    return one.taken.seconds_apart(other.taken) if one.taken and other.taken else None
+    return 2 * max((MINIMUM_IDLE_SECONDS, *live_idle_seconds))

@@ -1,10 +1,12 @@
-"""Bracketing: what looks before and after another host's look prove (DESIGN, pairing, 4: client, server, client)."""
+"""Snapshot order: what snapshots before and after another host's prove.
+
+docs/how-it-decides.md, "Snapshots and skew".
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.pairing.skew import seconds_apart
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
@@ -12,79 +14,112 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
-    from ldapdiag.analysis.pairing.direction import UnjoinedDirection
-    from ldapdiag.analysis.pairing.socket_index import ClientIndex
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
-ONE_VISIT = 120.0
-"""Seconds; looks further apart were taken for other reasons than to bracket each other."""
+LONGEST_BRACKET_SECONDS = 120.0
+"""Snapshots further apart were not taken to bracket each other."""
 
 
 def is_before(one: Snapshot, other: Snapshot) -> bool:
-    """Tell whether a look is known to have been taken before another."""
+    """Return whether a snapshot is known to have been taken before another."""
     return one.taken is not None and other.taken is not None and one.taken.end <= other.taken.start
 
 
-def bracketing(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> float | None:
-    """Return the seconds from the client's look before the server's to that; None unless looks bracket it closely.
+def seconds_between(one: Snapshot, other: Snapshot) -> float | None:
+    """Return the longest time between moments of two snapshots, in seconds; None when a time is unknown."""
+    return one.taken.seconds_apart(other.taken) if one.taken and other.taken else None
 
-    With ages at the server, such looks tell of every connection but the youngest whether its client has it.
+
+def surrounding(snapshots: Sequence[Snapshot], other: Snapshot) -> list[Snapshot]:
+    """Return the snapshots nearest in time before and after one of another host; all, if a time is unknown."""
+    taken = other.taken
+    timed = [(snapshot, snapshot.taken) for snapshot in snapshots if snapshot.taken is not None]
+    if taken is None or len(timed) < len(snapshots):
+        return list(snapshots)
+    before = [snapshot for snapshot, span in timed if span.start <= taken.start]
+    after = [snapshot for snapshot, span in timed if span.start > taken.start]
+    return before[-1:] + after[:1]
+
+
+def nearest_first(client: ClientSnapshots, snapshot: Snapshot) -> list[ClientIndex]:
+    """Return the client's snapshots around one of the server, the nearest first."""
+    around = surrounding([index.snapshot for index in client.indexes], snapshot)
+    indexes = (index for index in client.indexes if index.snapshot in around)
+    return sorted(indexes, key=lambda index: seconds_between(snapshot, index.snapshot) or 0.0)
+
+
+def bracket_seconds(unjoined: UnjoinedDirection, indexes: Sequence[ClientIndex]) -> float | None:
+    """Return the time from the client's snapshot before the server's to that; None unless snapshots bracket it.
+
+    With ages at the server, such snapshots show of every connection but the youngest whether its client has it.
     """
-    look = ends.look
-    earlier = [seconds_apart(view.look, look) or 0.0 for view in views if is_before(view.look, look)]
-    if look.sockets.last_received is None or not earlier or len(earlier) == len(views):
+    snapshot = unjoined.snapshot
+    earlier = [
+        seconds_between(index.snapshot, snapshot) or 0.0 for index in indexes if is_before(index.snapshot, snapshot)
+    ]
+    if unjoined.table.last_received is None or not earlier or len(earlier) == len(indexes):
         return None
-    return min(earlier) if min(earlier) <= ONE_VISIT else None
+    return min(earlier) if min(earlier) <= LONGEST_BRACKET_SECONDS else None
 
 
-def judged_by_looks(ends: UnjoinedDirection, server: Host, views: Sequence[ClientIndex]) -> bool:
-    """Tell whether looks alone are to prove what is missing, and no count of those that come and go.
+def decided_by_snapshots(unjoined: UnjoinedDirection, server: Host, indexes: Sequence[ClientIndex]) -> bool:
+    """Return whether snapshots alone decide what is absent, and no bound on churn.
 
-    Such counts do not see connections that are aborted: these leave no TIME-WAIT.
+    Such a bound does not count connections that are aborted, which leave no TIME-WAIT.
     """
-    if bracketing(ends, views) is not None:
+    if bracket_seconds(unjoined, indexes) is not None:
         return True
-    before = [is_before(view.look, ends.look) for view in views]
-    twice = any(
-        is_before(look, view.look) for look in server.snapshots for view in views if is_before(view.look, ends.look)
-    )
-    return twice and not all(before)
+    before = [index.snapshot for index in indexes if is_before(index.snapshot, unjoined.snapshot)]
+    server_twice = any(is_before(earlier, snapshot) for earlier in server.snapshots for snapshot in before)
+    return server_twice and len(before) < len(indexes)
 
 
-def preceding(ends: UnjoinedDirection, views: Sequence[ClientIndex]) -> set[int]:
-    """Return rows that were there, by their age, when the client was looked at before, and that it did not have.
+def absent_before(unjoined: UnjoinedDirection, indexes: Sequence[ClientIndex]) -> set[int]:
+    """Return rows that existed, by their age, when an earlier snapshot of the client was taken that lacks them.
 
-    What it had closed by then, and still retransmitted the end of, it did not have.
+    A connection that the client had closed by then, with its FIN in retransmission, counts as absent.
     """
-    look, ports, ages = ends.look, ends.look.sockets.remote_port, ends.look.sockets.last_received
+    ports, ages = unjoined.table.remote_port, unjoined.table.last_received
     found: set[int] = set()
-    for view in views:
-        if ages is None or not is_before(view.look, look):
+    for index in indexes:
+        if ages is None or not is_before(index.snapshot, unjoined.snapshot):
             continue
-        apart = (seconds_apart(view.look, look) or 0.0) * 1000
-        had = {port for port, row in view.sockets.get(ends.way, {}).items() if not view.retransmits_its_end(row)}
-        found |= {row for row in ends.rows if ports[row] not in had and (age := ages[row]) is not None and age > apart}
+        milliseconds = (seconds_between(index.snapshot, unjoined.snapshot) or 0.0) * 1000
+        rows = index.sockets.get(unjoined.direction, {})
+        present = {port for port, row in rows.items() if not index.retransmits_fin(row)}
+        found |= {
+            row
+            for row in unjoined.rows
+            if ports[row] not in present and (age := ages[row]) is not None and age > milliseconds
+        }
     return found
 
 
-def persistent(ends: UnjoinedDirection, server: Host, looks: Sequence[Snapshot]) -> set[int]:
-    """Return rows that an earlier look at the server shows, too, with a look at the client in between."""
-    between = [look for look in looks if is_before(look, ends.look)]
-    earlier = [look for look in server.snapshots if any(is_before(look, one) for one in between)]
+def in_earlier_snapshot(unjoined: UnjoinedDirection, server: Host, snapshots: Sequence[Snapshot]) -> set[int]:
+    """Return rows that an earlier snapshot of the server contains, with one of the client's `snapshots` in between."""
+    between = [snapshot for snapshot in snapshots if is_before(snapshot, unjoined.snapshot)]
+    earlier = [one for one in server.snapshots if any(is_before(one, snapshot) for snapshot in between)]
     if not earlier:
         return set()
-    row_of = {ends.key_of(row): row for row in ends.rows}
+    row_of = {unjoined.key_of(row): row for row in unjoined.rows}
     return {
         row_of[key]
-        for look in earlier
-        for row, (key, state) in enumerate(zip(look.sockets.keys(), look.sockets.state, strict=True))
-        if state is TcpState.ESTABLISHED and key in row_of and is_same(look, row, ends.look, row_of[key])
+        for snapshot in earlier
+        for row, (key, state) in enumerate(zip(snapshot.sockets.keys(), snapshot.sockets.state, strict=True))
+        if state is TcpState.ESTABLISHED
+        and key in row_of
+        and is_same_socket(snapshot, row, unjoined.snapshot, row_of[key])
     }
 
 
-def is_same(one: Snapshot, row: int, other: Snapshot, its_row: int) -> bool:
-    """Tell whether rows of one key are one socket, by cookie, then inode, else by belief: a port may be used again."""
+def is_same_socket(one: Snapshot, row: int, other: Snapshot, other_row: int) -> bool:
+    """Return whether rows of one key are one socket, by cookie, else by inode; a port may have been reused.
+
+    Without either the rows are assumed to be one socket.
+    """
     for name in ("cookie", "inode"):
         numbers, others = getattr(one.sockets, name), getattr(other.sockets, name)
-        if numbers and others and numbers[row] and others[its_row]:
-            return bool(numbers[row] == others[its_row])
+        if numbers and others and numbers[row] and others[other_row]:
+            return bool(numbers[row] == others[other_row])
     return True

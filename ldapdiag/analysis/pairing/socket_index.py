@@ -1,4 +1,4 @@
-"""A view: one look of a host, indexed to be asked for the connections that another host shows."""
+"""Socket index: the rows of one snapshot, indexed by the connections that another host's snapshot shows."""
 
 from __future__ import annotations
 
@@ -18,143 +18,153 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.monitor import Monitor
 
 
-Way = tuple[str, int, str]
-"""A direction by its two ends: the server's address and port, the client's address."""
+DirectionKey = tuple[str, int, str]
+"""A direction by its endpoints: server address, server port, client address."""
 
-Sockets = Mapping[Way, Mapping[int, int]]
-"""The row of every socket by its way and the client's port: a million tuples fewer than by whole keys."""
+Sockets = Mapping[DirectionKey, Mapping[int, int]]
+"""The row of each socket by direction and client port: a million tuples fewer than by whole keys."""
+
+CLOSING_STATES = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
+"""States in which an end has sent its FIN and waits for the ACK (RFC 9293, section 3.3.2)."""
 
 
-def by_way(ways: Iterable[Way], ports: Iterable[int], served: Collection[int] = ()) -> Sockets:
-    """Return rows by way and port, those of ports not `served`; of several rows that are the same, the last."""
-    sockets: dict[Way, dict[int, int]] = defaultdict(dict)
-    for row, (way, port) in enumerate(zip(ways, ports, strict=True)):
+def index_rows(directions: Iterable[DirectionKey], ports: Iterable[int], served: Collection[int] = ()) -> Sockets:
+    """Return rows by direction and client port, without ports in `served`; of duplicate keys the last row."""
+    sockets: dict[DirectionKey, dict[int, int]] = defaultdict(dict)
+    for row, (direction, port) in enumerate(zip(directions, ports, strict=True)):
         if port not in served:
-            sockets[way][port] = row
+            sockets[direction][port] = row
     return dict(sockets)
 
 
-def closed(ways: Iterable[Way], states: Iterable[TcpState]) -> Mapping[Way, int]:
-    """Return how many connections of each way are in TIME-WAIT."""
-    return Counter(way for way, state in zip(ways, states, strict=True) if state is TcpState.TIME_WAIT)
+def count_time_wait(directions: Iterable[DirectionKey], states: Iterable[TcpState]) -> Mapping[DirectionKey, int]:
+    """Return the number of connections in TIME-WAIT by direction."""
+    return Counter(key for key, state in zip(directions, states, strict=True) if state is TcpState.TIME_WAIT)
 
 
-def unnamed(ways: Iterable[Way], ports: Sequence[int], states: Iterable[TcpState]) -> Mapping[Way, int]:
-    """Return how many established connections of each way have a port without a number (a table taken without -n)."""
+def count_unnumbered(
+    directions: Iterable[DirectionKey], ports: Sequence[int], states: Iterable[TcpState]
+) -> Mapping[DirectionKey, int]:
+    """Return the number of established connections whose port has no number (a table taken without -n)."""
     if UNKNOWN_PORT not in ports:
         return {}
-    rows = zip(ways, ports, states, strict=True)
-    return Counter(way for way, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
+    rows = zip(directions, ports, states, strict=True)
+    return Counter(key for key, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
 
 
 class ClientIndex:
-    """A look at the client's end."""
+    """A snapshot of the client's end."""
 
-    def __init__(self, look: Snapshot, served: frozenset[int]) -> None:
-        self.look = look
-        self.table = look.sockets
+    def __init__(self, snapshot: Snapshot, served: frozenset[int]) -> None:
+        self.snapshot = snapshot
+        self.table = snapshot.sockets
         self._served = served
 
     @cached_property
     def sockets(self) -> Sockets:
-        """Return the rows of connections this host has made; what it accepted has a port that it serves."""
+        """Return the rows of connections that this host has opened; those it accepted have a port that it serves."""
         table = self.table
         listening = {
             port for port, state in zip(table.local_port, table.state, strict=True) if state is TcpState.LISTEN
         }
-        return by_way(self._ways(), table.local_port, served=self._served | listening | {UNKNOWN_PORT})
+        return index_rows(self._directions(), table.local_port, served=self._served | listening | {UNKNOWN_PORT})
 
     @cached_property
-    def unnamed(self) -> Mapping[Way, int]:
-        """Return how many established connections have a name for a port that nobody knows the number of."""
-        return unnamed(self._ways(), self.table.local_port, self.table.state)
+    def unnumbered(self) -> Mapping[DirectionKey, int]:
+        """Return the number of established connections whose port is a name without a known number."""
+        return count_unnumbered(self._directions(), self.table.local_port, self.table.state)
 
     @cached_property
-    def closed(self) -> Mapping[Way, int]:
-        """Return the connections in TIME-WAIT."""
-        return closed(self._ways(), self.table.state)
+    def time_wait(self) -> Mapping[DirectionKey, int]:
+        """Return the number of connections in TIME-WAIT."""
+        return count_time_wait(self._directions(), self.table.state)
 
-    def established(self, way: Way) -> Mapping[int, int]:
-        """Return the rows of a way that are established, by port."""
+    def established(self, direction: DirectionKey) -> Mapping[int, int]:
+        """Return the established rows of a direction, by client port."""
         states = self.table.state
-        return {port: row for port, row in self.sockets.get(way, {}).items() if states[row] is TcpState.ESTABLISHED}
+        rows = self.sockets.get(direction, {})
+        return {port: row for port, row in rows.items() if states[row] is TcpState.ESTABLISHED}
 
-    def leads(self, way: Way) -> bool:
-        """Tell whether any connection of a way is established."""
+    def has_established(self, direction: DirectionKey) -> bool:
+        """Return whether any connection of a direction is established."""
         states = self.table.state
-        return any(states[row] is TcpState.ESTABLISHED for row in self.sockets.get(way, {}).values())
+        return any(states[row] is TcpState.ESTABLISHED for row in self.sockets.get(direction, {}).values())
 
-    def holds(self, key: Key) -> bool:
-        """Tell whether this end has the connection established; the key is written as the server does."""
+    def has_connection(self, key: Key) -> bool:
+        """Return whether this end has the connection established; the key is written as the server does."""
         row = self.sockets.get(key[:3], {}).get(key[3])
         return row is not None and self.table.state[row] is TcpState.ESTABLISHED
 
-    def _ways(self) -> Iterator[Way]:
-        table = self.table
-        return zip(table.remote_address, table.remote_port, table.local_address, strict=True)
-
     def retransmits(self, row: int) -> bool:
-        """Tell whether a socket has sent something that nobody acknowledges."""
+        """Return whether a socket retransmits data that is not acknowledged."""
         timer, count = self.table.timer, self.table.retransmits
         return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)
 
-    def retransmits_its_end(self, row: int) -> bool:
-        """Tell whether a socket has sent its FIN and nobody answers: its program has done with it."""
-        return self.table.state[row] in CLOSING and self.retransmits(row)
+    def retransmits_fin(self, row: int) -> bool:
+        """Return whether a socket retransmits its FIN: its program has closed it."""
+        return self.table.state[row] in CLOSING_STATES and self.retransmits(row)
 
-
-CLOSING = frozenset({TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING})
-"""States in which an end has sent its FIN and waits for the ACK."""
+    def _directions(self) -> Iterator[DirectionKey]:
+        table = self.table
+        return zip(table.remote_address, table.remote_port, table.local_address, strict=True)
 
 
 class ServerIndex:
-    """What the server's latest look shows, to be asked for a connection in whatever state, and what it says itself."""
+    """The server's latest snapshot, with rows in every state, and its cn=monitor."""
 
-    def __init__(self, look: Snapshot, monitor: Monitor | None = None) -> None:
-        self.look = look
+    def __init__(self, snapshot: Snapshot, monitor: Monitor | None = None) -> None:
+        self.snapshot = snapshot
         self.monitor = monitor
 
     @cached_property
     def sockets(self) -> Sockets:
         """Return the rows, as if this were the server's end of each."""
-        return by_way(self._ways(), self.look.sockets.remote_port)
+        return index_rows(self._directions(), self.snapshot.sockets.remote_port)
 
     @cached_property
-    def closed(self) -> Mapping[Way, int]:
-        """Return the connections in TIME-WAIT."""
-        return closed(self._ways(), self.look.sockets.state)
+    def time_wait(self) -> Mapping[DirectionKey, int]:
+        """Return the number of connections in TIME-WAIT."""
+        return count_time_wait(self._directions(), self.snapshot.sockets.state)
 
     @cached_property
-    def unnamed(self) -> Mapping[Way, int]:
-        """Return how many established connections have a name for a port that nobody knows the number of."""
-        return unnamed(self._ways(), self.look.sockets.remote_port, self.look.sockets.state)
+    def unnumbered(self) -> Mapping[DirectionKey, int]:
+        """Return the number of established connections whose port is a name without a known number."""
+        return count_unnumbered(self._directions(), self.snapshot.sockets.remote_port, self.snapshot.sockets.state)
 
-    def lacks(self, way: Way, ports: Collection[int]) -> list[int]:
-        """Return the ports of a way for which there is no row at all."""
-        shown = self.sockets.get(way, {})
-        return [port for port in ports if port not in shown]
+    def missing_ports(self, direction: DirectionKey, ports: Collection[int]) -> list[int]:
+        """Return those of a direction's client ports for which there is no row in any state."""
+        rows = self.sockets.get(direction, {})
+        return [port for port in ports if port not in rows]
 
-    def _ways(self) -> Iterator[Way]:
-        table = self.look.sockets
+    def _directions(self) -> Iterator[DirectionKey]:
+        table = self.snapshot.sockets
         return zip(table.local_address, table.local_port, table.remote_address, strict=True)
 
 
 class ClientSnapshots:
-    """A host as the other end: a view of each of its looks. It serves these ports, and those it listens on."""
+    """A host as a client: an index of each of its snapshots. It serves the ports `served`, and those it listens on."""
 
     def __init__(self, host: Host, served: frozenset[int] = frozenset()) -> None:
         self.host = host
-        self.views = tuple(ClientIndex(look, served) for look in host.snapshots if look.sockets.shows_connections)
+        self.indexes = tuple(
+            ClientIndex(snapshot, served) for snapshot in host.snapshots if snapshot.sockets.shows_connections
+        )
+
+    @property
+    def machine(self) -> str:
+        """Return the machine this host runs on; empty where that is unknown."""
+        return self.host.description.machine if self.host.description else ""
 
     @property
     def latest(self) -> ClientIndex:
-        """Return the view of its latest look."""
-        return self.views[-1]
+        """Return the index of the latest snapshot."""
+        return self.indexes[-1]
 
-    def ways_to(self, address: str, port: int) -> list[Way]:
-        """Return the ways its established connections take to an endpoint, in the latest look."""
-        return [way for way in self.latest.sockets if way[:2] == (address, port) and self.latest.leads(way)]
+    def directions_to(self, address: str, port: int) -> list[DirectionKey]:
+        """Return the directions of its established connections to an endpoint, in the latest snapshot."""
+        latest = self.latest
+        return [key for key in latest.sockets if key[:2] == (address, port) and latest.has_established(key)]
 
-    def dialled(self) -> set[Way]:
-        """Return the ways of its established connections in the latest look."""
-        return {way for way in self.latest.sockets if self.latest.leads(way)}
+    def established_directions(self) -> set[DirectionKey]:
+        """Return the directions of all its established connections in the latest snapshot."""
+        return {key for key in self.latest.sockets if self.latest.has_established(key)}

@@ -1,185 +1,212 @@
-"""Joining a direction whose client address belongs to a box that translates: through the box's own flow table."""
+"""Via translation: joining a direction whose client address belongs to a NAT or proxy, through its flow table."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.hosts.ages import probes_unanswered, seconds_since_received
 from ldapdiag.analysis.hosts.host import inner_addresses
-from ldapdiag.analysis.pairing.classification import CUT_OR_NAMED
-from ldapdiag.analysis.pairing.direction import Direction, Join, PathKind, UnjoinedDirection
-from ldapdiag.analysis.pairing.drop_style import NOTHING_TOLD, told_by
-from ldapdiag.analysis.pairing.skew import Turnover, at_least, opened_meanwhile, survivors
+from ldapdiag.analysis.pairing.classification import INEXACT_PORT
+from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
+from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, JoinKey, Path, PathKind, TableQuality
+from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ldapdiag.analysis.pairing.flow_tables import Box, Flow
+    from ldapdiag.analysis.pairing.flow_tables import FlowEntry, Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.sockets import Key
+
+LIVE, ABSENT, CLOSING = "live", "absent", "closing"
 
 
-@dataclass(slots=True)
-class Followed:
-    """The server's rows of a direction, by where the box's flows lead."""
+class RowTrace(NamedTuple):
+    """Where the flow table leads from one of the server's rows: LIVE, ABSENT, CLOSING, or why that is unproven."""
 
-    matched: list[int] = field(default_factory=list)
-    absent: list[int] = field(default_factory=list)
-    unproven: Counter[str] = field(default_factory=Counter)
-    hosts: set[str] = field(default_factory=set)
-    closing: int = 0
+    result: str
+    client: ClientSnapshots | None = None
+    """The host at the other end, where its table was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRows:
+    """The server's rows of a direction, by where the flow table of the middlebox leads."""
+
+    matched: tuple[int, ...]
+    absent: tuple[int, ...]
+    unproven: Mapping[str, int]
+    hosts: frozenset[str]
+    closing: int
 
     @property
     def count(self) -> int:
-        """Return how many rows were followed."""
-        return len(self.matched) + len(self.absent) + self.unproven.total() + self.closing
-
-    def match(self, row: int, client: ClientSnapshots | None) -> None:
-        """Take a row whose other end lives, at this host if it is known."""
-        self.matched.append(row)
-        if client is not None:
-            self.hosts.add(client.host.host)
+        """Return how many rows were traced."""
+        return len(self.matched) + len(self.absent) + sum(self.unproven.values()) + self.closing
 
 
-def join_through(
-    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], owner: ClientSnapshots | None = None
+def join_via_translation(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    owner: ClientSnapshots | None = None,
 ) -> Direction:
-    """Join by the box: a flow it holds leads to its client's socket; a socket it holds no flow for is a ghost.
+    """Join through the flow table: an entry leads to its client's socket; a socket without an entry is a ghost.
 
-    The owner of the address has connections of its own, which a list of translated flows alone does not hold.
+    The owner of the address has connections of its own, which a list of translated flows alone does not contain.
     """
-    table, proxy = ends.look.sockets, box.relay is Relay.PROXY
-    rows = follow(ends, box, clients, owner)
-    if rows.absent and (blind := _blind(ends, box)):
-        rows.unproven[blind] += len(rows.absent)
-        rows.absent = []
-    rests = tuple(seconds_since_received(table, rows.matched))
-    least = at_least(ends.look.taken, box.nearest(ends.look.taken), rests)
-    lost = survivors(rows.absent, table.last_received, (), _turnover(ends, box), least=least)
+    table, proxy = unjoined.table, middlebox.relay is Relay.PROXY
+    traced = _exclude_incomplete(trace_rows(unjoined, middlebox, clients, owner), unjoined, middlebox)
+    idle_seconds = tuple(seconds_since_received(table, traced.matched))
+    taken = middlebox.nearest_time(unjoined.snapshot.taken)
+    absent = exclude_churn(
+        traced.absent,
+        table.last_received,
+        (),
+        _churn(unjoined, middlebox),
+        minimum_age=minimum_age_seconds(unjoined.snapshot.taken, taken, idle_seconds),
+    )
     return Direction(
-        client=ends.client,
-        server_address=ends.server_address,
-        server_port=ends.server_port,
-        client_hosts=tuple(sorted(rows.hosts)),
-        server_count=len(ends.rows),
-        client_count=len(rows.matched) if rows.hosts or proxy else None,
-        matched=len(rows.matched),
-        join=Join.BOX_TABLE,
-        path=PathKind.PROXY if proxy else PathKind.NAT,
-        translated_by=box.host,
-        ghosts=lost.count,
-        ghost_ports=None if lost.rows is None else tuple(sorted(table.remote_port[row] for row in lost.rows)),
-        closing=rows.closing,
-        unproven=dict(sorted((rows.unproven + Counter(lost.unproven)).items())),
-        skew_excluded=lost.because,
-        boxes=(box.host,),
-        box_lacks=lost.count,
-        client_host=told_by(owner.host) if owner is not None else NOTHING_TOLD,
-        probing=sum(probes_unanswered(table, row) for row in lost.rows or ()),
-        rests=rests,
-        selected=ends.look.headerless,
-        origins=tuple(sorted({*ends.look.origins, *box.origins})),
+        client=unjoined.client,
+        server_address=unjoined.server_address,
+        server_port=unjoined.server_port,
+        client_hosts=tuple(sorted(traced.hosts)),
+        server_count=len(unjoined.rows),
+        client_count=len(traced.matched) if traced.hosts or proxy else None,
+        matched=len(traced.matched),
+        closing=traced.closing,
+        ghosts=HalfOpen(
+            count=absent.count,
+            ports=absent.ports(table.remote_port),
+            unproven=dict(sorted((Counter(traced.unproven) + Counter(absent.unproven)).items())),
+            reasons=absent.reasons,
+        ),
+        join=JoinKey.BOX_TABLE,
+        path=Path(
+            kind=PathKind.PROXY if proxy else PathKind.NAT,
+            translated_by=middlebox.host,
+            middleboxes=(middlebox.host,),
+        ),
+        evidence=GhostEvidence(
+            without_flow=absent.count,
+            probes_unanswered=sum(probes_unanswered(table, row) for row in absent.rows or ()),
+            client=history_of(owner.host) if owner is not None else NO_HISTORY,
+        ),
+        idle_times=IdleTimes(matched=idle_seconds),
+        tables=TableQuality(headerless=unjoined.snapshot.headerless),
+        origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins})),
     )
 
 
-def follow(
-    ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots], owner: ClientSnapshots | None
-) -> Followed:
-    """Follow every row of the server through the box to its client."""
-    owners = owners_behind(box, clients)
-    strays = _strays(ends, box, clients)
-    rows = Followed()
-    for row, key in zip(ends.rows, ends.keys(), strict=True):
-        flow = box.flows.get(key)
+def trace_rows(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    owner: ClientSnapshots | None,
+) -> TracedRows:
+    """Trace every row of the server through the flow table to its client."""
+    owners = owners_behind(middlebox, clients)
+    untracked = _untracked_ports(unjoined, middlebox, clients)
+    traces = []
+    for key in unjoined.keys():  # noqa: SIM118  not a mapping
+        flow = middlebox.flows.get(key)
         if key[3] == UNKNOWN_PORT:
-            rows.unproven[CUT_OR_NAMED] += 1
+            traces.append(RowTrace(INEXACT_PORT))
         elif flow is not None:
-            _follow_flow(rows, row, flow, box, owners.get(flow.client[0]), carried=box.carries(key))
-        elif owner is not None and any(view.holds(key) for view in owner.views):
-            rows.match(row, owner)
-        elif key[3] in strays:
-            rows.unproven[f"open at another host from the same ports, which {box.host} does not show at all"] += 1
+            client = owners.get(flow.client[0])
+            traces.append(_trace_flow(flow, middlebox, client, carried=middlebox.carries(key)))
         else:
-            rows.absent.append(row)
-    return rows
+            traces.append(_trace_without_flow(key, middlebox, owner, is_untracked=key[3] in untracked))
+    results = Counter(trace.result for trace in traces)
+    rows = list(zip(unjoined.rows, traces, strict=True))
+    return TracedRows(
+        matched=tuple(row for row, trace in rows if trace.result == LIVE),
+        absent=tuple(row for row, trace in rows if trace.result == ABSENT),
+        unproven={reason: count for reason, count in results.items() if reason not in {LIVE, ABSENT, CLOSING}},
+        hosts=frozenset(trace.client.host.host for trace in traces if trace.client is not None),
+        closing=results[CLOSING],
+    )
 
 
-def owners_behind(box: Box, clients: Sequence[ClientSnapshots]) -> dict[str, ClientSnapshots]:
-    """Return the hosts by their addresses; a container's, which any machine may have, counts on the box's own."""
-    machine = next((machine_of(client) for client in clients if client.host.host == box.host), "")
+def _trace_flow(flow: FlowEntry, middlebox: Middlebox, client: ClientSnapshots | None, *, carried: bool) -> RowTrace:
+    address, port, destination, destination_port = flow.client
+    if carried and middlebox.relay is Relay.PROXY:
+        return RowTrace(LIVE, client)  # its server-side leg is live; proxy_legs judges the client-side leg
+    if client is None:
+        return RowTrace(f"carried by {middlebox.host} for {address}, whose table was not read")
+    if any(index.has_connection((destination, destination_port, address, port)) for index in client.indexes):
+        return RowTrace(LIVE, client)
+    if carried:
+        host = client.host.host
+        return RowTrace(f"carried by {middlebox.host}, but not in the table of {host} (a container, or churn)", client)
+    return RowTrace(CLOSING)
+
+
+def _trace_without_flow(
+    key: Key, middlebox: Middlebox, owner: ClientSnapshots | None, *, is_untracked: bool
+) -> RowTrace:
+    if owner is not None and any(index.has_connection(key) for index in owner.indexes):
+        return RowTrace(LIVE, owner)
+    if is_untracked:
+        return RowTrace(f"another host has connections from the same ports, which {middlebox.host} does not list")
+    return RowTrace(ABSENT)
+
+
+def owners_behind(middlebox: Middlebox, clients: Sequence[ClientSnapshots]) -> dict[str, ClientSnapshots]:
+    """Return the hosts by address; container addresses, which any machine may have, on the middlebox's machine only."""
+    machine = next((client.machine for client in clients if client.host.host == middlebox.host), "")
     owners = {address: client for client in clients for address in client.host.addresses}
     for client in clients:
-        if machine and machine_of(client) == machine:
+        if machine and client.machine == machine:
             owners |= dict.fromkeys(inner_addresses(client.host) - owners.keys(), client)
     return owners
 
 
-def machine_of(client: ClientSnapshots) -> str:
-    """Return the machine a host runs on; empty where that is not known."""
-    return client.host.description.machine if client.host.description else ""
-
-
-def _follow_flow(
-    rows: Followed, row: int, flow: Flow, box: Box, client: ClientSnapshots | None, *, carried: bool
-) -> None:
-    address, port, dialled, dialled_port = flow.client
-    if carried and box.relay is Relay.PROXY:
-        rows.match(row, client)  # its own leg lives; what became of the client's is held.py's
-    elif client is None:
-        rows.unproven[f"carried by {box.host} for {address}, whose table was not read"] += 1
-    elif any(view.holds((dialled, dialled_port, address, port)) for view in client.views):
-        rows.match(row, client)
-    elif carried:
-        rows.hosts.add(client.host.host)
-        rows.unproven[f"carried by {box.host}, but not in the table of {client.host.host} (a container, or churn)"] += 1
+def _exclude_incomplete(traced: TracedRows, unjoined: UnjoinedDirection, middlebox: Middlebox) -> TracedRows:
+    """Return the rows without absent ones, if the flow table may lack entries that the middlebox has."""
+    if not traced.absent:
+        return traced
+    host = middlebox.host
+    if not middlebox.whole:
+        reason = f"the flow table of {host} was truncated, and may contain them"
+    elif unjoined.direction not in middlebox.keys_by_direction:
+        reason = (
+            f"the flow table of {host} has no connection of this direction: a selection, or {host} is not on the path"
+        )
     else:
-        rows.closing += 1
+        return traced
+    return replace(traced, absent=(), unproven=Counter(traced.unproven) + Counter({reason: len(traced.absent)}))
 
 
-def _turnover(ends: UnjoinedDirection, box: Box) -> Turnover:
-    look = ends.look
-    taken = box.nearest(look.taken)
-    return Turnover(
-        reverse=_new(ends, box),
-        time_wait=_closed(ends, box),
-        apart=look.taken.seconds_apart(taken) if look.taken and taken else None,
-        opened=opened_meanwhile(ends.shown.monitor, ends.client, look.taken, taken),
-    )
-
-
-def _blind(ends: UnjoinedDirection, box: Box) -> str | None:
-    """Return why the box's table may lack flows that the box has; None when it shows all of this direction."""
-    if not box.whole:
-        return f"the text of {box.host}'s table is not whole: they may be in what was cut"
-    if not box.serves(ends.way):
-        return f"the table of {box.host} holds no connection of this direction: it may be a selection, or no box of it"
-    return None
-
-
-def _strays(ends: UnjoinedDirection, box: Box, clients: Sequence[ClientSnapshots]) -> set[int]:
-    """Return the ports of clients' connections to the server that the box lacks: its table is a selection."""
-    endpoint = ends.server_address, ends.server_port
+def _untracked_ports(unjoined: UnjoinedDirection, middlebox: Middlebox, clients: Sequence[ClientSnapshots]) -> set[int]:
+    """Return the ports of clients' connections to the server that the flow table lacks: it is a selection."""
     return {
         port
         for client in clients
-        for way in client.ways_to(*endpoint)
-        for port in client.latest.established(way)
-        if (way[2], port, *endpoint) not in box.clients
+        for direction in client.directions_to(*unjoined.endpoint)
+        for port in client.latest.established(direction)
+        if (direction[2], port, *unjoined.endpoint) not in middlebox.client_keys
     }
 
 
-def _new(ends: UnjoinedDirection, box: Box) -> int:
-    """Return how many connections of the direction the box carries that the server does not have (yet)."""
-    known = set(ends.keys())
-    return sum(key not in known and box.carries(key) for key in box.by_way.get(ends.way, ()))
-
-
-def _closed(ends: UnjoinedDirection, box: Box) -> int | None:
-    """Return how many connections of the direction closed lately, by the server's TIME-WAIT and by the box's."""
-    if not ends.look.sockets.shows_time_wait:
-        return None
-    at_box = sum(not box.carries(key) for key in box.by_way.get(ends.way, ()))
-    return ends.shown.closed.get(ends.way, 0) + at_box
+def _churn(unjoined: UnjoinedDirection, middlebox: Middlebox) -> ChurnEvidence:
+    """Return what the server's table and the flow table show of connections that opened or closed."""
+    snapshot = unjoined.snapshot
+    taken = middlebox.nearest_time(snapshot.taken)
+    at_server = set(unjoined.keys())
+    tracked = middlebox.keys_by_direction.get(unjoined.direction, ())
+    closed = sum(not middlebox.carries(key) for key in tracked)
+    time_wait = unjoined.server_index.time_wait.get(unjoined.direction, 0) + closed
+    return ChurnEvidence(
+        reverse=sum(key not in at_server and middlebox.carries(key) for key in tracked),
+        time_wait=time_wait if snapshot.sockets.shows_time_wait else None,
+        interval_seconds=snapshot.taken.seconds_apart(taken) if snapshot.taken and taken else None,
+        opened=count_opened(unjoined.server_index.monitor, unjoined.client, snapshot.taken, taken),
+    )

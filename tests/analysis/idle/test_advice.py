@@ -39,7 +39,7 @@ class TestDrain:
     def test_it_is_the_smallest_round_value_half_as_long_again_as_any_living_rest(
         self, rest: float, seconds: int
     ) -> None:
-        advice = advised(facts.direction(server_count=2, matched=2, rests=(1.0, rest)))
+        advice = advised(facts.direction(server_count=2, matched=2, idle_seconds=(1.0, rest)))
         assert (advice.recommended_seconds, advice.longest_idle_seconds, advice.shortened) == (seconds, rest, False)
 
     @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ class TestDrain:
         log.searches(number, 0)
         log.now += logged
         log.searches(number, 1)
-        advice = advised(facts.direction(server_count=2, matched=2, rests=seen), traffic=log.traffic())
+        advice = advised(facts.direction(server_count=2, matched=2, idle_seconds=seen), traffic=log.traffic())
         assert (advice.recommended_seconds, advice.longest_idle_source) == (seconds, source)
         assert advice.longest_idle_seconds == max((*seen, logged))
 
@@ -106,12 +106,12 @@ class TestWhatItWouldClose:
     def test_connections_that_rest_longer_are_counted_and_the_living_among_them(self) -> None:
         rows = [*facts.at_server(2, last_received=400_000), *facts.at_server(3, first=50000, last_received=300_000)]
         host = facts.host("ldap", facts.table([facts.listening(), *rows]))
-        living = facts.direction(server_count=5, ghosts=2, matched=3, rests=(150.0, 100.0, 1.0))
+        living = facts.direction(server_count=5, ghosts=2, matched=3, idle_seconds=(150.0, 100.0, 1.0))
         advice = advised(living, host=host)
         assert (advice.recommended_seconds, advice.would_close_now, advice.would_cut_live) == (300, 2, 0)
 
     def test_a_hurried_value_tells_how_many_living_ones_it_cuts(self) -> None:
-        living = facts.direction(server_count=3, matched=3, rests=(150.0, 100.0, 1.0))
+        living = facts.direction(server_count=3, matched=3, idle_seconds=(150.0, 100.0, 1.0))
         full = facts.descriptors(used=900, limit=1000, rate_per_hour=3600)
         assert advised(living, descriptors=full).would_cut_live == 2
 

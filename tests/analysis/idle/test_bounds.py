@@ -81,11 +81,11 @@ class TestABoxesOwnSetting:
 
     def test_it_counts_from_an_end_whose_table_holds_the_flow(self) -> None:
         kernel = facts.settings("app1", tcp_timeout_established=30)
-        path = only(bound(direction(boxes=("app1",)), kernels=(kernel,), flows=(facts.flows([], "app1"),)))
+        path = only(bound(direction(middleboxes=("app1",)), kernels=(kernel,), flows=(facts.flows([], "app1"),)))
         assert path.upper_seconds == 30
 
     def test_it_does_not_count_where_its_table_holds_none_of_the_flows(self) -> None:
-        on, off = direction(boxes=("fw",)), direction(APP2, client_hosts=("app2",))
+        on, off = direction(middleboxes=("fw",)), direction(APP2, client_hosts=("app2",))
         bounds = bound(on, off, kernels=(self.KERNEL,), flows=(facts.flows([]),))
         assert {path.client_network: path.upper_seconds for path in bounds.paths} == {
             "10.77.2.0/24": 30,
@@ -180,34 +180,34 @@ class TestTheUpperBound:
         assert agreed(measured) == upper
 
     def test_retransmitting_clients_give_it(self) -> None:
-        path = only(bound(direction(retransmitting_for=(30.01, 30.02))))
+        path = only(bound(direction(idle_before_loss=(30.01, 30.02))))
         assert (path.lower_seconds, path.upper_seconds) == (None, 30.01)
         assert path.source == "clients whose first packet after an idle time is not answered"
         assert path.range_text == "at most 30.01 s"
 
     def test_clients_of_one_network_confirm_each_other(self) -> None:
         one, other = (
-            direction("10.77.2.2", retransmitting_for=(30.0,)),
-            direction("10.77.2.3", retransmitting_for=(30.5,)),
+            direction("10.77.2.2", idle_before_loss=(30.0,)),
+            direction("10.77.2.3", idle_before_loss=(30.5,)),
         )
         assert only(bound(one, other)).upper_seconds == 30.0
 
     def test_a_bracket_with_one_vendors_default_in_it_names_the_suspect(self) -> None:
         host = TestRestsThatSurvived.looks(310_000, 3_000)
-        path = only(bound(direction(retransmitting_for=(350.1, 350.2)), host=host))
+        path = only(bound(direction(idle_before_loss=(350.1, 350.2)), host=host))
         assert path.range_text == "310 to 350.1 s"
         assert path.suspects == ("AWS Network Load Balancer", "AWS NAT gateway")
 
     def test_bounds_that_contradict_each_other_leave_the_lower_one(self) -> None:
         host = TestRestsThatSurvived.looks(60_000, 3_000)
-        path = only(bound(direction(retransmitting_for=(30.0, 30.1)), host=host))
+        path = only(bound(direction(idle_before_loss=(30.0, 30.1)), host=host))
         assert (path.lower_seconds, path.upper_seconds) == (60.0, None)
         assert "contradict" in path.source
 
 
 class TestTheWholeServer:
     def test_the_tightest_path_speaks(self) -> None:
-        one, other = direction(retransmitting_for=(30.0, 30.1)), direction(APP2, retransmitting_for=(9.0, 9.1))
+        one, other = direction(idle_before_loss=(30.0, 30.1)), direction(APP2, idle_before_loss=(9.0, 9.1))
         bounds = bound(one, other)
         assert bounds.tightest == bounds.for_client(APP2)
         assert bounds.silent_drop_seconds == 9.0

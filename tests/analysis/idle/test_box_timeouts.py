@@ -28,7 +28,7 @@ def settings(timeouts: BoxTimeouts, *directions: Any, flows: Any = ()) -> list[t
     return [(one.lower_seconds, one.upper_seconds, one.source, sorted(one.directions)) for one in found]
 
 
-THROUGH = facts.direction(OWN, server_count=5, boxes=("proxy",))
+THROUGH = facts.direction(OWN, server_count=5, middleboxes=("proxy",))
 DIRECT = facts.direction(APP2, server_count=5, client_hosts=("app2",))
 
 
@@ -80,7 +80,7 @@ def test_of_profiles_that_may_hold_the_bounds_are_told() -> None:
         host="f5",
         relay=Relay.NAT,
     )
-    through = facts.direction(APP1, server_count=5, boxes=("f5",))
+    through = facts.direction(APP1, server_count=5, middleboxes=("f5",))
     ((lower, upper, source, _),) = settings(profiles, through)
     assert (lower, upper) == (300, 1800)
     assert source == "idle-timeout of tcp profile tcp of f5, the shortest of 2 that may hold"

@@ -16,7 +16,9 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 
 HOST = Host(host="ldap")
-GHOSTS = facts.direction(server_count=5, ghosts=3, matched=2, rests=(8.0, 8.0), boxes=("fw",), box_lacks=3)
+GHOSTS = facts.direction(
+    server_count=5, ghosts=3, matched=2, idle_seconds=(8.0, 8.0), middleboxes=("fw",), without_flow=3
+)
 
 
 def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
@@ -86,9 +88,15 @@ class TestDrain:
         assert all(str(port) in close.text for port in (40000, 40001, 40002))
         assert "ss -K" in close.text
 
-    @pytest.mark.parametrize("doubt", [{"box_lacks": 0, "boxes": ()}, {"ghost_ports": None}])
+    @pytest.mark.parametrize("doubt", [{"without_flow": 0, "middleboxes": ()}, {"ghost_ports": None}])
     def test_ghosts_that_are_not_certain_are_never_closed(self, doubt: dict[str, Any]) -> None:
-        known: dict[str, Any] = {"server_count": 5, "ghosts": 3, "matched": 2, "boxes": ("fw",), "box_lacks": 3}
+        known: dict[str, Any] = {
+            "server_count": 5,
+            "ghosts": 3,
+            "matched": 2,
+            "middleboxes": ("fw",),
+            "without_flow": 3,
+        }
         remedies, _ = treated(facts.direction(**(known | doubt)))
         assert not any("ss -K" in remedy.text for remedy in remedies)
 
@@ -141,7 +149,7 @@ class TestTidy:
         assert "unsafe" in tidy.changes
 
     def test_a_long_rest_asks_for_a_longer_memory(self) -> None:
-        resting = facts.direction(server_count=2, matched=2, rests=(2000.0,))
+        resting = facts.direction(server_count=2, matched=2, idle_seconds=(2000.0,))
         assert "8000" in treated(resting, forgetting(30))[0][-1].text
 
     @pytest.mark.parametrize(("current", "tidied"), [(1800, False), (1801, True)])

@@ -45,33 +45,33 @@ def site(flows: FlowTable, *, web: bool = True, described: bool = True):
 
 def test_the_containers_live_and_the_hosts_own_dead_ones_are_found() -> None:
     direction = site(conntrack(own=2, inner=4))
-    assert (direction.ghosts, direction.matched, direction.server_count) == (3, 6, 9)
-    assert direction.ghost_ports == (40002, 40003, 40004)
+    assert (direction.ghosts.count, direction.matched, direction.server_count) == (3, 6, 9)
+    assert direction.ghosts.ports == (40002, 40003, 40004)
     assert direction.client_hosts == ("app1",)
 
 
 def test_what_the_host_itself_remembers_of_a_closed_connection_spares_nothing() -> None:
-    assert site(conntrack(own=5, inner=4)).ghosts == 3
+    assert site(conntrack(own=5, inner=4)).ghosts.count == 3
 
 
 def test_a_container_that_was_not_read_is_not_claimed() -> None:
     direction = site(conntrack(own=2, inner=4), web=False)
-    assert (direction.ghosts, direction.matched) == (3, 2)
-    assert sum(direction.unproven.values()) == 4
+    assert (direction.ghosts.count, direction.matched) == (3, 2)
+    assert sum(direction.ghosts.unproven.values()) == 4
 
 
 def test_without_a_word_on_machines_a_containers_address_is_anybodys() -> None:
     direction = site(conntrack(own=2, inner=4), described=False)
-    assert (direction.ghosts, direction.matched) == (3, 2)
-    assert sum(direction.unproven.values()) == 4
+    assert (direction.ghosts.count, direction.matched) == (3, 2)
+    assert sum(direction.ghosts.unproven.values()) == 4
 
 
 def test_what_was_opened_since_the_flows_were_listed_may_be_a_containers() -> None:
     """Forty connections a second of a container come and go; the host told its flows four seconds ago."""
     old = conntrack(own=2, inner=1)
     direction = site(replace(old, origin=facts.origin("app1", "conntrack.txt", taken=-700)))
-    assert direction.ghosts == 0
-    assert sum(direction.unproven.values()) == 6
+    assert direction.ghosts.count == 0
+    assert sum(direction.ghosts.unproven.values()) == 6
 
 
 def test_the_hosts_own_connections_may_be_given_another_port() -> None:
@@ -90,4 +90,4 @@ def test_the_hosts_own_connections_may_be_given_another_port() -> None:
     about = facts.description(addresses=frozenset({APP1}), namespaces_unread=0)
     app1 = facts.host("app1", table(at_client(3, first=41000), "app1", taken=0), description=about)
     (direction, *_) = pair(facts.server(), (facts.host("ldap", at_ldap), app1), (flows,)).directions
-    assert (direction.ghosts, direction.matched) == (0, 3)
+    assert (direction.ghosts.count, direction.matched) == (0, 3)

@@ -31,7 +31,7 @@ def parted(idle_ms: int = IDLE_MS, **client: Any) -> Direction:
     at_app1 = table([*at_client(2), *row_of_another_service()], "app1", taken=0)
     server, app1 = facts.host("ldap", at_ldap), facts.host("app1", at_app1, **client)
     (direction, *_) = pair(facts.server(), (server, app1), ()).directions
-    assert direction.ghosts == 3
+    assert direction.ghosts.count == 3
     return direction
 
 
@@ -63,12 +63,12 @@ class TestBooting:
 
     def test_what_was_heard_of_since_did_not(self) -> None:
         direction = parted(idle_ms=90_000, description=facts.description(up=100))
-        assert direction.outlived == 0
+        assert direction.evidence.before_boot == 0
         assert str(direction.style) == "unknown"
 
     def test_a_second_is_allowed_for_times_told_in_seconds(self) -> None:
-        assert parted(idle_ms=102_100, description=facts.description(up=100)).outlived == 3
-        assert parted(idle_ms=101_900, description=facts.description(up=100)).outlived == 0
+        assert parted(idle_ms=102_100, description=facts.description(up=100)).evidence.before_boot == 3
+        assert parted(idle_ms=101_900, description=facts.description(up=100)).evidence.before_boot == 0
 
 
 class TestNamespaces:
@@ -92,14 +92,14 @@ def joined(*others: Any, **client: Any) -> Direction:
 class TestUnreadNamespaces:
     def test_what_may_live_in_a_namespace_that_was_not_read_is_no_ghost(self) -> None:
         direction = joined(description=facts.description(namespaces_read=1, namespaces_unread=2))
-        assert direction.ghosts == 0
-        assert sum(direction.unproven.values()) == 3
+        assert direction.ghosts.count == 0
+        assert sum(direction.ghosts.unproven.values()) == 3
 
     def test_a_host_that_forwards_and_shows_no_namespaces_may_have_some(self) -> None:
         kernel = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
-        assert joined(description=facts.description(), kernel=kernel).ghosts == 0
-        assert joined(description=facts.description(namespaces_unread=0), kernel=kernel).ghosts == 3
-        assert joined(kernel=kernel).ghosts == 3
+        assert joined(description=facts.description(), kernel=kernel).ghosts.count == 0
+        assert joined(description=facts.description(namespaces_unread=0), kernel=kernel).ghosts.count == 3
+        assert joined(kernel=kernel).ghosts.count == 3
 
     @pytest.mark.parametrize(("inner", "ghosts"), [(1, 2), (3, 0), (4, 0)])
     def test_what_a_container_holds_under_translated_ports_is_taken_off(self, inner: int, ghosts: int) -> None:
@@ -107,13 +107,13 @@ class TestUnreadNamespaces:
         rows = at_client(inner, "172.30.0.2", first=50000)
         container = facts.host("app1-web", table(rows, "app1-web", taken=0), description=facts.description("app1-web"))
         direction = joined(container, description=facts.description(namespaces_unread=0))
-        assert direction.ghosts == ghosts
-        assert direction.ghost_ports == (None if ghosts else ())
-        assert direction.unread >= 3 - ghosts
+        assert direction.ghosts.count == ghosts
+        assert direction.ghosts.ports == (None if ghosts else ())
+        assert direction.undecided >= 3 - ghosts
 
     def test_a_stranger_with_hidden_connections_takes_nothing_off(self) -> None:
         rows = at_client(1, "172.30.0.2", first=50000)
         stranger = facts.host(
             "other", table(rows, "other", taken=0), description=facts.description("other", machine="another")
         )
-        assert joined(stranger, description=facts.description(namespaces_unread=0)).ghosts == 3
+        assert joined(stranger, description=facts.description(namespaces_unread=0)).ghosts.count == 3

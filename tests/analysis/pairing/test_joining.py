@@ -18,25 +18,25 @@ from ldapdiag.evidence.sockets import TcpState, Timer
 class TestMatching:
     def test_what_both_ends_have_established_is_matched(self) -> None:
         direction = joined(table(at_server(3)), table(at_client(3), "app1"))
-        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+        assert (direction.matched, direction.ghosts.count, direction.stranded.count) == (3, 0, 0)
         assert (direction.server_count, direction.client_count) == (3, 3)
-        assert (str(direction.join), str(direction.path)) == ("4-tuple", "direct")
+        assert (str(direction.join), str(direction.path.kind)) == ("4-tuple", "direct")
 
     def test_what_the_client_lacks_is_a_ghost_when_nothing_comes_and_goes(self) -> None:
         direction = joined(table(at_server(5), shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
-        assert direction.ghost_ports == (40002, 40003, 40004)
+        assert direction.ghosts.ports == (40002, 40003, 40004)
         assert proof_of(direction).degree == "likely"
 
     @pytest.mark.parametrize("state", [TcpState.TIME_WAIT, TcpState.FIN_WAIT_2, TcpState.SYN_SENT, TcpState.CLOSE_WAIT])
     def test_what_the_client_has_in_another_state_is_just_closing_or_opening(self, state: TcpState) -> None:
         direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
-        assert (direction.matched, direction.closing, direction.ghosts) == (1, 1, 0)
+        assert (direction.matched, direction.closing, direction.ghosts.count) == (1, 1, 0)
 
     @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
     def test_a_client_that_closes_and_shows_no_timer_proves_neither(self, state: TcpState) -> None:
         direction = joined(table(at_server(2)), table([*at_client(1), *at_client(1, first=40001, state=state)], "app1"))
-        assert (direction.matched, direction.closing, direction.ghosts) == (1, 0, 0)
-        assert sum(direction.unproven.values()) == 1
+        assert (direction.matched, direction.closing, direction.ghosts.count) == (1, 0, 0)
+        assert sum(direction.ghosts.unproven.values()) == 1
 
     @pytest.mark.parametrize("state", [TcpState.FIN_WAIT_1, TcpState.LAST_ACK, TcpState.CLOSING])
     def test_a_client_that_retransmits_its_last_packet_leaves_a_proven_ghost(self, state: TcpState) -> None:
@@ -44,9 +44,9 @@ class TestMatching:
             1, first=40001, state=state, timer=Timer.RETRANSMIT, retransmits=3, last_received=34_000, busy=4_000
         )
         direction = joined(table(at_server(2)), table([*at_client(1), *left], "app1"))
-        assert direction.ghost_ports == (40001,)
-        assert direction.leftovers == 1
-        assert direction.retransmitting_for == (30.0,)
+        assert direction.ghosts.ports == (40001,)
+        assert direction.evidence.retransmitting == 1
+        assert direction.idle_times.before_loss == (30.0,)
         assert str(direction.style) == "silent-drop"
         assert proof_of(direction).degree == "certain"
 
@@ -55,7 +55,7 @@ class TestMatching:
         direction = joined(
             table([*at_server(1), *dead], shows_time_wait=True), table(at_client(1), "app1", shows_time_wait=True)
         )
-        assert (direction.ghosts, direction.probing) == (1, 1)
+        assert (direction.ghosts.count, direction.evidence.probes_unanswered) == (1, 1)
         assert proof_of(direction).degree == "certain"
 
     def test_one_ghost_is_not_proven_twice_for_another(self) -> None:
@@ -66,7 +66,7 @@ class TestMatching:
             table([*at_server(1, **probing), *at_server(1, first=40001)], shows_time_wait=True),
             table([*left, *OTHERS], "app1", shows_time_wait=True),
         )
-        assert direction.ghosts == 2
+        assert direction.ghosts.count == 2
         assert proof_of(direction).degree == "likely"
 
     def test_a_table_without_header_lowers_the_confidence(self) -> None:
@@ -92,15 +92,15 @@ class TestMatching:
 class TestStranded:
     def test_what_only_the_client_has_is_stranded_when_nothing_comes_and_goes(self) -> None:
         direction = joined(table(at_server(2), shows_time_wait=True), table(at_client(5), "app1", shows_time_wait=True))
-        assert direction.stranded_ports == (40002, 40003, 40004)
-        assert direction.ghosts == 0
+        assert direction.stranded.ports == (40002, 40003, 40004)
+        assert direction.ghosts.count == 0
 
     def test_a_client_of_which_the_server_has_nothing_left_is_told(self) -> None:
         direction = joined(
             table([facts.listening(), *at_server(0), row(f"{LDAP}:22", "10.77.4.2:50000")], shows_time_wait=True),
             table(at_client(5), "app1", shows_time_wait=True),
         )
-        assert (direction.server_count, direction.stranded) == (0, 5)
+        assert (direction.server_count, direction.stranded.count) == (0, 5)
 
     def test_what_the_client_opened_after_the_servers_table_is_churn(self) -> None:
         """As many are closing at the client as are new there: the same churn."""
@@ -108,8 +108,8 @@ class TestStranded:
         direction = joined(
             table(at_server(30), taken=0), table([*at_client(30, first=50000), *closing], "app1", taken=5)
         )
-        assert (direction.stranded, direction.closing) == (0, 30)
-        assert sum(direction.unproven_stranded.values()) == 30
+        assert (direction.stranded.count, direction.closing) == (0, 30)
+        assert sum(direction.stranded.unproven.values()) == 30
 
     def test_what_one_look_at_the_client_lacks_is_not_stranded(self) -> None:
         direction = joined(
@@ -117,8 +117,8 @@ class TestStranded:
             table(at_client(4), "app1", taken=4, shows_time_wait=True),
             table(at_client(3), "app1", taken=7, shows_time_wait=True),
         )
-        assert direction.stranded_ports == (40002,)
-        assert direction.unproven_stranded == {"not in every look at the client: opened or closed between them": 1}
+        assert direction.stranded.ports == (40002,)
+        assert direction.stranded.unproven == {"not in every snapshot of the client: opened or closed between them": 1}
 
 
 class TestSeveralLooks:
@@ -128,7 +128,7 @@ class TestSeveralLooks:
             table([*at_client(1), *OTHERS], "app1", taken=4),
             table(at_client(2), "app1", taken=8),
         )
-        assert (direction.matched, direction.ghosts) == (2, 0)
+        assert (direction.matched, direction.ghosts.count) == (2, 0)
 
     def test_one_that_went_between_looks_at_the_client_is_unproven(self) -> None:
         direction = joined(
@@ -136,10 +136,11 @@ class TestSeveralLooks:
             table(at_client(2), "app1", taken=1, shows_time_wait=True),
             table(at_client(1), "app1", taken=6, shows_time_wait=True),
         )
-        assert (direction.matched, direction.ghosts) == (1, 0)
-        assert [number for reason, number in direction.unproven.items() if "may have closed in between" in reason] == [
-            1
+        assert (direction.matched, direction.ghosts.count) == (1, 0)
+        closed = [
+            count for reason, count in direction.ghosts.unproven.items() if "may have closed in between" in reason
         ]
+        assert closed == [1]
 
     def test_it_is_a_ghost_when_the_box_lacks_it(self) -> None:
         direction = joined(
@@ -148,27 +149,27 @@ class TestSeveralLooks:
             table(at_client(1), "app1", taken=6, shows_time_wait=True),
             flows=(facts.flows(at_server(1)),),
         )
-        assert direction.ghost_ports == (40001,)
+        assert direction.ghosts.ports == (40001,)
         assert proof_of(direction).degree == "certain"
 
     def test_looks_at_the_server_before_and_after_the_clients_prove_that_it_was_there(self) -> None:
         server = facts.host("ldap", table(at_server(3), taken=0), table(at_server(3), taken=10))
         direction = joined(server, table(at_client(1), "app1", taken=5))
-        assert direction.ghost_ports == (40001, 40002)
-        assert direction.skew_excluded == ("2 stand in looks before and after the other end's table",)
+        assert direction.ghosts.ports == (40001, 40002)
+        assert direction.ghosts.reasons == ("2 are in snapshots before and after the other end's table",)
 
     def test_looks_at_the_server_on_one_side_prove_nothing(self) -> None:
         server = facts.host("ldap", table(at_server(3), taken=6), table(at_server(3), taken=10))
         direction = joined(server, table(at_client(1), "app1", taken=5))
-        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 2)
+        assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 2)
 
     def test_a_row_that_a_telling_of_the_servers_table_lacks_is_unproven(self) -> None:
         other = table(at_server(2), tool="netstat", shows_time_wait=True)
         other = replace(other, origin=replace(other.origin, path="ldap/netstat.txt"))
         server = facts.host("ldap", table(at_server(3), shows_time_wait=True), other)
         direction = joined(server, table(at_client(1), "app1", shows_time_wait=True))
-        assert direction.ghost_ports == (40001,)
-        assert list(direction.unproven.values()) == [1]
+        assert direction.ghosts.ports == (40001,)
+        assert list(direction.ghosts.unproven.values()) == [1]
 
 
 class TestPortsWithNames:
@@ -184,26 +185,26 @@ class TestPortsWithNames:
 
     def test_at_the_server_nobody_can_say_whose_they_are(self) -> None:
         direction = joined(table([*at_server(2), *self.named(3)]), table(at_client(5), "app1"))
-        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (2, 0, 3)
-        assert (direction.stranded, sum(direction.unproven_stranded.values())) == (0, 3)
+        assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (2, 0, 3)
+        assert (direction.stranded.count, sum(direction.stranded.unproven.values())) == (0, 3)
 
     def test_at_the_client_they_may_be_any_of_the_absent_ones(self) -> None:
         client = table([*at_client(2), *self.dialled(3)], "app1", shows_time_wait=True)
         direction = joined(table(at_server(5), shows_time_wait=True), client)
-        assert (direction.client_count, direction.ghosts, sum(direction.unproven.values())) == (5, 0, 3)
+        assert (direction.client_count, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (5, 0, 3)
         direction = joined(table(at_server(9), shows_time_wait=True), client)
-        assert (direction.ghosts, direction.ghost_ports, sum(direction.unproven.values())) == (4, None, 3)
+        assert (direction.ghosts.count, direction.ghosts.ports, sum(direction.ghosts.unproven.values())) == (4, None, 3)
 
     def test_at_both_ends_they_are_the_same(self) -> None:
         direction = joined(table([*at_server(1), *self.named(2)]), table([*at_client(1), *self.dialled(2)], "app1"))
-        assert (direction.matched, direction.ghosts, direction.stranded) == (3, 0, 0)
+        assert (direction.matched, direction.ghosts.count, direction.stranded.count) == (3, 0, 0)
 
 
 @pytest.mark.parametrize(("families", "ghosts"), [({4}, 0), ({6}, 0), ({4, 6}, 3)])
 def test_half_a_client_table_proves_nothing(families: set[int], ghosts: int) -> None:
     """A Java client keeps its IPv4 connections in /proc/net/tcp6."""
     client = table(OTHERS, "app1", shows_time_wait=True, families=frozenset(families))
-    assert joined(table(at_server(3), shows_time_wait=True), client).ghosts == ghosts
+    assert joined(table(at_server(3), shows_time_wait=True), client).ghosts.count == ghosts
 
 
 @pytest.mark.parametrize(("families", "stranded"), [({4}, 0), ({4, 6}, 3)])
@@ -211,15 +212,15 @@ def test_half_a_server_table_strands_nobody(families: set[int], stranded: int) -
     rows = [facts.listening(), row(f"{LDAP}:22", "10.77.9.9:50000")]
     server = table(rows, shows_time_wait=True, families=frozenset(families))
     direction = joined(server, table(at_client(3), "app1", shows_time_wait=True))
-    assert direction.stranded == stranded
-    assert sum(direction.unproven_stranded.values()) == 3 - stranded
+    assert direction.stranded.count == stranded
+    assert sum(direction.stranded.unproven.values()) == 3 - stranded
 
 
 def test_a_client_table_of_one_state_proves_nothing() -> None:
     """It is taken with ss -tn state time-wait, say: it has no column that tells."""
     client = table(at_client(2, first=50000, state=TcpState.UNKNOWN), "app1", shows_time_wait=True)
     direction = joined(table(at_server(3), shows_time_wait=True), client)
-    assert (direction.ghosts, sum(direction.unproven.values())) == (0, 3)
+    assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 3)
 
 
 class TestWhatABoxSays:
@@ -229,8 +230,8 @@ class TestWhatABoxSays:
             table(at_client(1), "app1", shows_time_wait=True),
             flows=(facts.flows(at_server(3)),),
         )
-        assert direction.ghosts == 0
-        assert sum(direction.unproven.values()) == 2
+        assert direction.ghosts.count == 0
+        assert sum(direction.ghosts.unproven.values()) == 2
 
     def test_a_flow_it_is_closing_is_closing(self) -> None:
         alive, closing = facts.flows(at_server(1)), facts.flows(at_server(2, first=40001), state="TIME_WAIT")
@@ -239,7 +240,7 @@ class TestWhatABoxSays:
             table(at_client(1), "app1", shows_time_wait=True),
             flows=(alive, closing),
         )
-        assert (direction.ghosts, direction.closing) == (0, 2)
+        assert (direction.ghosts.count, direction.closing) == (0, 2)
 
     def test_a_table_that_lacks_most_of_the_living_proves_nothing(self) -> None:
         """It may be cut, or a selection, or that of one of two boxes."""
@@ -248,7 +249,7 @@ class TestWhatABoxSays:
             table(at_client(5), "app1", shows_time_wait=True),
             flows=(facts.flows(at_server(2)),),
         )
-        assert (direction.ghosts, direction.box_lacks) == (3, 0)
+        assert (direction.ghosts.count, direction.evidence.without_flow) == (3, 0)
         assert proof_of(direction).degree == "likely"
 
     def test_a_box_that_carries_none_of_the_path_says_nothing(self) -> None:
@@ -257,7 +258,7 @@ class TestWhatABoxSays:
             table(at_client(1), "app1", shows_time_wait=True),
             flows=(facts.flows(at_server(3, APP2)),),
         )
-        assert (direction.boxes, direction.box_lacks, direction.ghosts) == ((), 0, 2)
+        assert (direction.path.middleboxes, direction.evidence.without_flow, direction.ghosts.count) == ((), 0, 2)
         assert proof_of(direction).degree == "likely"
 
 
@@ -267,16 +268,16 @@ class TestPortsThatWereCut:
     def test_a_cut_port_at_the_server_is_unproven_and_the_others_are_judged(self) -> None:
         rows = [*at_server(15), *at_server(1, first=UNKNOWN_PORT)]
         direction = joined(table(rows, shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
-        assert (direction.matched, direction.ghosts) == (2, 13)
-        assert sum(direction.unproven.values()) == 1
-        assert "port cut" in next(iter(direction.unproven))
+        assert (direction.matched, direction.ghosts.count) == (2, 13)
+        assert sum(direction.ghosts.unproven.values()) == 1
+        assert "truncated port" in next(iter(direction.ghosts.unproven))
 
     def test_what_may_stand_under_a_cut_port_at_the_server_is_not_stranded(self) -> None:
         rows = [*at_server(2), *at_server(1, first=UNKNOWN_PORT)]
         whole = joined(table(at_server(2), shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
         cut = joined(table(rows, shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
-        assert (whole.stranded, cut.stranded) == (28, 0)
-        assert sum(cut.unproven_stranded.values()) == 28
+        assert (whole.stranded.count, cut.stranded.count) == (28, 0)
+        assert sum(cut.stranded.unproven.values()) == 28
 
     @pytest.mark.parametrize(
         "cut",
@@ -286,9 +287,9 @@ class TestPortsThatWereCut:
     def test_a_cut_port_at_the_client_may_be_any_of_the_absent(self, cut: list[facts.Row]) -> None:
         client = table([*at_client(2), *cut], "app1", shows_time_wait=True, ports_truncated=True)
         direction = joined(table(at_server(30), shows_time_wait=True), client)
-        assert (direction.matched, direction.ghosts, direction.stranded) == (2, 0, 0)
-        assert sum(direction.unproven.values()) == 28
-        assert "without -A" in next(iter(direction.unproven))
+        assert (direction.matched, direction.ghosts.count, direction.stranded.count) == (2, 0, 0)
+        assert sum(direction.ghosts.unproven.values()) == 28
+        assert "without -A" in next(iter(direction.ghosts.unproven))
 
     def test_a_server_that_cuts_its_own_ports_is_not_judged(self) -> None:
         rows = [facts.listening(), *at_server(2), row(f"{LDAP}:{UNKNOWN_PORT}", f"{APP1}:40009")]
@@ -304,8 +305,8 @@ class TestPortsThatWereCut:
         client = facts.host("app1", table([*at_client(1), *OTHERS], "app1", shows_time_wait=True))
         server = table([facts.listening(), *rows], shows_time_wait=True)
         found = {one.client: one for one in paired(server, client, flows=(flow,)).directions}[nat]
-        assert (str(found.join), found.matched, found.ghosts) == ("box-table", 1, 0)
-        assert sum(found.unproven.values()) == 1
+        assert (str(found.join), found.matched, found.ghosts.count) == ("box-table", 1, 0)
+        assert sum(found.ghosts.unproven.values()) == 1
 
 
 class TestPortsUsedAgain:
@@ -317,4 +318,4 @@ class TestPortsUsedAgain:
         for cookie, ghosts in ((7, 1), (8, 0)):
             ldap = facts.host("ldap", server(7, 1), server(cookie, 3))
             (direction,) = paired(ldap, facts.host("app1", *near)).directions
-            assert direction.ghosts == ghosts
+            assert direction.ghosts.count == ghosts

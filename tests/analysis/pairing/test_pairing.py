@@ -39,7 +39,7 @@ def test_what_a_box_carries_of_an_unread_client_is_said() -> None:
 
 
 def test_a_box_is_on_the_path_of_a_client_that_was_not_read() -> None:
-    assert directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1].boxes == ("fw",)
+    assert directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1].path.middleboxes == ("fw",)
 
 
 def test_what_another_server_of_the_same_address_has_is_not_stranded() -> None:
@@ -48,7 +48,7 @@ def test_what_another_server_of_the_same_address_has_is_not_stranded() -> None:
     two = table([*at_server(2, first=40003), row("10.77.1.12:22", "10.77.9.9:50000")], "two")
     client = facts.host("app1", table(at_client(6), "app1", shows_time_wait=True))
     found = directions(one, facts.host("two", two), client)[APP1]
-    assert (found.matched, found.client_count, found.stranded_ports) == (3, 4, (40005,))
+    assert (found.matched, found.client_count, found.stranded.ports) == (3, 4, (40005,))
 
 
 def test_an_address_of_several_hosts_tells_nobodys_end() -> None:
@@ -73,7 +73,7 @@ def test_a_host_that_stands_in_for_others_is_not_asked_for_their_sockets() -> No
     behind = facts.host("app1", table(at_client(3), "app1"))
     found = directions(table(at_server(3, "10.77.1.1", first=20000)), gateway, behind)
     why = missing(found["10.77.1.1"])
-    assert "seems to stand in for other hosts" in why.reason
+    assert "appears to translate the addresses of other hosts" in why.reason
     assert why.how == "on 10.77.1.1, as root: conntrack -L"
     assert "may be translated" in missing(found[APP1]).reason or "translat" in missing(found[APP1]).reason
 
@@ -83,8 +83,8 @@ def test_ports_that_another_host_has_open_unseen_are_no_ghosts() -> None:
     gateway = facts.host("gateway", table(at_client(1, "10.77.1.1"), "gateway", shows_time_wait=True))
     behind = facts.host("app1", table(at_client(3, first=40001), "app1", shows_time_wait=True))
     found = directions(table(at_server(4, "10.77.1.1"), shows_time_wait=True), gateway, behind)
-    assert found["10.77.1.1"].ghosts == 0
-    assert sum(found["10.77.1.1"].unproven.values()) == 3
+    assert found["10.77.1.1"].ghosts.count == 0
+    assert sum(found["10.77.1.1"].ghosts.unproven.values()) == 3
 
 
 @pytest.mark.parametrize(("behind", "judged"), [(2, True), (3, False)])
@@ -101,7 +101,7 @@ def test_a_second_address_of_a_client_that_the_server_lost_is_stranded() -> None
     second = "10.77.2.3"
     client = facts.host("app1", table([*at_client(3), *at_client(2, second)], "app1", shows_time_wait=True))
     found = directions(table(at_server(3), shows_time_wait=True), client)
-    assert (found[second].missing, found[second].stranded) == (None, 2)
+    assert (found[second].missing, found[second].stranded.count) == (None, 2)
 
 
 def test_a_server_without_a_table_of_its_own_cannot_be_paired() -> None:
@@ -139,24 +139,28 @@ class TestThroughABox:
 
     def test_a_flow_leads_to_the_clients_socket(self) -> None:
         direction = self.through(self.flows(range(40000, 40010)), client_rows=at_client(10))
-        assert (direction.matched, direction.ghosts) == (10, 0)
-        assert (str(direction.join), str(direction.path), direction.translated_by) == ("box-table", "nat", "fw")
+        assert (direction.matched, direction.ghosts.count) == (10, 0)
+        assert (direction.join, direction.path.kind, direction.path.translated_by) == (
+            "box-table",
+            "nat",
+            "fw",
+        )
         assert direction.client_hosts == ("app1",)
 
     def test_a_socket_without_a_flow_is_a_ghost(self) -> None:
         direction = self.through(self.flows(range(40000, 40004)), client_rows=at_client(4))
-        assert direction.ghost_ports == tuple(range(40004, 40010))
-        assert direction.box_lacks == 6
+        assert direction.ghosts.ports == tuple(range(40004, 40010))
+        assert direction.evidence.without_flow == 6
 
     def test_a_flow_whose_client_lacks_it_is_unproven(self) -> None:
         direction = self.through(self.flows(range(40000, 40010)), client_rows=at_client(4))
-        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (4, 0, 6)
+        assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (4, 0, 6)
 
     def test_a_flow_of_a_client_that_was_not_read_is_unproven(self) -> None:
         direction = self.through(
             self.flows(range(40000, 40004)), self.flows(range(40004, 40010), "10.77.9.9"), client_rows=at_client(4)
         )
-        assert direction.unproven == {"carried by fw for 10.77.9.9, whose table was not read": 6}
+        assert direction.ghosts.unproven == {"carried by fw for 10.77.9.9, whose table was not read": 6}
 
     def test_a_flow_that_is_closing_is_closing(self) -> None:
         direction = self.through(
@@ -164,7 +168,7 @@ class TestThroughABox:
             self.flows(range(40004, 40010), state="TIME_WAIT"),
             client_rows=at_client(4),
         )
-        assert (direction.closing, direction.ghosts) == (6, 0)
+        assert (direction.closing, direction.ghosts.count) == (6, 0)
 
     def test_the_clients_own_address_is_judged_there(self) -> None:
         server = table([facts.listening(), *at_server(3, self.BOX)])
@@ -177,19 +181,19 @@ class TestThroughABox:
         server = table([facts.listening(), *at_server(10, self.BOX)], shows_time_wait=True)
         owner = facts.host("fw", table(at_client(6, self.BOX, first=40004), "fw", shows_time_wait=True))
         direction = directions(server, owner, flows=(self.flows(range(40000, 40004), "172.17.0.5"),))[self.BOX]
-        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (6, 0, 4)
+        assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (6, 0, 4)
         assert direction.client_hosts == ("fw",)
 
     def test_a_living_client_that_the_table_does_not_show_makes_it_a_selection(self) -> None:
         direction = self.through(self.flows(range(40000, 40004)), client_rows=at_client(10))
-        assert (direction.matched, direction.ghosts, sum(direction.unproven.values())) == (4, 0, 6)
+        assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (4, 0, 6)
 
     def test_what_is_new_at_the_box_is_churn(self) -> None:
         server = table([facts.listening(), *at_server(30, self.BOX)])
         client = facts.host("app1", table([*at_client(10), *at_client(20, first=50000)], "app1"))
         flows = (self.flows(range(40000, 40010)), self.flows(range(50000, 50020)))
         direction = directions(server, client, flows=flows)[self.BOX]
-        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 20)
+        assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 20)
 
     def test_churn_at_the_box_is_taken_off(self) -> None:
         rows = [
@@ -200,4 +204,4 @@ class TestThroughABox:
         server = table(rows, shows_time_wait=True, taken=0)
         client = facts.host("app1", table(at_client(4), "app1"))
         direction = directions(server, client, flows=(self.flows(range(40000, 40004)),))[self.BOX]
-        assert (direction.ghosts, sum(direction.unproven.values())) == (0, 6)
+        assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 6)

@@ -7,50 +7,43 @@ import pytest
 
 import facts
 from ldapdiag.analysis.hosts.snapshots import Snapshot, snapshots_of
-from ldapdiag.analysis.pairing.skew import (
-    Turnover,
-    at_least,
-    churn_of,
-    neighbours,
-    opened_meanwhile,
-    seconds_apart,
-    survivors,
-)
+from ldapdiag.analysis.pairing.skew import ChurnEvidence, bound_churn, count_opened, exclude_churn, minimum_age_seconds
+from ldapdiag.analysis.pairing.snapshot_order import seconds_between, surrounding
 from ldapdiag.evidence.monitor import MonitoredConnection
 
 
-def turnover(*, reverse: int = 0, time_wait: int | None = None, apart: float | None = None) -> Turnover:
-    return Turnover(reverse=reverse, time_wait=time_wait, apart=apart)
+def churn_evidence(*, reverse: int = 0, time_wait: int | None = None, apart: float | None = None) -> ChurnEvidence:
+    return ChurnEvidence(reverse=reverse, time_wait=time_wait, interval_seconds=apart)
 
 
 class TestTheBoundOnChurn:
     def test_nothing_known_bounds_nothing(self) -> None:
-        assert churn_of(5, turnover()).budget == inf
+        assert bound_churn(5, churn_evidence()).budget == inf
 
     @pytest.mark.parametrize(("absent", "bounded"), [(10, False), (11, True)])
     def test_up_to_ten_absences_a_quiet_other_end_proves_nothing(self, absent: int, *, bounded: bool) -> None:
-        assert (churn_of(absent, turnover()).budget == 0) is bounded
+        assert (bound_churn(absent, churn_evidence()).budget == 0) is bounded
 
     @pytest.mark.parametrize(("absent", "budget"), [(22, inf), (23, 12)])
     def test_churn_shows_at_both_ends(self, absent: int, budget: float) -> None:
-        assert churn_of(absent, turnover(reverse=4)).budget == budget
+        assert bound_churn(absent, churn_evidence(reverse=4)).budget == budget
 
     def test_no_time_wait_at_either_end_means_no_churn(self) -> None:
-        churn = churn_of(1, turnover(time_wait=0))
+        churn = bound_churn(1, churn_evidence(time_wait=0))
         assert churn.budget == 0
-        assert "no TIME-WAIT at either end" in churn.because
+        assert "no TIME-WAIT at either end" in churn.reason
 
     @pytest.mark.parametrize(("apart", "budget"), [(1.0, 3), (1.01, 4), (10.0, 30)])
     def test_the_budget_is_three_times_the_rate_times_the_skew(self, apart: float, budget: float) -> None:
-        assert churn_of(5, turnover(time_wait=60, apart=apart)).budget == budget
+        assert bound_churn(5, churn_evidence(time_wait=60, apart=apart)).budget == budget
 
     def test_a_rate_without_times_bounds_nothing(self) -> None:
-        assert churn_of(5, turnover(time_wait=60)).budget == inf
+        assert bound_churn(5, churn_evidence(time_wait=60)).budget == inf
 
     def test_the_tightest_bound_holds(self) -> None:
-        churn = churn_of(200, turnover(reverse=5, time_wait=60, apart=1))
+        churn = bound_churn(200, churn_evidence(reverse=5, time_wait=60, apart=1))
         assert churn.budget == 3
-        assert "60 closed in the last minute (TIME-WAIT), the tables are 1.0 s apart" in churn.because
+        assert "60 closed in the last minute (TIME-WAIT), the tables are 1.0 s apart" in churn.reason
 
 
 class TestWhatSurvives:
@@ -58,56 +51,56 @@ class TestWhatSurvives:
 
     def test_rows_idle_for_longer_than_the_skew_survive(self) -> None:
         ages: list[int | None] = [*[2001] * 19, 2000]
-        left = survivors(self.ROWS, ages, (), turnover(reverse=100, apart=2))
+        left = exclude_churn(self.ROWS, ages, (), churn_evidence(reverse=100, apart=2))
         assert left.rows == self.ROWS[:19]
         assert sum(left.unproven.values()) == 1
-        assert left.because == ("19 had been idle for longer than the 2.0 s between the tables",)
+        assert left.reasons == ("19 had been idle for longer than the 2.0 s between the tables",)
 
     def test_ages_say_nothing_when_the_skew_is_unknown(self) -> None:
-        left = survivors(self.ROWS, [10**9] * 20, (), turnover(reverse=100))
+        left = exclude_churn(self.ROWS, [10**9] * 20, (), churn_evidence(reverse=100))
         assert left.count == 0
         assert sum(left.unproven.values()) == 20
 
     def test_a_row_without_an_age_survives_only_by_other_proof(self) -> None:
-        left = survivors(self.ROWS, [None] * 20, {3, 4}, turnover(reverse=100, apart=1))
+        left = exclude_churn(self.ROWS, [None] * 20, {3, 4}, churn_evidence(reverse=100, apart=1))
         assert left.rows == (3, 4)
-        assert left.because == ("2 stand in looks before and after the other end's table",)
+        assert left.reasons == ("2 are in snapshots before and after the other end's table",)
 
     def test_with_a_budget_of_zero_all_survive_by_name(self) -> None:
-        assert survivors(self.ROWS, None, (), turnover(time_wait=0)).rows == self.ROWS
+        assert exclude_churn(self.ROWS, None, (), churn_evidence(time_wait=0)).rows == self.ROWS
 
     @pytest.mark.parametrize(("time_wait", "count"), [(399, 0), (380, 1), (20, 19)])
     def test_what_exceeds_the_budget_survives_without_names(self, time_wait: int, count: int) -> None:
-        left = survivors(self.ROWS, None, (), turnover(reverse=100, time_wait=time_wait, apart=1))
+        left = exclude_churn(self.ROWS, None, (), churn_evidence(reverse=100, time_wait=time_wait, apart=1))
         assert left.count == count
         assert sum(left.unproven.values()) == 20 - count
         assert left.rows == (() if count == 0 else None)
 
     def test_nothing_absent_needs_no_excuse(self) -> None:
-        left = survivors((), None, (), turnover())
-        assert (left.count, left.rows, left.unproven, left.because) == (0, (), {}, ())
+        left = exclude_churn((), None, (), churn_evidence())
+        assert (left.count, left.rows, left.unproven, left.reasons) == (0, (), {}, ())
 
 
 class TestRestingAndClosing:
     """A table taken later may lack what rested at the first one's time and has closed since: age alone is no proof."""
 
     def test_after_a_table_taken_first_any_age_counts(self) -> None:
-        assert at_least(facts.at(5), facts.at(1), (30.0,)) == 0
-        assert at_least(None, facts.at(1), (30.0,)) == 0
+        assert minimum_age_seconds(facts.at(5), facts.at(1), (30.0,)) == 0
+        assert minimum_age_seconds(None, facts.at(1), (30.0,)) == 0
 
     def test_before_one_taken_later_only_ages_beyond_all_living_ones(self) -> None:
-        assert at_least(facts.at(1), facts.at(5), (30.0, 3.0)) == 60
-        assert at_least(facts.at(1), facts.at(5), ()) == 10
+        assert minimum_age_seconds(facts.at(1), facts.at(5), (30.0, 3.0)) == 60
+        assert minimum_age_seconds(facts.at(1), facts.at(5), ()) == 10
 
     def test_what_rests_like_living_ones_is_under_the_bound_on_churn(self) -> None:
         ages: list[int | None] = [500] * 9 + [700_000] * 4
-        left = survivors(range(13), ages, (), turnover(time_wait=12_000, apart=0.1), least=10)
+        left = exclude_churn(range(13), ages, (), churn_evidence(time_wait=12_000, apart=0.1), minimum_age=10)
         assert left.rows == (9, 10, 11, 12)
         assert sum(left.unproven.values()) == 9
 
     def test_between_two_looks_nothing_is_claimed_by_numbers(self) -> None:
         ages: list[int | None] = [100] * 50
-        left = survivors(range(50), ages, (3, 4), turnover(time_wait=0, apart=0.5), bracketed=True)
+        left = exclude_churn(range(50), ages, (3, 4), churn_evidence(time_wait=0, apart=0.5), bracketed=True)
         assert left.rows == (3, 4)
         assert sum(left.unproven.values()) == 48
 
@@ -119,40 +112,40 @@ class TestLooksInTime:
 
     def test_the_neighbours_are_the_nearest_before_and_after(self) -> None:
         (now,) = self.looks(10)
-        near = neighbours(self.looks(1, 8, 12, 20), now)
+        near = surrounding(self.looks(1, 8, 12, 20), now)
         assert [one.taken for one in near] == [facts.at(8), facts.at(12)]
 
     def test_a_look_at_the_same_moment_counts_as_before(self) -> None:
         (now,) = self.looks(10)
-        assert [one.taken for one in neighbours(self.looks(10, 11), now)] == [facts.at(10), facts.at(11)]
+        assert [one.taken for one in surrounding(self.looks(10, 11), now)] == [facts.at(10), facts.at(11)]
 
     def test_with_a_time_unknown_all_are_neighbours(self) -> None:
-        assert len(neighbours(self.looks(1, 2, None), self.looks(10)[0])) == 3
-        assert len(neighbours(self.looks(1, 2, 3), self.looks(None)[0])) == 3
+        assert len(surrounding(self.looks(1, 2, None), self.looks(10)[0])) == 3
+        assert len(surrounding(self.looks(1, 2, 3), self.looks(None)[0])) == 3
 
     def test_the_skew_is_the_longest_time_between_moments_of_both(self) -> None:
         one, other = self.looks(10), self.looks(12.5)
-        assert seconds_apart(one[0], other[0]) == seconds_apart(other[0], one[0]) == 2.5
-        assert seconds_apart(one[0], self.looks(None)[0]) is None
+        assert seconds_between(one[0], other[0]) == seconds_between(other[0], one[0]) == 2.5
+        assert seconds_between(one[0], self.looks(None)[0]) is None
 
 
 class TestGrowth:
     """An application that only opens connections leaves no TIME-WAIT, and its new ones are no ghosts."""
 
-    QUIET = Turnover(reverse=0, time_wait=0, apart=5.0, opened=None)
+    QUIET = ChurnEvidence(reverse=0, time_wait=0, interval_seconds=5.0, opened=None)
 
     def test_of_a_table_taken_later_nothing_is_claimed_without_ages(self) -> None:
-        found = survivors(range(200), None, (), self.QUIET)
+        found = exclude_churn(range(200), None, (), self.QUIET)
         assert found.count == 0
         assert sum(found.unproven.values()) == 200
 
     def test_ages_prove_them_all_the_same(self) -> None:
-        found = survivors(range(3), [6000, 4000, 6000], (), self.QUIET)
+        found = exclude_churn(range(3), [6000, 4000, 6000], (), self.QUIET)
         assert found.rows == (0, 2)
         assert sum(found.unproven.values()) == 1
 
     def test_the_servers_own_opening_times_bound_it(self) -> None:
-        found = survivors(range(200), None, (), replace(self.QUIET, opened=3))
+        found = exclude_churn(range(200), None, (), replace(self.QUIET, opened=3))
         assert (found.count, found.rows) == (197, None)
         assert sum(found.unproven.values()) == 3
 
@@ -162,8 +155,8 @@ class TestGrowth:
             MonitoredConnection(account="", client=facts.APP1, opened=facts.at(at).start) for at in (0, 8, 9, 15)
         )
         monitor = facts.monitor(connections=connections, taken_at=look[1].end)
-        assert opened_meanwhile(monitor, facts.APP1, look[1], look[0]) == 2
-        assert opened_meanwhile(monitor, facts.APP2, look[1], look[0]) == 0
-        assert opened_meanwhile(monitor, facts.APP1, look[0], look[1]) == 0
-        assert opened_meanwhile(None, facts.APP1, look[1], look[0]) is None
-        assert opened_meanwhile(replace(monitor, taken_at=look[0].start), facts.APP1, look[1], look[0]) is None
+        assert count_opened(monitor, facts.APP1, look[1], look[0]) == 2
+        assert count_opened(monitor, facts.APP2, look[1], look[0]) == 0
+        assert count_opened(monitor, facts.APP1, look[0], look[1]) == 0
+        assert count_opened(None, facts.APP1, look[1], look[0]) is None
+        assert count_opened(replace(monitor, taken_at=look[0].start), facts.APP1, look[1], look[0]) is None

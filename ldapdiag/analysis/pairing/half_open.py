@@ -1,0 +1,172 @@
+"""Half-open connections of one direction: rows that are absent at the other end and that churn cannot explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.hosts.ages import seconds_since_received
+from ldapdiag.analysis.pairing.absence_reasons import ONE_FAMILY
+from ldapdiag.analysis.pairing.skew import (
+    AbsentRows,
+    ChurnEvidence,
+    count_opened,
+    exclude_churn,
+    minimum_age_seconds,
+)
+from ldapdiag.analysis.pairing.snapshot_order import (
+    absent_before,
+    decided_by_snapshots,
+    in_earlier_snapshot,
+    is_before,
+    seconds_between,
+)
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.pairing.classification import Classified
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.analysis.pairing.virtual_endpoint import VirtualEndpoint
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedChurn:
+    """What both tables of a direction show of connections that opened or closed between them."""
+
+    interval_seconds: float | None
+    """Between the server's table and the client's nearest."""
+    time_wait: int | None
+    """TIME-WAIT rows at both ends; None when a table does not show them."""
+    elsewhere: int
+    """The client's connections to a virtual endpoint that are not connections of this server."""
+    client_only: list[int]
+    """Client ports of connections that the server does not show in any state."""
+    other_state: int
+    """Connections that the client has established and the server has in another state."""
+    unnumbered_at_server: int
+    unnumbered_at_client: int
+    idle_seconds: tuple[float, ...]
+    """Idle times of live connections."""
+
+
+def observe_churn(
+    unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified, live: Mapping[int, int]
+) -> ObservedChurn:
+    """Return what both tables show of churn; `live` are the client's established rows, by port."""
+    ports = unjoined.table.remote_port
+    at_server = {ports[row] for row in unjoined.rows}
+    unmatched = [port for port in live if port not in at_server and port != UNKNOWN_PORT]
+    client_only = unjoined.server_index.missing_ports(unjoined.direction, unmatched) if unmatched else []
+    return ObservedChurn(
+        interval_seconds=seconds_between(unjoined.snapshot, near.snapshot),
+        time_wait=_time_wait(unjoined, near, rows.virtual),
+        elsewhere=rows.virtual.count - rows.virtual.matched if rows.virtual else 0,
+        client_only=client_only,
+        other_state=len(unmatched) - len(client_only),
+        unnumbered_at_server=unjoined.server_index.unnumbered.get(unjoined.direction, 0),
+        unnumbered_at_client=near.unnumbered.get(unjoined.direction, 0),
+        idle_seconds=_idle_seconds(unjoined, near, rows),
+    )
+
+
+def _time_wait(unjoined: UnjoinedDirection, near: ClientIndex, virtual: VirtualEndpoint | None) -> int | None:
+    """Return a direction's connections in TIME-WAIT at either end; None if a table does not show them."""
+    if not (unjoined.table.shows_time_wait and near.table.shows_time_wait):
+        return None
+    directions = (unjoined.direction, *(virtual.directions if virtual else ()))
+    at_client = sum(near.time_wait.get(direction, 0) for direction in directions)
+    return unjoined.server_index.time_wait.get(unjoined.direction, 0) + at_client
+
+
+def _idle_seconds(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
+    """Return the idle times of the live connections, by the server's ages, else by the client's."""
+    at_server = seconds_since_received(unjoined.table, (row for row, _ in rows.matched))
+    at_client = (row for _, row in rows.matched if row is not None)
+    return tuple(at_server or seconds_since_received(near.table, at_client))
+
+
+def find_ghost_rows(
+    unjoined: UnjoinedDirection,
+    server: Host,
+    indexes: Sequence[ClientIndex],
+    rows: Classified,
+    churn: ObservedChurn,
+    *,
+    collected_live: bool = False,
+) -> AbsentRows:
+    """Return the server's rows that are absent at the client, without churn.
+
+    `collected_live`: ldapdiag itself read the client's host, which takes snapshots before and after unless interrupted.
+    """
+    snapshot, near = unjoined.snapshot, indexes[0].snapshot
+    persistent: set[int] = set()
+    if rows.absent:
+        persistent = in_earlier_snapshot(unjoined, server, [index.snapshot for index in indexes])
+        persistent |= absent_before(unjoined, indexes)
+    return exclude_churn(
+        rows.absent,
+        unjoined.table.last_received,
+        persistent - rows.dead_since_earlier,
+        ChurnEvidence(
+            reverse=len(churn.client_only) + churn.other_state + churn.elsewhere,
+            time_wait=churn.time_wait,
+            interval_seconds=churn.interval_seconds,
+            opened=count_opened(unjoined.server_index.monitor, unjoined.client, snapshot.taken, near.taken),
+            unnumbered=max(0, churn.unnumbered_at_client - churn.unnumbered_at_server),
+        ),
+        minimum_age=minimum_age_seconds(snapshot.taken, near.taken, churn.idle_seconds),
+        bracketed=collected_live or decided_by_snapshots(unjoined, server, indexes),
+    )
+
+
+def find_stranded_rows(
+    unjoined: UnjoinedDirection,
+    indexes: Sequence[ClientIndex],
+    rows: Classified,
+    live: Mapping[int, int],
+    churn: ObservedChurn,
+) -> AbsentRows:
+    """Return the client's rows that are absent at the server, without churn."""
+    snapshot, near = unjoined.snapshot, indexes[0]
+    lasting = [
+        live[port]
+        for port in churn.client_only
+        if all(index.has_connection((*unjoined.direction, port)) for index in indexes[1:])
+    ]
+    before = any(is_before(index.snapshot, snapshot) for index in indexes)
+    after = any(is_before(snapshot, index.snapshot) for index in indexes)
+    stranded = exclude_churn(
+        lasting,
+        near.table.last_received,
+        lasting if before and after else (),
+        ChurnEvidence(
+            reverse=len(rows.absent) + rows.closing,
+            time_wait=churn.time_wait,
+            interval_seconds=churn.interval_seconds,
+            opened=count_opened(None, unjoined.client, near.snapshot.taken, snapshot.taken),
+            unnumbered=max(0, churn.unnumbered_at_server - churn.unnumbered_at_client),
+        ),
+        minimum_age=minimum_age_seconds(near.snapshot.taken, snapshot.taken, churn.idle_seconds),
+    )
+    return _exclude_stranded(stranded, unjoined, rows, churn, fleeting=len(churn.client_only) - len(lasting))
+
+
+def _exclude_stranded(
+    stranded: AbsentRows, unjoined: UnjoinedDirection, rows: Classified, churn: ObservedChurn, *, fleeting: int
+) -> AbsentRows:
+    """Return the stranded rows without those that another reason explains."""
+    if not unjoined.rows and not unjoined.snapshot.covers(unjoined.server_address):
+        return AbsentRows(unproven={f"{ONE_FAMILY} on the server": len(churn.client_only)})
+    unproven = dict(stranded.unproven)
+    if stranded.count and any(unjoined.table.remote_port[row] == UNKNOWN_PORT for row in unjoined.rows):
+        unproven["the server's table has truncated or named ports, and may contain them"] = stranded.count
+        stranded = AbsentRows()
+    if rows.virtual and churn.elsewhere:
+        unproven[f"connected to {rows.virtual.endpoint}, where another server may have them"] = churn.elsewhere
+    if fleeting:
+        unproven["not in every snapshot of the client: opened or closed between them"] = fleeting
+    return replace(stranded, unproven=unproven)
