@@ -123,7 +123,7 @@ class TestTheRest:
     def test_says_why_connections_ended_and_whose_they_were(self):
         told = shown(story())
         at = next(place for place, line in enumerate(told) if line.startswith("closes"))
-        assert told[at] == "closes      2 U1: the client said UNBIND"
+        assert told[at] == "closes      2 U1: the client sent UNBIND"
         assert told[at + 1].strip() == (
             "1 B1: the client closed it without UNBIND, or sent what is no LDAP (10.10.1.168)"
         )
