@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from command import INCIDENT, diagnose
 from ldapdiag.sources import gathering
+from ldapdiag.sources.files.input import Input
+from ldapdiag.sources.live.sampling import Gathered
 from ldapdiag.sources.recognition import reading
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"
@@ -108,6 +113,19 @@ def test_a_crash_of_a_reader_costs_one_file_only(tmp_path: Path, monkeypatch: py
     assert [gap.reason for gap in bundle.gaps] == [
         "the reader crashed (RuntimeError: stumbled); this is a bug in ldapdiag"
     ]
+
+
+def test_an_answer_of_a_target_is_parsed_once_wherever_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is parsed as it comes, to decide what is asked next, and may get the folder of another host after that."""
+    recognised = []
+    recognise = reading.recognise
+    monkeypatch.setattr(reading, "recognise", lambda head: recognised.append(head) or recognise(head))
+    answer = Input(path="a/ss.txt", folder="a", label="ss of a", source=partial(BytesIO, TABLE.read_bytes()))
+    placed = replace(reading.with_facts(answer), path="b/ss.txt", folder="b")
+    answers = Gathered(pieces=(placed,), gaps=(), clock_offsets={})
+    monkeypatch.setattr(gathering, "ask", lambda *_, **__: answers)
+    (table,) = gathering.gather(["ssh://b"]).facts
+    assert (table.origin.path, table.origin.folder, len(recognised)) == ("b/ss.txt", "b", 1)
 
 
 class TestHostileBytes:

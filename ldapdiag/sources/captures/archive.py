@@ -24,7 +24,7 @@ from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
-from ldapdiag.sources.files.compressed import compressing
+from ldapdiag.sources.files.compressed import can_compress, compressing
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
 
@@ -52,7 +52,9 @@ UNSAFE = re.compile(r"[^\w.+@=,:-]")
 
 def ready(path: Path, *, with_key: bool = False) -> None:
     """Refuse a name that no capture can be written to, before anything is gathered; UsageError says why."""
-    _suffix(path)
+    if not can_compress(_suffix(path)):
+        how = "install backports.zstd, or end the name with .tar.gz"
+        raise UsageError(f"cannot write {legible(path)}: this Python has no zstd library; {how}")
     if with_key and _key(path).exists():
         raise UsageError(f"{legible(_key(path))} exists already, and is not overwritten; choose another --output")
     try:

@@ -73,12 +73,18 @@ def _whole(one: Input) -> Found:
     with one.open() as opened:
         content, trouble = opened.read(HELD_BYTES), opened.trouble()
     if trouble:
-        how = "ask for another copy"
-        if trouble.startswith("holds more"):
-            how = "unpack it, and name what is evidence of this incident"
-        reason = f"{trouble}; nothing of it is judged, for a table that ends early shows too few"
-        return Gap(target=one.label, reason=reason, how=how)
+        return _not_whole(one, trouble)
     return replace(one, head=content, is_whole=True) if len(content) < HELD_BYTES else one
+
+
+def _not_whole(one: Input, trouble: str) -> Gap:
+    how = "ask for another copy"
+    if trouble.startswith("is compressed"):
+        return Gap(target=one.label, reason=trouble, how="install that, or decompress the file elsewhere")
+    if trouble.startswith("holds more"):
+        how = "unpack it, and name what is evidence of this incident"
+    reason = f"{trouble}; nothing of it is judged, for a table that ends early shows too few"
+    return Gap(target=one.label, reason=reason, how=how)
 
 
 def is_log(one: Input) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
     from typing import BinaryIO
 
     from ldapdiag.sources.budget import Budget
@@ -81,13 +82,18 @@ def _xz() -> Decompressor:
     return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
 
 
-def _zstd() -> Decompressor:
+def _zstd_module() -> ModuleType:
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  as above
     else:
         from backports import zstd  # noqa: PLC0415  a library, which may be missing
+    return zstd
 
-    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW})
+
+def _zstd() -> Decompressor:
+    zstd = _zstd_module()
+    options = {zstd.DecompressionParameter.window_log_max: LARGEST_WINDOW}
+    return cast("Decompressor", zstd.ZstdDecompressor(options=options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,8 @@ class Compression:
     """One way to compress: how to recognise it, and how to undo it."""
 
     name: str
+    library: str
+    """What undoes it, for a person in whose Python that is missing."""
     magic: bytes
     suffixes: tuple[str, ...]
     """Of file names."""
@@ -103,10 +111,10 @@ class Compression:
 
 
 COMPRESSIONS = (
-    Compression("gzip", b"\x1f\x8b", (".gz", ".tgz", ".z"), _Gunzip),
-    Compression("bzip2", b"BZh", (".bz2", ".tbz2", ".tbz"), _bz2),
-    Compression("xz", b"\xfd7zXZ\x00", (".xz", ".txz"), _xz),
-    Compression("zstd", b"\x28\xb5\x2f\xfd", (".zst", ".tzst"), _zstd),
+    Compression("gzip", "the module zlib", b"\x1f\x8b", (".gz", ".tgz", ".z"), _Gunzip),
+    Compression("bzip2", "the module bz2", b"BZh", (".bz2", ".tbz2", ".tbz"), _bz2),
+    Compression("xz", "the module lzma", b"\xfd7zXZ\x00", (".xz", ".txz"), _xz),
+    Compression("zstd", "the package backports.zstd", b"\x28\xb5\x2f\xfd", (".zst", ".tzst"), _zstd),
 )
 
 
@@ -127,17 +135,21 @@ def name_within(name: str) -> str:
 def compressing(stream: BinaryIO, suffix: str, moment: float) -> BinaryIO:
     """Return a stream that compresses into another, by a file's suffix; `moment` (epoch) goes into gzip's header.
 
-    Close it; the stream below stays open. ImportError where the library is missing.
+    Close it; the stream below stays open.
     """
     if suffix == ".gz":
         from gzip import GzipFile  # noqa: PLC0415  late: few captures are written
 
         return cast("BinaryIO", GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=moment))
-    if sys.version_info >= (3, 14):
-        from compression import zstd  # noqa: PLC0415  as above
-    else:
-        from backports import zstd  # noqa: PLC0415  as above
-    return cast("BinaryIO", zstd.ZstdFile(stream, "w", level=9))
+    return cast("BinaryIO", _zstd_module().ZstdFile(stream, "w", level=9))
+
+
+def can_compress(suffix: str) -> bool:
+    """Return whether this Python has the library that compresses by a file's suffix."""
+    try:
+        return suffix != ".zst" or bool(_zstd_module())
+    except ImportError:
+        return False
 
 
 class Decompressed:
@@ -161,7 +173,9 @@ class Decompressed:
         try:
             self._decompressor = self._decompressor or self._compression.decompressor()
         except ImportError:
-            return self._end(f"is compressed with {self._compression.name}, and this Python has no library to read it")
+            return self._end(
+                f"is compressed with {self._compression.name}, and this Python lacks {self._compression.library}"
+            )
         try:
             data = self._next(self._decompressor, min(size, self._budget.left))
         except Exception as error:  # noqa: BLE001  each library raises its own, not all derived from a common one

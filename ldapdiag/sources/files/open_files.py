@@ -55,6 +55,11 @@ class OpenFiles:
         self._files: OrderedDict[str, OpenFile] = OrderedDict()
         self._lock = Lock()
 
+    def clear(self) -> None:
+        """Let go of all of them: a file that was removed takes room on the disk as long as it is open."""
+        with self._lock:
+            self._files.clear()
+
     def get(self, location: str) -> OpenFile:
         """Return a file, opened now unless it is open. OSError is the caller's."""
         with self._lock:

@@ -177,6 +177,7 @@ def follow(
             stream.files[-1], tails[number] = followed
     try:
         done = _read_streams(streams, workers, meter, None, stop, scanner)
+        _let_go(streams)
         reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
         yield reading
         while tails and not stop.wait(every):
@@ -186,6 +187,14 @@ def follow(
     finally:
         for tail in tails.values():
             tail.close()
+
+
+def _let_go(streams: Sequence[Stream]) -> None:
+    """Close the files that were read, but for those that are followed: a rotation may remove them."""
+    for stream in streams:
+        for file in stream.files:
+            if file.input.file_range is not None:
+                file.input.file_range.files.clear()
 
 
 def _added(reading: ReadStream, tail: Tail) -> bool:

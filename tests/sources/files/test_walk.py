@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from command import INCIDENT, PATIENCE, diagnose
+from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.captures.find import find
+from ldapdiag.sources.files import walk
 from ldapdiag.sources.files.archives import MOST_FILES
 from ldapdiag.sources.files.input import Input
 
@@ -145,9 +147,24 @@ def test_a_table_that_turns_into_zeros_fits_into_little_memory(tmp_path: Path) -
 def test_a_folder_of_a_hundred_thousand_files_is_one_line(folder: Path) -> None:
     for number in range(100_000):
         os.close(os.open(folder / f"z{number:06}", os.O_CREAT | os.O_WRONLY, 0o600))
+    (folder / "ss.txt").touch()
     began = time.monotonic()
     ran = diagnose(folder)
     assert time.monotonic() - began < PATIENCE
     assert ran.code == 0
     assert len(ran.complaints) == 1
-    assert f"holds more than {MOST_FILES} files; only the first {MOST_FILES} by name are read" in ran.complaints[0]
+    left_out = 100_001 - MOST_FILES
+    assert f"holds 100,001 files; the newest {MOST_FILES:,} are read, {left_out:,} older are not" in ran.complaints[0]
+
+
+def test_of_too_many_files_the_newest_are_read_in_the_order_of_their_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "MOST_FILES", 3)
+    (folder / "sub").mkdir()
+    for age, name in enumerate(("sub/a", "b", "c", "ss.txt", "sub/d")):
+        (folder / name).touch()
+        os.utime(folder / name, (1_800_000_000 - age, 1_800_000_000 - age))
+    assert pieces(folder) == ["incident/b", "incident/c", "sub/a"]
+    (gap,) = (one for one in find(str(folder)) if isinstance(one, Gap))
+    assert gap.reason == "holds 5 files; the newest 3 are read, 2 older are not"
