@@ -1,1 +1,1 @@
-"""Servers: what differs between directory products, as meaning. One folder per family, each with the same rooms."""
+"""Knowledge of the directory products: defaults, remedies, index lookup and close codes, a package per product."""

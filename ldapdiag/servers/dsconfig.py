@@ -11,6 +11,9 @@ PASSWORD_HINT = (
 """Measured with OpenDJ 4.10.1: without -n it opens its menus, with -n it neither prompts nor accepts `-w -`."""
 
 
+HANDLER = '--handler-name "LDAP Connection Handler"'
+
+
 @dataclass(frozen=True, slots=True)
 class Dsconfig:
     """dsconfig with the options to reach one server."""
@@ -28,6 +31,12 @@ class Dsconfig:
     def reset(self, what: str, *names: str, component: str = "") -> str:
         """Return the command that resets properties to their defaults."""
         return self.run(f"set-{what}-prop", *filter(None, [component]), *(f"--reset {name}" for name in names))
+
+    def restore(self, what: str, name: str, value: int | None, component: str = "") -> str:
+        """Return the command that restores a property; value None: its default."""
+        if value is None:
+            return self.reset(what, name, component=component)
+        return self.set(what, f"{name}:{value}", component=component)
 
     def show(self, what: str, *names: str, component: str = "") -> str:
         """Return the command that shows properties."""

@@ -17,6 +17,8 @@ INDEX_ON_EACH_REPLICA = (
 """Of 389-ds and DSEE."""
 INDEX_BY_HAND = "Add the index by hand"
 NOTHING_DONE = "None needed: nothing is changed."
+KEEPALIVE_OF_HANDLERS = " It applies while use-tcp-keep-alive of the connection handlers is true, which is the default."
+"""Of OpenDJ and PingDirectory."""
 STOPGAP = "This is a stopgap: dead connections use up the new limit as well."
 LONG_QUEUE = "A longer queue hides a server that accepts connections too slowly."
 MANY_THREADS = "Many more threads than processors slow each other down. Slow searches can occupy any number of threads."

@@ -1,1 +1,1 @@
-"""Domain controllers of Active Directory. They have no cn=monitor: netstat and the LDAP policies tell of them."""
+"""Domain controllers of Active Directory. They have no cn=monitor; the evidence is netstat and the LDAP policies."""

@@ -1,1 +1,1 @@
-"""389 Directory Server, Red Hat Directory Server, and the directory inside FreeIPA."""
+"""389 Directory Server, Red Hat Directory Server and the directory of FreeIPA."""

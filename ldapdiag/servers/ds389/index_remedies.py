@@ -243,11 +243,11 @@ def _undo_drop(server: str, backend: Backend, chosen: EntryChanges) -> str:
 def _verify_commands(server: str, backend: Backend, attributes: Iterable[str]) -> str:
     """Return the searches that show the configured types and the state of the builds."""
     named = "".join(f"(cn={attribute})" for attribute in attributes)
-    asked = f"(|{named})" if named else "(objectClass=nsIndex)"
+    filter_ = f"(|{named})" if named else "(objectClass=nsIndex)"
     tool = as_manager("ldapsearch", server)
     return "\n".join(
         [
-            f"{tool} -LLL -b {shlex.quote(container(backend))} '{asked}' nsIndexType nsMatchingRule",
+            f"{tool} -LLL -b {shlex.quote(container(backend))} '{filter_}' nsIndexType nsMatchingRule",
             f"{tool} -LLL -b {TASKS} '(nsTaskStatus=*)' nsTaskStatus nsTaskExitCode",
         ]
     )

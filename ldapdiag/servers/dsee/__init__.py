@@ -1,1 +1,1 @@
-"""Directory Server Enterprise Edition: of Sun, then of Oracle, and its forerunners from 5.2 on."""
+"""Directory Server Enterprise Edition of Sun and later Oracle, and its predecessors from 5.2 on."""

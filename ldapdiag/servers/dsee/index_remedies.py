@@ -123,8 +123,8 @@ def drop_indexes(
 ) -> Remedy:
     """Remove indexes."""
     chosen, version = to_drop(changes, backend, configuration, schema), configuration.identity.version
-    rest = tuple(one.attribute for one in chosen.changes if not removes_all(one))
-    built = _build_commands(server, backend, rest, version) if rest else []
+    remaining = tuple(one.attribute for one in chosen.changes if not removes_all(one))
+    built = _build_commands(server, backend, remaining, version) if remaining else []
     restored = [
         *_undo_drop(server, backend, chosen, version),
         *_build_commands(server, backend, chosen.attributes, version),
@@ -138,14 +138,14 @@ def drop_indexes(
         changes=f"Changes of these attributes become cheaper. {chosen.left_out_sentence}".strip(),
         risk=(
             "A search that needs the index, even once a month, becomes unindexed. Index configuration is not "
-            f"replicated: repeat this on each replica. {WHILE_IT_BUILDS if rest else NOT_TESTED}"
+            f"replicated: repeat this on each replica. {WHILE_IT_BUILDS if remaining else NOT_TESTED}"
         ),
         undo="\n".join(restored) if chosen.changes else NOTHING_DONE,
         verify=_verify_commands(server, backend, chosen.attributes, version),
         family=Family.DSEE,
-        needs=Needs.REINDEX if rest else Needs.NONE,
+        needs=Needs.REINDEX if remaining else Needs.NONE,
     )
-    return advice_if_missing(remedy, _missing(server, backend, version, builds=bool(rest)))
+    return advice_if_missing(remedy, _missing(server, backend, version, builds=bool(remaining)))
 
 
 def _missing(server: str, backend: Backend, version: Version, *, builds: bool) -> list[str]:

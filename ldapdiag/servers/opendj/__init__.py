@@ -1,1 +1,1 @@
-"""OpenDJ, and its relatives: OpenDS, Oracle Unified Directory, ForgeRock Directory Services, PingDS."""
+"""OpenDJ and its relatives: OpenDS, Oracle Unified Directory, ForgeRock Directory Services, PingDS."""

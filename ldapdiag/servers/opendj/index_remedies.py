@@ -130,8 +130,8 @@ def _tool(server: str, backend: Backend, configuration: IndexConfiguration, sche
 
 def _debug_search(server: str, backend: Backend, attribute: str, version: Version) -> str:
     """Return the search whose debugsearchindex shows that an equality match is indexed (INDEX and COUNT)."""
-    asked = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
-    return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in asked)
+    searches = (f"-b {suffix} '({attribute}=ldapdiag)' debugsearchindex" for suffix in suffixes_of(backend)[:1])
+    return "".join(f"{ldapsearch_command(server, version)} -LLL {one}" for one in searches)
 
 
 def _backend_entry(backend: Backend, configuration: IndexConfiguration) -> str | None:

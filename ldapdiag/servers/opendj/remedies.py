@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
+from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
 from ldapdiag.servers.opendj.defaults import DEFAULTS
 from ldapdiag.servers.remedy_texts import (
     EXEMPT_ACCOUNTS,
+    KEEPALIVE_OF_HANDLERS,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 ADMINISTRATION_PORT = 4444
 UNIT = "opendj.service"
 RESTART = "systemctl restart opendj"
-HANDLER = '--handler-name "LDAP Connection Handler"'
 VIRTUAL = '--name "Idle time limit"'
 ACCOUNT_LIMIT = AccountIdleLimit(
     family=Family.OPENDJ, attribute="ds-rlim-idle-time-limit", never=0, exempt=DEFAULTS.exempt_identities
@@ -103,8 +103,9 @@ def _limit_every_account(server: str, seconds: int, why: str, version: Version) 
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
     del version  # the same in every version
-    advice = " It applies while use-tcp-keep-alive of the connection handlers is true, which is the default."
-    return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=advice)
+    return kernel_keepalive(
+        server, seconds, current, where=Where.SERVER, family=Family.OPENDJ, advice=KEEPALIVE_OF_HANDLERS
+    )
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
@@ -139,11 +140,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     tool = dsconfig(server, version)
     ceiling = listen_ceiling(wanted)
     again = [tool.set("connection-handler", f"enabled:{state}", component=HANDLER) for state in ("false", "true")]
-    back = (
-        tool.reset("connection-handler", "accept-backlog", component=HANDLER)
-        if current is None
-        else tool.set("connection-handler", f"accept-backlog:{current}", component=HANDLER)
-    )
+    back = tool.restore("connection-handler", "accept-backlog", current, HANDLER)
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
@@ -177,11 +174,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         text=tool.set("work-queue", f"num-worker-threads:{wanted}"),
         changes=f"{OPERATIONS_AT_ONCE}. {PASSWORD_HINT}",
         risk=MANY_THREADS,
-        undo=(
-            tool.reset("work-queue", "num-worker-threads")
-            if current is None
-            else tool.set("work-queue", f"num-worker-threads:{current}")
-        ),
+        undo=tool.restore("work-queue", "num-worker-threads", current),
         verify=tool.show("work-queue", "num-worker-threads"),
         family=Family.OPENDJ,
     )

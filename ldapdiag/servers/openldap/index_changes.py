@@ -146,8 +146,8 @@ def _changes(
     """Return the line changes for these attributes; the other attributes of a removed line keep their types."""
     owned: dict[str, IndexDefinition] = {}
     added, removed = list[Change](), list[Change]()
-    for asked, one in wanted.items():
-        name, *tags = asked.split(";")
+    for attribute, one in wanted.items():
+        name, *tags = attribute.split(";")
         own = own_line(name, tags, backend.definitions, schema)
         added += [Change(one.attribute, each) for each in TYPES if each in one.types - _types(own)]
         if own is not None:

@@ -72,8 +72,8 @@ def shown(suffix: str) -> str:
 
 def _read(suffix: str) -> str:
     """Return the command that reads the index lines of one database, one attribute per line."""
-    asked = shlex.quote(f"(olcSuffix={_escaped(suffix)})")
-    return f'lines=$(slapcat -n0 -F "$folder" -o ldif-wrap=no -a {asked} | grep -i "^olcDbIndex: ") || true'
+    filter_ = shlex.quote(f"(olcSuffix={_escaped(suffix)})")
+    return f'lines=$(slapcat -n0 -F "$folder" -o ldif-wrap=no -a {filter_} | grep -i "^olcDbIndex: ") || true'
 
 
 def _escaped(value: str) -> str:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.family import Family
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.account_idle_limits import AccountIdleLimit, set_account_limit
-from ldapdiag.servers.dsconfig import PASSWORD_FILE, PASSWORD_HINT, Dsconfig
+from ldapdiag.servers.dsconfig import HANDLER, PASSWORD_FILE, PASSWORD_HINT, Dsconfig
 from ldapdiag.servers.host_remedies import kernel_keepalive, listen_ceiling
 from ldapdiag.servers.ldap_tools import MANAGER
 from ldapdiag.servers.ping.defaults import DEFAULTS
 from ldapdiag.servers.remedy_texts import (
     EXEMPT_ACCOUNTS,
+    KEEPALIVE_OF_HANDLERS,
     LONG_QUEUE,
     MANY_THREADS,
     OPERATIONS_AT_ONCE,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 SECURE_PORT = 636
 RESTART = "stop-server --restart"
 WHERE_IT_IS = "Run this in the directory of the server, as its user."
-HANDLER = '--handler-name "LDAP Connection Handler"'
 DESCRIPTORS = "config/num-file-descriptors"
 ACCOUNT_LIMIT = AccountIdleLimit(
     family=Family.PING, attribute="ds-rlim-idle-time-limit", never=0, exempt=DEFAULTS.exempt_identities
@@ -69,8 +69,9 @@ def set_idle_timeout(server: str, seconds: int, current: int | None, version: Ve
 def set_keepalive(server: str, seconds: int, current: int | None = None, version: Version = ()) -> Remedy:
     """Set the kernel's keepalive time: the connection handlers set SO_KEEPALIVE, but no time of their own."""
     del version  # the same in every version
-    advice = " It applies while use-tcp-keep-alive of the connection handlers is true, which is the default."
-    return kernel_keepalive(server, seconds, current, where=Where.SERVER, family=Family.PING, advice=advice)
+    return kernel_keepalive(
+        server, seconds, current, where=Where.SERVER, family=Family.PING, advice=KEEPALIVE_OF_HANDLERS
+    )
 
 
 def exempt_from_idle_timeout(server: str, dns: tuple[str, ...], seconds: int = -1) -> Remedy | None:
@@ -106,11 +107,7 @@ def raise_backlog(server: str, current: int | None, wanted: int, version: Versio
     del version  # the same in every version
     tool = dsconfig(server)
     ceiling = listen_ceiling(wanted)
-    back = (
-        tool.reset("connection-handler", "accept-backlog", component=HANDLER)
-        if current is None
-        else tool.set("connection-handler", f"accept-backlog:{current}", component=HANDLER)
-    )
+    back = tool.restore("connection-handler", "accept-backlog", current, HANDLER)
     wider = tool.set("connection-handler", f"accept-backlog:{wanted}", component=HANDLER)
     return Remedy(
         title=f"Raise the listen backlog to {wanted:,}",
@@ -138,14 +135,7 @@ def raise_threads(server: str, current: int | None, wanted: int) -> Remedy:
         text="\n".join([tool.set("work-queue", f"num-worker-threads:{wanted}"), RESTART]),
         changes=f"{OPERATIONS_AT_ONCE}, from the next start. {WHERE_IT_IS} {PASSWORD_HINT}",
         risk=MANY_THREADS,
-        undo="\n".join(
-            [
-                tool.reset("work-queue", "num-worker-threads")
-                if current is None
-                else tool.set("work-queue", f"num-worker-threads:{current}"),
-                RESTART,
-            ]
-        ),
+        undo="\n".join([tool.restore("work-queue", "num-worker-threads", current), RESTART]),
         verify=tool.show("work-queue", "num-worker-threads"),
         family=Family.PING,
         needs=Needs.RESTART,

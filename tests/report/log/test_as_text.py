@@ -125,7 +125,7 @@ class TestTheRest:
         at = next(place for place, line in enumerate(told) if line.startswith("closes"))
         assert told[at] == "closes      2 U1: the client sent UNBIND"
         assert told[at + 1].strip() == (
-            "1 B1: the client closed it without UNBIND, or sent what is no LDAP (10.10.1.168)"
+            "1 B1: the client closed it without UNBIND, or sent data that is not LDAP (10.10.1.168)"
         )
 
     @pytest.mark.parametrize(
