@@ -71,7 +71,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     )
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.LOW,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one),
         title=f"{one.attribute} has an index that {one.host} does not use because it is not built",
         detail=f"{one.count} searches {one.shape} examine every entry, {one.seconds:.3g} s ({one.share:.1%} of the "

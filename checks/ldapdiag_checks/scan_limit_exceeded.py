@@ -57,7 +57,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN if one.obstacle.cause is Cause.LIMIT else Confidence.LIKELY,
         title=f"{one.shape} examines every entry, and an index on {one.attribute} does not help: {one.obstacle.reason}",
         detail=f"{one.summary}\nAdding an index on this attribute would not help.{unless}",

@@ -52,7 +52,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,

@@ -47,7 +47,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     client = one.requesters[0].client if one.requesters else one.host
     return Finding(
         subject=one.subject,
-        severity=severity_of_share(one.share, one.seconds) if one.worth_an_index else Severity.INFO,
+        severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=f"no index answers {one.shape}: {one.obstacle.reason}",
         detail=one.summary,

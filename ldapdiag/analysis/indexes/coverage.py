@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.indexes.simulated_database import SimulatedDatabase
 
-LEAST_SHARE = 0.005
-LEAST_TIME = 60 * SECOND
-"""Searches are worth an index if they take this share of all search time, or this time in all; and one of these:"""
+LEAST_SHARE, LEAST_TIME = 0.005, 60 * SECOND
+"""The share of all search time, or the time, that searches must take in all to be worth an index."""
 SLOW_AVERAGE, SLOW_ONCE = 5 * MILLISECOND, SECOND
-"""The average time of the searches, and the time of the slowest one."""
+"""The average time, or the time of the slowest search, that they must also reach."""
 FEW_RETURNED = 100
 """Entries: a slow search with so small a result has examined many more."""
 REFUSED = (11, 50, 53)

@@ -1,152 +1,164 @@
-"""IndexPlan: the cheapest set of new indexes that ends the scans worth ending, and what no index ends."""
+"""IndexPlan: the cheapest set of new indexes for the scans worth an index, and the scans that no index helps."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
 from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
-from ldapdiag.analysis.log.searches import Requester
+from ldapdiag.analysis.log.searches import Requester, ranked_requesters
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.indexes import Backend
 from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.servers.candidates import Change
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedIndexes:
-    """The indexes to add for one attribute."""
+    """The indexes to add for one attribute of one database."""
 
     attribute: str
     changes: tuple[Change, ...]
-    """The indexes, one by one."""
     backend: Backend | None
-    """None: the configuration is not known."""
+    """None: the index configuration was not collected."""
     resolved: tuple[SearchCoverage, ...]
-    """The searches it is needed for, the costliest first; others of them may be needed as well."""
+    """The scans that need these indexes, the most expensive first; some may need others of the plan as well."""
     requesters: tuple[Requester, ...]
-    """Whom to talk to, the costliest first."""
+    """The clients and accounts that sent them, the most expensive first."""
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the types of the indexes."""
-        return tuple(sorted({one.type for one in self.changes}))
+        """Return the index types."""
+        return tuple(sorted({change.type for change in self.changes}))
 
     @property
     def saved(self) -> int:
-        """Nanoseconds that these searches took."""
-        return sum(row.etime for row in self.resolved)
+        """Return the time of the resolved scans in nanoseconds."""
+        return sum(scan.etime for scan in self.resolved)
 
     @property
     def search_count(self) -> int:
-        """How many they are."""
-        return sum(row.count for row in self.resolved)
+        """Return the number of resolved searches."""
+        return sum(scan.count for scan in self.resolved)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPlan:
-    """What to add to one server's indexes."""
+    """The indexes to add at one server."""
 
     kind: ClassVar[str] = "index-plan"
     how: ClassVar[str] = IndexCoverage.how
 
     host: str
     configured: bool
-    """The index configuration is at hand; else what the plan says is only possible."""
+    """False: the index configuration was not collected, so the plan is only a possibility."""
     indexes: tuple[PlannedIndexes, ...]
-    """By the time they save."""
+    """The most time saved first."""
     exact: bool
-    """No cheaper set does it; else it costs at most `cost / at_least` times as much as the cheapest."""
+    """No other set costs less; if False, the plan costs at most `cost / lower_bound` times as much as the cheapest."""
     cost: int
     lower_bound: int
     resolved: tuple[SearchCoverage, ...]
-    """Scans it ends, each once."""
+    """The scans that the plan makes indexed."""
     remaining: tuple[SearchCoverage, ...]
-    """Scans worth ending that no index ends."""
+    """The scans that no index helps."""
     below_threshold: tuple[SearchCoverage, ...]
-    """Scans that an index would end, and that take too little time to be worth one."""
+    """The scans that an index would help, but that take too little time to be worth one."""
 
     @property
     def saved(self) -> int:
-        """Nanoseconds that the searches took which are indexed then."""
-        return sum(row.etime for row in self.resolved)
+        """Return the time of the resolved scans in nanoseconds."""
+        return sum(scan.etime for scan in self.resolved)
 
 
 def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
-    """Choose the indexes for one server."""
-    scanned = coverage.scans
-    wanted = [row for row in scanned if row.worth_an_index and row.sufficient_sets]
-    demands = [Demand(alternatives=row.sufficient_sets, worth=row.etime) for row in wanted]
-    places = {place for demand in demands for one in demand.alternatives for place in one}
-    chosen = cheapest(demands, {place: _price(place, coverage, traffic) for place in places})
-    added = frozenset(chosen.chosen)
-    backends = {one.name: one for row in scanned for one in row.backends}
-    rows = _rows(added, [row for row in scanned if row.sufficient_sets], backends)
+    """Choose the cheapest set of new indexes for one server."""
+    helped = [scan for scan in coverage.scans if scan.sufficient_sets]
+    demands = [Demand(alternatives=scan.sufficient_sets, worth=scan.etime) for scan in helped if scan.worth_an_index]
+    cover = cheapest(demands, _costs(demands, coverage, traffic))
+    added = frozenset(cover.chosen)
+    resolved = [scan for scan in helped if _resolves(added, scan)]
     return IndexPlan(
         host=coverage.host,
         configured=coverage.indexes is not None,
-        indexes=rows,
-        exact=chosen.exact,
-        cost=chosen.cost,
-        lower_bound=chosen.lower_bound,
-        resolved=tuple(row for row in scanned if _ends(row, added)),
-        remaining=tuple(row for row in scanned if not row.sufficient_sets),
-        below_threshold=tuple(row for row in scanned if row.sufficient_sets and not _ends(row, added)),
+        indexes=_planned(added, resolved),
+        exact=cover.exact,
+        cost=cover.cost,
+        lower_bound=cover.lower_bound,
+        resolved=tuple(resolved),
+        remaining=tuple(scan for scan in coverage.scans if not scan.sufficient_sets),
+        below_threshold=tuple(scan for scan in helped if not _resolves(added, scan)),
     )
 
 
-def _price(place: ProposedIndex, coverage: IndexCoverage, traffic: Traffic) -> int:
+def _costs(
+    demands: Sequence[Demand[ProposedIndex]], coverage: IndexCoverage, traffic: Traffic
+) -> dict[ProposedIndex, int]:
+    """Return the cost of every index in the demands."""
     schema = coverage.indexes.schema if coverage.indexes else standard()
     writes = WriteCounts.of(traffic.segment)
-    _, change = place
-    return index_cost(coverage.family, change.attribute, change.type, writes, schema)
+    proposed = {index for demand in demands for indexes in demand.alternatives for index in indexes}
+    return {
+        (database, change): index_cost(coverage.family, change.attribute, change.type, writes, schema)
+        for database, change in proposed
+    }
 
 
-def _ends(row: SearchCoverage, added: frozenset[ProposedIndex]) -> bool:
-    return any(one <= added for one in row.sufficient_sets)
+def _resolves(added: frozenset[ProposedIndex], scan: SearchCoverage) -> bool:
+    return any(indexes <= added for indexes in scan.sufficient_sets)
 
 
-def _rows(
-    added: frozenset[ProposedIndex], scanned: list[SearchCoverage], backends: dict[str, Backend]
-) -> tuple[PlannedIndexes, ...]:
-    """Return the indexes by attribute, each with the searches it is needed for."""
+def _planned(added: frozenset[ProposedIndex], scans: list[SearchCoverage]) -> tuple[PlannedIndexes, ...]:
+    """Return the added indexes by database and attribute, each with the scans that need them."""
+    backends = {backend.name: backend for scan in scans for backend in scan.backends}
     changes: dict[tuple[str, str], set[Change]] = defaultdict(set)
-    asking: dict[tuple[str, str], list[SearchCoverage]] = defaultdict(list)
-    for name, change in added:
-        changes[name, change.attribute].add(change)
-    for row in (row for row in scanned if _ends(row, added)):
-        for key in {(name, change.attribute) for one in row.sufficient_sets for name, change in one & added}:
-            asking[key].append(row)
-    rows = []
-    for (name, attribute), several in changes.items():
-        others = added - {(name, one) for one in several}
-        resolves = [row for row in asking[name, attribute] if not _ends(row, others)]
-        rows.append(
+    for database, change in added:
+        changes[database, change.attribute].add(change)
+    using = _scans_using(added, scans)
+    planned = []
+    for (database, attribute), own in changes.items():
+        others = added - {(database, change) for change in own}
+        needing = [scan for scan in using[database, attribute] if not _resolves(others, scan)]
+        planned.append(
             PlannedIndexes(
                 attribute=attribute,
-                changes=tuple(sorted(several)),
-                backend=backends.get(name),
-                resolved=tuple(sorted(resolves, key=lambda row: -row.etime)),
-                requesters=_askers(resolves),
+                changes=tuple(sorted(own)),
+                backend=backends.get(database),
+                resolved=tuple(sorted(needing, key=lambda scan: -scan.etime)),
+                requesters=_requesters(needing),
             )
         )
-    return tuple(sorted(rows, key=lambda row: (-row.saved, row.attribute, row.types)))
+    return tuple(sorted(planned, key=lambda indexes: (-indexes.saved, indexes.attribute, indexes.types)))
 
 
-def _askers(rows: list[SearchCoverage]) -> tuple[Requester, ...]:
-    """Return who asks these searches, each client and account once; the costliest first."""
-    told: dict[tuple[str, str], list[int]] = {}
-    for search in {id(row.group): row.group for row in rows}.values():
-        for one in search.requesters:
-            counts = told.setdefault((one.client, one.account), [0, 0, 0])
-            for place, count in enumerate((one.count, one.etime, one.noted)):
-                counts[place] += count
-    askers = (
-        Requester(client=client, account=account, count=count, etime=etime, noted=noted)
-        for (client, account), (count, etime, noted) in told.items()
-    )
-    return tuple(sorted(askers, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
+def _scans_using(
+    added: frozenset[ProposedIndex], scans: Iterable[SearchCoverage]
+) -> dict[tuple[str, str], list[SearchCoverage]]:
+    """Return, by database and attribute, the scans for which an added index is in a sufficient set."""
+    using: dict[tuple[str, str], list[SearchCoverage]] = defaultdict(list)
+    for scan in scans:
+        keys = {
+            (database, change.attribute) for indexes in scan.sufficient_sets for database, change in indexes & added
+        }
+        for key in keys:
+            using[key].append(scan)
+    return using
+
+
+def _requesters(scans: list[SearchCoverage]) -> tuple[Requester, ...]:
+    """Return the clients and accounts of scans, each once, the most expensive first."""
+    totals: dict[tuple[str, str], list[int]] = {}
+    # Parts of one group share its requesters.
+    for group in {id(scan.group): scan.group for scan in scans}.values():
+        for requester in group.requesters:
+            total = totals.setdefault((requester.client, requester.account), [0, 0, 0])
+            for column, count in enumerate((requester.count, requester.etime, requester.noted)):
+                total[column] += count
+    return ranked_requesters(totals)

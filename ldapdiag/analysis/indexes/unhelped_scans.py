@@ -1,4 +1,4 @@
-"""Unhelped: scans that no index ends, by what stands in their way and the filter; one subject each."""
+"""UnhelpedScans: scans that no new index helps, by filter shape and obstacle; each is the subject of a verdict."""
 
 from __future__ import annotations
 
@@ -17,105 +17,105 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
     from ldapdiag.servers.candidates import Cause
 
-MOST = 10
-"""Clients and accounts of each that are named."""
+MOST_LISTED = 10
+"""The most clients, accounts and bases that a finding lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnhelpedScans:
-    """The searches of one filter without values that one thing stands in the way of."""
+    """The scans of one filter shape, with their obstacle."""
 
     host: str
     obstacle: Obstacle
     searches: tuple[SearchCoverage, ...]
-    """By base and scope; the costliest first."""
+    """By base and scope; the most expensive first."""
     total: int
-    """Nanoseconds of all searches of the log."""
+    """Nanoseconds of all searches in the log."""
 
     @property
     def shape(self) -> str:
-        """The filter without values."""
+        """Return the filter shape."""
         return self.searches[0].group.shape
 
     @property
     def attribute(self) -> str:
-        """The attribute in the way, as the filter's first spelling has it."""
+        """Return the attribute that the obstacle concerns, as the filter spells it."""
         return self.obstacle.attribute
 
     @property
     def count(self) -> int:
-        """How many searches."""
-        return sum(row.count for row in self.searches)
+        """Return the number of searches."""
+        return sum(search.count for search in self.searches)
 
     @property
     def seconds(self) -> float:
-        """How long they took."""
-        return sum(row.etime for row in self.searches) / SECOND
+        """Return the time they took."""
+        return sum(search.etime for search in self.searches) / SECOND
 
     @property
     def share(self) -> float:
-        """Of the time of all searches."""
-        return sum(row.etime for row in self.searches) / self.total if self.total else 0.0
+        """Return their share of the time of all searches, 0 to 1."""
+        return sum(search.etime for search in self.searches) / self.total if self.total else 0.0
 
     @property
-    def worth_an_index(self) -> bool:
-        """Tell whether they take time enough to do something about them, or fail."""
-        return any(row.worth_an_index for row in self.searches)
+    def worth_a_change(self) -> bool:
+        """Return whether they take enough time to be worth a change, or fail."""
+        return any(search.worth_an_index for search in self.searches)
 
     @property
     def refused(self) -> int:
-        """How many failed."""
-        return sum(row.refused for row in self.searches)
+        """Return how many failed because they were unindexed."""
+        return sum(search.refused for search in self.searches)
 
     @property
     def requesters(self) -> tuple[Requester, ...]:
-        """Who asks, the costliest first."""
+        """Return the clients and accounts that send them, the most expensive first."""
         return self.searches[0].group.requesters
 
     @property
     def summary(self) -> str:
-        """What they cost, and who asks; a sentence a line."""
-        many = f"{self.count} searches" if self.count != 1 else "1 search"
+        """Return their cost and origin; one sentence per line."""
+        searches = f"{self.count:,} searches" if self.count != 1 else "1 search"
         share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
-        who = ", ".join(f"{asker.account} from {asker.client}" for asker in self.requesters[:3])
-        failed = f"\n{self.refused} of them failed for want of an index." if self.refused else ""
-        cost = f"{many}, {self.seconds:.3g} s in all ({share} of the search time)."
-        return f"{cost}\nAsked by {who or 'nobody known'}.{failed}"
+        senders = ", ".join(f"{each.account} from {each.client}" for each in self.requesters[:3])
+        failed = f"\n{self.refused:,} of them failed because there is no index." if self.refused else ""
+        cost = f"{searches}, {self.seconds:.3g} s in total ({share} of the search time)."
+        return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}"
 
     @property
     def subject(self) -> str:
-        """What a verdict on them is about."""
+        """Return the subject of a verdict on them."""
         return f"{self.shape} at {self.host}"
 
     @property
     def observed(self) -> dict[str, Any]:
-        """The numbers, by the keys of the contract."""
+        """Return what a finding observes, by the keys of docs/contract.md."""
         return {
             "server": self.host,
             "attribute": self.attribute,
             "shape": self.shape,
             "part": self.obstacle.text,
-            "bases": sorted({row.group.base for row in self.searches})[:MOST],
+            "bases": sorted({search.group.base for search in self.searches})[:MOST_LISTED],
             "searches": self.count,
             "refused": self.refused,
             "etime_seconds": round(self.seconds, 9),
             "share": round(self.share, 6),
             "reason": self.obstacle.reason,
-            "clients": list(dict.fromkeys(asker.client for asker in self.requesters))[:MOST],
-            "accounts": list(dict.fromkeys(asker.account for asker in self.requesters))[:MOST],
+            "clients": list(dict.fromkeys(each.client for each in self.requesters))[:MOST_LISTED],
+            "accounts": list(dict.fromkeys(each.account for each in self.requesters))[:MOST_LISTED],
         }
 
 
 def find_unhelped_scans(coverage: IndexCoverage, causes: Collection[Cause]) -> tuple[UnhelpedScans, ...]:
-    """Return the scans that one of these causes stands in the way of, the costliest first."""
-    groups: dict[str, list[SearchCoverage]] = defaultdict(list)
-    hindrances: dict[str, Obstacle] = {}
-    for row in coverage.scans:
-        if row.obstacle is not None and row.obstacle.cause in causes:
-            groups[row.group.shape].append(row)
-            hindrances.setdefault(row.group.shape, row.obstacle)
-    told = (
-        UnhelpedScans(host=coverage.host, obstacle=hindrances[shape], searches=tuple(rows), total=coverage.etime)
-        for shape, rows in groups.items()
+    """Return the scans whose obstacle has one of these causes, the most expensive first."""
+    scans_of: dict[str, list[SearchCoverage]] = defaultdict(list)
+    obstacles: dict[str, Obstacle] = {}
+    for scan in coverage.scans:
+        if scan.obstacle is not None and scan.obstacle.cause in causes:
+            scans_of[scan.group.shape].append(scan)
+            obstacles.setdefault(scan.group.shape, scan.obstacle)
+    unhelped = (
+        UnhelpedScans(host=coverage.host, obstacle=obstacles[shape], searches=tuple(scans), total=coverage.etime)
+        for shape, scans in scans_of.items()
     )
-    return tuple(sorted(told, key=lambda one: (-one.seconds, one.shape)))
+    return tuple(sorted(unhelped, key=lambda scans: (-scans.seconds, scans.shape)))

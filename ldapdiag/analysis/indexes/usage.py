@@ -1,4 +1,4 @@
-"""Usage: which of a server's indexes no search of its log has asked for."""
+"""IndexUsage: the indexes of a server that no search of its log used."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FALLBACKS = {
     AssertionKind.GREATER: ("pres",),
     AssertionKind.LESS: ("pres",),
 }
-"""What slapd and others take where the proper kind is lacking."""
+"""The types that slapd and others use if the proper type is not configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedIndexes:
-    """The indexes of an attribute that nobody asked for."""
+    """The indexes of one attribute that no search used."""
 
     backend: Backend
     attribute: str
@@ -38,13 +38,13 @@ class UnusedIndexes:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return the indexes, one by one."""
-        return tuple(Change(self.attribute, one) for one in self.types)
+        """Return one change for each index."""
+        return tuple(Change(self.attribute, type_) for type_ in self.types)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexUsage:
-    """What of one server's indexes is used."""
+    """The unused indexes of one server."""
 
     kind: ClassVar[str] = "usage"
     how: ClassVar[str] = IndexCoverage.how
@@ -52,58 +52,71 @@ class IndexUsage:
     host: str
     unused: tuple[UnusedIndexes, ...] = ()
     unsearched: tuple[str, ...] = ()
-    """Databases that no search went to."""
+    """Databases that no search was sent to."""
     reason: str = ""
-    """Why nothing can be said."""
+    """Why the usage is unknown; empty if it is known."""
 
 
 def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
-    """Compare the indexes of a server with what its log asked for."""
-    indexing = coverage.indexes
-    if indexing is None:
+    """Compare the indexes of a server with the assertions in its log."""
+    indexes = coverage.indexes
+    if indexes is None:
         return IndexUsage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
     searches = traffic.workload.searches
     if any(search.unidentified for search in searches):
-        return IndexUsage(
-            host=coverage.host, reason="the log holds searches whose filters are not told: any may use it"
-        )
-    trees = [(indexing.backends(one.base), parse_shape(one.shape)) for one in searches if one.scope != "base"]
-    if any(tree is None for backends, tree in trees if backends):
-        return IndexUsage(host=coverage.host, reason="filters were cut off or not understood: any index may be in them")
+        return IndexUsage(host=coverage.host, reason="the log has searches without a filter, which may use any index")
+    filters = [
+        (indexes.backends(search.base), parse_shape(search.shape)) for search in searches if search.scope != "base"
+    ]
+    if any(filter_ is None for backends, filter_ in filters if backends):
+        return IndexUsage(host=coverage.host, reason="filters were cut off or not understood, and may use any index")
     unused: list[UnusedIndexes] = []
-    silent: list[str] = []
-    for backend in indexing.configuration.backends:
-        asked = [leaf for held, tree in trees if backend in held and tree for leaf in assertions(tree)]
-        if asked:
-            unused.extend(_unused(backend, asked, indexing, coverage.family))
+    unsearched: list[str] = []
+    for backend in indexes.configuration.backends:
+        searched = [
+            assertion
+            for backends, filter_ in filters
+            if backend in backends and filter_
+            for assertion in assertions(filter_)
+        ]
+        if searched:
+            unused.extend(_unused(backend, searched, indexes, coverage.family))
         elif backend.definitions:
-            silent.append(backend.name)
-    return IndexUsage(host=coverage.host, unused=tuple(unused), unsearched=tuple(silent))
+            unsearched.append(backend.name)
+    return IndexUsage(host=coverage.host, unused=tuple(unused), unsearched=tuple(unsearched))
 
 
 def _unused(
-    backend: Backend, asked: Iterable[Assertion], indexing: ServerIndexes, family: Family | None
+    backend: Backend, searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None
 ) -> Iterator[UnusedIndexes]:
-    used: set[tuple[str, str]] = set()
-    for leaf in asked:
-        words = {index_type(family, leaf.kind), *FALLBACKS.get(leaf.kind, ())} - {None}
-        if leaf.kind is AssertionKind.SUBSTRING:
-            words |= SUBSTRING_KINDS
-        lineage = [one.name.lower() for one in indexing.schema.lineage(leaf.attribute)] or [leaf.attribute]
-        used |= {(name, str(word)) for name in lineage for word in words}
-        if leaf.kind is AssertionKind.EXTENSIBLE:
-            used |= {(name, word) for name in lineage for word in ("eq", "equality", "extensible")}
+    """Yield the indexes of a database that no assertion in its searches may use."""
+    used = _used(searched, indexes, family)
     for definition in backend.definitions:
-        name = indexing.schema.primary(definition.attribute).lower()
-        if _is_needed(name, definition, indexing):
+        name = indexes.schema.primary(definition.attribute).lower()
+        if _is_needed(name, definition, indexes):
             continue
-        types = tuple(sorted(one for one in definition.types if (name, one) not in used))
+        types = tuple(sorted(type_ for type_ in definition.types if (name, type_) not in used))
         if types:
             yield UnusedIndexes(backend=backend, attribute=definition.attribute, types=types)
 
 
-def _is_needed(name: str, definition: IndexDefinition, indexing: ServerIndexes) -> bool:
-    """Tell whether the server needs an index, whatever clients ask for."""
-    internal_searches = {indexing.schema.primary(one).lower() for one in indexing.configuration.internal_searches}
-    product = product_of(indexing.configuration.identity.family)
-    return definition.system or name in internal_searches or (product is not None and name in product.never_dropped)
+def _used(searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None) -> set[tuple[str, str]]:
+    """Return attribute (primary name, lower case) and type of every index that assertions may use."""
+    used: set[tuple[str, str]] = set()
+    for assertion in searched:
+        types = {index_type(family, assertion.kind), *FALLBACKS.get(assertion.kind, ())} - {None}
+        if assertion.kind is AssertionKind.SUBSTRING:
+            types |= SUBSTRING_KINDS
+        if assertion.kind is AssertionKind.EXTENSIBLE:
+            types |= {"eq", "equality", "extensible"}
+        lineage = indexes.schema.lineage(assertion.attribute)
+        names = [type_.name.lower() for type_ in lineage] or [assertion.attribute]
+        used |= {(name, str(type_)) for name in names for type_ in types}
+    return used
+
+
+def _is_needed(name: str, definition: IndexDefinition, indexes: ServerIndexes) -> bool:
+    """Return whether the server itself needs an index, whatever the clients search for."""
+    internal = {indexes.schema.primary(attribute).lower() for attribute in indexes.configuration.internal_searches}
+    product = product_of(indexes.configuration.identity.family)
+    return definition.system or name in internal or (product is not None and name in product.never_dropped)
