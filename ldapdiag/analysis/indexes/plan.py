@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.indexes.costs import WriteCounts, index_cost
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.search_coverage import ProposedIndex, SearchCoverage
-from ldapdiag.analysis.indexes.set_cover import Demand, cheapest
+from ldapdiag.analysis.indexes.set_cover.cover import Demand, cheapest
 from ldapdiag.analysis.log.searches import Requester, ranked_requesters
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.indexes import Backend

@@ -1,4 +1,4 @@
-"""Bound: what no set that satisfies all demands can be cheaper than, by splitting the prices among the demands."""
+"""Bound: a lower bound for the cost of every cover, by sharing out the costs among the demands (a dual solution)."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def least_cost(demands: Iterable[Alternatives], prices: Sequence[int]) -> int:
-    """Return a lower bound of the cost of every set that satisfies the demands.
+def least_cost(demands: Iterable[Alternatives], costs: Sequence[int]) -> int:
+    """Return a lower bound for the cost of every set that satisfies the demands.
 
-    Each demand takes from the prices what makes each of its alternatives pay it an amount y at least, and no element
-    pays more than its price in all. A set that satisfies the demands contains an alternative of each, which pays its y;
-    so the set pays the sum of all y at least, and no more than its elements cost.
+    Each demand claims an amount y, which the elements of each of its alternatives pay together; no element pays more
+    than its cost in all. A cover contains an alternative of each demand, which pays its y: so its elements pay at least
+    the sum of all y, and at most their cost.
     """
-    residual = list(prices)
+    remaining = list(costs)
     total = 0
     for demand in sorted(demands, key=len):
-        share = min(sum([residual[each] for each in elements(one)]) for one in demand)
+        share = min(sum([remaining[element] for element in elements(alternative)]) for alternative in demand)
         if share:
             total += share
-            _take(share, demand, residual)
+            _pay(share, demand, remaining)
     return total
 
 
-def _take(share: int, demand: Alternatives, residual: list[int]) -> None:
-    """Make each alternative pay its share. What is in many of them pays first: it pays for all of them at once."""
+def _pay(share: int, demand: Alternatives, remaining: list[int]) -> None:
+    """Deduct a share from each alternative. Elements of many alternatives pay first: they pay for all of them."""
     large = []
-    for one in demand:
-        if one & (one - 1):
-            large.append(one)
+    for alternative in demand:
+        if alternative & (alternative - 1):
+            large.append(alternative)
         else:
-            residual[one.bit_length() - 1] -= share
+            remaining[alternative.bit_length() - 1] -= share
     if not large:
         return
     paid: Counter[int] = Counter()
-    common = Counter(each for one in large for each in elements(one))
-    for one in large:
-        owed = share - sum(paid[each] for each in elements(one))
-        for each in sorted(elements(one), key=lambda each: -common[each]):
+    common = Counter(element for alternative in large for element in elements(alternative))
+    for alternative in large:
+        owed = share - sum(paid[element] for element in elements(alternative))
+        for element in sorted(elements(alternative), key=lambda element: -common[element]):
             if owed <= 0:
                 break
-            part = min(owed, residual[each])
-            paid[each] += part
-            residual[each] -= part
+            part = min(owed, remaining[element])
+            paid[element] += part
+            remaining[element] -= part
             owed -= part

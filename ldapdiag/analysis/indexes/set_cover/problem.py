@@ -1,4 +1,4 @@
-"""An instance of the cover problem in small numbers: elements are bits, an alternative is a mask of them."""
+"""CoverProblem: a cover problem in bit masks: an element is a bit, an alternative a mask of elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 Alternatives = tuple[int, ...]
-"""Of one demand: masks above zero, in their order."""
+"""The alternatives of one demand: masks above zero, in ascending order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,33 +19,33 @@ class CoverProblem:
     """Demands, each of which wants all elements of one of its alternatives."""
 
     demands: tuple[Alternatives, ...]
-    prices: tuple[int, ...]
+    costs: tuple[int, ...]
     """Of each element."""
     names: tuple[int, ...]
-    """What each element is called outside."""
+    """The number of each element outside this problem."""
 
 
 DENSE = 64
-"""Elements: of a mask with more, they are found faster by its digits than one by one."""
+"""Elements: those of a larger mask are found faster by its binary digits than one by one."""
 
 
 class WorkBudget:
-    """The steps of work that are left. A step looks at one alternative."""
+    """The remaining steps of work. A step examines one alternative."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
 
     def takes(self, steps: int) -> bool:
-        """Take so many steps; False when none are left."""
+        """Use up steps; return False if none are left."""
         self.left -= steps
         return self.left > 0
 
 
 @lru_cache(maxsize=1 << 16)
 def elements(mask: int) -> tuple[int, ...]:
-    """Return the elements of a mask, in their order."""
+    """Return the elements of a mask in ascending order."""
     if mask.bit_count() > DENSE:
-        return tuple(place for place, bit in enumerate(bin(mask)[:1:-1]) if bit == "1")
+        return tuple(element for element, bit in enumerate(bin(mask)[:1:-1]) if bit == "1")
     found = []
     while mask:
         lowest = mask & -mask
@@ -54,38 +54,38 @@ def elements(mask: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def cost_of(mask: int, prices: Sequence[int]) -> int:
-    """Return what the elements of a mask cost."""
-    return sum(prices[each] for each in elements(mask))
+def cost_of(mask: int, costs: Sequence[int]) -> int:
+    """Return the cost of all elements of a mask."""
+    return sum(costs[element] for element in elements(mask))
 
 
 def without(demands: Iterable[Alternatives], chosen: int, banned: int = 0) -> set[Alternatives] | None:
-    """Return what is still wanted when some elements are chosen and some cannot be had; None: it is impossible."""
-    rest = set()
+    """Return the remaining demands once some elements are chosen and others banned; None: not satisfiable."""
+    remaining = set()
     for demand in demands:
-        wanted = {one & ~chosen for one in demand if not one & banned}
+        wanted = {alternative & ~chosen for alternative in demand if not alternative & banned}
         if not wanted:
             return None
         if 0 not in wanted:
-            rest.add(tuple(sorted(wanted)))
-    return rest
+            remaining.add(tuple(sorted(wanted)))
+    return remaining
 
 
-def pieces(supports: Sequence[Collection[int]]) -> list[list[int]]:
-    """Return which sets hang together by common elements, as groups of their places."""
+def components(supports: Sequence[Collection[int]]) -> list[list[int]]:
+    """Return the connected components of sets that share elements, as groups of their positions (union-find)."""
     parent: dict[int, int] = {}
 
-    def root(each: int) -> int:
-        while (above := parent.setdefault(each, each)) != each:
-            parent[each] = parent[above]
-            each = above
-        return each
+    def root(element: int) -> int:
+        while (above := parent.setdefault(element, element)) != element:
+            parent[element] = parent[above]
+            element = above
+        return element
 
     for support in supports:
         first, *others = support
-        for each in others:
-            parent[root(each)] = root(first)
+        for element in others:
+            parent[root(element)] = root(first)
     groups: defaultdict[int, list[int]] = defaultdict(list)
-    for place, support in enumerate(supports):
-        groups[root(next(iter(support)))].append(place)
+    for position, support in enumerate(supports):
+        groups[root(next(iter(support)))].append(position)
     return list(groups.values())

@@ -1,4 +1,4 @@
-"""Reduction: what of an instance needs no search. Each rule leaves at least one set of least price."""
+"""Reduction: solve the parts of a problem that need no search. Each rule keeps at least one cheapest cover."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ldapdiag.analysis.indexes.set_cover.problem import Alternatives, CoverProbl
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterator, Sequence
 
-FEW = 4
-"""Elements: of alternatives with no more, all parts are looked up; of others, themselves and their elements."""
+SMALL = 4
+"""Elements: all submasks of a mask with no more are looked up; of a larger one, itself and its elements."""
 
 
-def reduced(instance: CoverProblem, work: WorkBudget) -> tuple[int, tuple[Alternatives, ...]]:
-    """Return the elements that are chosen without a search, and the demands that are left, in their order."""
-    chosen, demands = 0, set(instance.demands)
+def reduced(problem: CoverProblem, work: WorkBudget) -> tuple[int, tuple[Alternatives, ...]]:
+    """Return the elements chosen without a search, and the remaining demands in ascending order."""
+    chosen, demands = 0, set(problem.demands)
     before = None
     while demands != before and work.takes(len(demands)):
         before = demands
@@ -29,59 +29,59 @@ def reduced(instance: CoverProblem, work: WorkBudget) -> tuple[int, tuple[Altern
             forced |= reduce(and_, demand)
         chosen |= forced
         demands = without(demands, forced) or set()
-        demands = _unimplied(demands, work)
-        demands = _unreplaced(demands, instance.prices, work)
+        demands = _without_implied(demands, work)
+        demands = _without_replaceable(demands, problem.costs, work)
     return chosen, tuple(sorted(demands))
 
 
 def minimal(demand: Alternatives, work: WorkBudget) -> Alternatives:
-    """Return the alternatives that contain no other: whoever has the greater has the lesser."""
+    """Return the alternatives that contain no other one."""
     kept: list[int] = []
     single = 0
-    for one in sorted(demand, key=int.bit_count):
-        if one & single or (work.takes(len(kept)) and any(other & ~one == 0 for other in kept)):
+    for alternative in sorted(demand, key=int.bit_count):
+        if alternative & single or (work.takes(len(kept)) and any(smaller & ~alternative == 0 for smaller in kept)):
             continue
-        if one & (one - 1):
-            kept.append(one)
+        if alternative & (alternative - 1):
+            kept.append(alternative)
         else:
-            single |= one
-    return tuple(sorted([*kept, *(1 << each for each in elements(single))]))
+            single |= alternative
+    return tuple(sorted([*kept, *(1 << element for element in elements(single))]))
 
 
-def _unimplied(demands: Collection[Alternatives], work: WorkBudget) -> set[Alternatives]:
+def _without_implied(demands: Collection[Alternatives], work: WorkBudget) -> set[Alternatives]:
     """Return the demands without those that are satisfied whenever another one is.
 
-    One implies another when each of its alternatives contains one of the other's. Two cannot imply each other: they
-    would have the same minimal alternatives.
+    One implies another if each of its alternatives contains one of the other's. Two demands cannot imply each other:
+    they would have the same minimal alternatives.
     """
     ordered = sorted(demands)
     having: defaultdict[int, list[int]] = defaultdict(list)
-    for place, demand in enumerate(ordered):
-        for one in demand:
-            having[one].append(place)
+    for position, demand in enumerate(ordered):
+        for alternative in demand:
+            having[alternative].append(position)
     implied: set[int] = set()
-    for place, demand in enumerate(ordered):
-        if place in implied:
+    for position, demand in enumerate(ordered):
+        if position in implied:
             continue
-        rarest = min(demand, key=lambda one: (sum(len(having.get(part, ())) for part in parts(one)), one))
-        for other in chain.from_iterable(having.get(part, ()) for part in parts(rarest)):
-            if other == place or other in implied:
+        rarest = min(demand, key=lambda mask: (sum(len(having.get(part, ())) for part in submasks(mask)), mask))
+        for other in chain.from_iterable(having.get(part, ()) for part in submasks(rarest)):
+            if other == position or other in implied:
                 continue
             if not work.takes(len(demand)):
-                return _left(ordered, implied)
-            if all(any(part & ~one == 0 for part in ordered[other]) for one in demand):
+                return _remaining(ordered, implied)
+            if all(any(part & ~alternative == 0 for part in ordered[other]) for alternative in demand):
                 implied.add(other)
-    return _left(ordered, implied)
+    return _remaining(ordered, implied)
 
 
-def _left(demands: Sequence[Alternatives], gone: Container[int]) -> set[Alternatives]:
-    return {demand for place, demand in enumerate(demands) if place not in gone}
+def _remaining(demands: Sequence[Alternatives], removed: Container[int]) -> set[Alternatives]:
+    return {demand for position, demand in enumerate(demands) if position not in removed}
 
 
-def parts(alternative: int) -> Iterator[int]:
-    """Yield the masks contained in a mask, itself among them: all of a small one, some of a large one."""
-    own = [1 << each for each in elements(alternative)]
-    if len(own) > FEW:
+def submasks(alternative: int) -> Iterator[int]:
+    """Yield the masks within a mask, itself included: all of a small one; of a large one, itself and its elements."""
+    own = [1 << element for element in elements(alternative)]
+    if len(own) > SMALL:
         yield from own
         yield alternative
         return
@@ -89,41 +89,47 @@ def parts(alternative: int) -> Iterator[int]:
         yield from map(sum, combinations(own, size))
 
 
-def _unreplaced(demands: Collection[Alternatives], prices: Sequence[int], work: WorkBudget) -> set[Alternatives]:
-    """Return the demands without the alternatives that need an element in whose place a cheaper one does as well."""
-    left = sorted(demands)
+def _without_replaceable(
+    demands: Collection[Alternatives], costs: Sequence[int], work: WorkBudget
+) -> set[Alternatives]:
+    """Return the demands without the alternatives that need an element which a cheaper one can replace everywhere."""
+    remaining = sorted(demands)
     using: defaultdict[int, list[int]] = defaultdict(list)
-    for place, demand in enumerate(left):
-        for each in {each for one in demand for each in elements(one)}:
-            using[each].append(place)
-    for each in sorted(using, key=lambda each: (-prices[each], -each)):
-        users = [place for place in using[each] if any(one >> each & 1 for one in left[place])]
-        if not work.takes(sum(len(left[place]) for place in users)):
+    for position, demand in enumerate(remaining):
+        for element in {element for alternative in demand for element in elements(alternative)}:
+            using[element].append(position)
+    for element in sorted(using, key=lambda element: (-costs[element], -element)):
+        users = [
+            position
+            for position in using[element]
+            if any(alternative >> element & 1 for alternative in remaining[position])
+        ]
+        if not work.takes(sum(len(remaining[position]) for position in users)):
             break
-        if users and _is_replaced(each, [left[place] for place in users], prices, work):
-            for place in users:
-                left[place] = tuple(one for one in left[place] if not one >> each & 1)
-    return set(left)
+        if users and _is_replaceable(element, [remaining[position] for position in users], costs, work):
+            for position in users:
+                remaining[position] = tuple(mask for mask in remaining[position] if not mask >> element & 1)
+    return set(remaining)
 
 
-def _is_replaced(each: int, users: Collection[Alternatives], prices: Sequence[int], work: WorkBudget) -> bool:
-    """Tell whether another element, no dearer, can stand in for one wherever that is wanted."""
-    own = 1 << each
+def _is_replaceable(element: int, users: Collection[Alternatives], costs: Sequence[int], work: WorkBudget) -> bool:
+    """Return whether one other element that costs no more can replace an element in every demand."""
+    own = 1 << element
     fewest = min(users, key=lambda demand: (len(demand), demand))
-    first = next(one for one in fewest if one & own)
-    others = {other for one in fewest for other in elements(one & ~first)}
-    for other in sorted(others, key=lambda other: (prices[other], other)):
-        if (prices[other], other) > (prices[each], each):
+    first = next(alternative for alternative in fewest if alternative & own)
+    others = {other for alternative in fewest for other in elements(alternative & ~first)}
+    for other in sorted(others, key=lambda other: (costs[other], other)):
+        if (costs[other], other) > (costs[element], element):
             return False
-        if all(_stands_in(demand, own, 1 << other, work) for demand in users):
+        if all(_replaces(demand, own, 1 << other, work) for demand in users):
             return True
     return False
 
 
-def _stands_in(demand: Alternatives, own: int, other: int, work: WorkBudget) -> bool:
-    """Tell whether every alternative with one element has another in which a second takes its place, or less."""
+def _replaces(demand: Alternatives, own: int, other: int, work: WorkBudget) -> bool:
+    """Return whether every alternative with one element has a counterpart with the other instead, or with less."""
     return all(
-        work.takes(len(demand)) and any(less & ~((one & ~own) | other) == 0 for less in demand)
-        for one in demand
-        if one & own
+        work.takes(len(demand)) and any(mask & ~((alternative & ~own) | other) == 0 for mask in demand)
+        for alternative in demand
+        if alternative & own
     )

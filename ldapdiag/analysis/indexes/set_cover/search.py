@@ -1,4 +1,4 @@
-"""Search: branch and bound. Either the least price is found, or the work is used up and a bound is left."""
+"""Search: branch and bound, until the cheapest cover is found or the budget of work is used up."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-class Node(NamedTuple):
-    """A part of all sets: those that have what is chosen, and none of what is banned."""
+class Branch(NamedTuple):
+    """The covers that contain the chosen elements and none of the banned ones."""
 
     bound: int
-    """No set of this part is cheaper."""
+    """No cover of this branch is cheaper."""
     chosen: int
     banned: int
     demands: Collection[Alternatives]
-    """What is not satisfied yet."""
+    """The demands that are not satisfied yet."""
 
 
-def solved(demands: Sequence[Alternatives], prices: Sequence[int], work: WorkBudget) -> tuple[int, int]:
-    """Return a set that satisfies the demands, and what no such set is cheaper than (its own cost, where all is seen).
+def solved(demands: Sequence[Alternatives], costs: Sequence[int], work: WorkBudget) -> tuple[int, int]:
+    """Return a cover, and a lower bound for the cost of every cover: its own cost, if the search was complete.
 
-    Depth first, the most promising branch first: of one demand each alternative is tried in turn, and an alternative of
-    one element that has been tried is banned in the branches after it. A branch that cannot be cheaper than the best
-    set known is left. What has not been seen when the work is used up is bounded by the least of its bounds.
+    Depth first, the most promising branch first: each alternative of one demand is tried in turn, and an alternative of
+    one element is banned in the branches after its own. A branch that cannot be cheaper than the best known cover is
+    dropped. If the work is used up, the remaining branches are bounded by the least of their bounds.
     """
-    best = improved(demands, prices, greedy(demands, prices), WorkBudget(max(work.left // 4, 1)))
-    cost = cost_of(best, prices)
-    open_ = [Node(least_cost(demands, prices), 0, 0, demands)]
+    best = improved(demands, costs, greedy(demands, costs), WorkBudget(max(work.left // 4, 1)))
+    cost = cost_of(best, costs)
+    open_ = [Branch(least_cost(demands, costs), 0, 0, demands)]
     while open_:
-        node = open_.pop()
-        if node.bound >= cost:
+        branch = open_.pop()
+        if branch.bound >= cost:
             continue
-        if not node.demands:
-            best, cost = node.chosen, node.bound
+        if not branch.demands:
+            best, cost = branch.chosen, branch.bound
             continue
         if not work.takes(0):
-            open_.append(node)
+            open_.append(branch)
             break
-        open_ += sorted(_branches(node, prices, cost, work), reverse=True)
-    return best, min([cost, *(node.bound for node in open_)])
+        open_ += sorted(_branches(branch, costs, cost, work), reverse=True)
+    return best, min([cost, *(branch.bound for branch in open_)])
 
 
-def _branches(node: Node, prices: Sequence[int], cost: int, work: WorkBudget) -> list[Node]:
-    """Return the parts of a part: one per alternative of the demand that has the fewest."""
+def _branches(parent: Branch, costs: Sequence[int], cost: int, work: WorkBudget) -> list[Branch]:
+    """Return the branches of a branch: one per alternative of the demand with the fewest."""
     branches = []
-    banned = node.banned
-    demand = min(node.demands, key=lambda demand: (len(demand), demand))
-    for one in sorted(demand, key=lambda one: (cost_of(one, prices), one)):
-        branch = _branch(node, one, banned, prices, work)
+    banned = parent.banned
+    demand = min(parent.demands, key=lambda demand: (len(demand), demand))
+    for alternative in sorted(demand, key=lambda mask: (cost_of(mask, costs), mask)):
+        branch = _branch(parent, alternative, banned, costs, work)
         if branch is not None and branch.bound < cost:
             branches.append(branch)
-        if not one & (one - 1):
-            banned |= one
+        if not alternative & (alternative - 1):
+            banned |= alternative
     return branches
 
 
-def _branch(node: Node, added: int, banned: int, prices: Sequence[int], work: WorkBudget) -> Node | None:
-    """Return a part in which an alternative, and whatever that leaves no choice about, is chosen; None: it is empty."""
-    chosen, demands = node.chosen, node.demands
+def _branch(parent: Branch, added: int, banned: int, costs: Sequence[int], work: WorkBudget) -> Branch | None:
+    """Return the branch with an alternative and all that it forces chosen; None: no cover is in it."""
+    chosen, demands = parent.chosen, parent.demands
     while added:
         work.takes(sum(map(len, demands)))
-        rest = without(demands, added, banned)
-        if rest is None:
+        remaining = without(demands, added, banned)
+        if remaining is None:
             return None
         chosen |= added
-        demands = rest
+        demands = remaining
         added = 0
         for demand in demands:
             if len(demand) == 1:
                 added |= demand[0]
-    bound = cost_of(chosen, prices) + least_cost(demands, prices)
-    return Node(max(node.bound, bound), chosen, banned, demands)
+    bound = cost_of(chosen, costs) + least_cost(demands, costs)
+    return Branch(max(parent.bound, bound), chosen, banned, demands)
