@@ -25,8 +25,8 @@ from ldapdiag.remedy import RemedyKind
 from ldapdiag.report.as_text import Screen
 from ldapdiag.report.findings import print_commands, print_finding
 from ldapdiag.report.indexes.remedies import of_plans
-from ldapdiag.report.log.columns import Columns
-from ldapdiag.report.log.names import Names
+from ldapdiag.report.log.columns import NumberTable
+from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.quantities import duration, number, percent, span
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.servers.index_remedies import expected_in_log
@@ -105,7 +105,7 @@ class IndexScreen:
         if coverage.indexes is None:
             saves = f"possible: {saves}"
         self.page.labelled("PLAN", f"{saves}; {_how_good(plan)}", "bold red", "bold")
-        self.table(plan.indexes, Names({asker.account for row in plan.indexes for asker in row.requesters}))
+        self.table(plan.indexes, AccountNames({asker.account for row in plan.indexes for asker in row.requesters}))
         if coverage.indexes is None:
             self.page.indented(
                 "The index configuration is not in the evidence, so the cause is open: no index, not built yet, or "
@@ -139,14 +139,14 @@ class IndexScreen:
         found = (one for one in self.found("missing-index") if one.observed["attribute"] == row.attribute)
         return [f"{one.severity}, {one.confidence}" for one in found][:1]
 
-    def table(self, rows: Sequence[PlannedIndexes], names: Names) -> None:
+    def table(self, rows: Sequence[PlannedIndexes], names: AccountNames) -> None:
         """Print the indexes to add, with their filters, accounts and clients."""
         columns = [
             ("saves", [duration(row.saved) for row in rows]),
             ("searches", [number(row.search_count) for row in rows]),
             ("add", [",".join(row.types) for row in rows]),
         ]
-        table = Columns(self.page, columns, [row.saved for row in rows])
+        table = NumberTable(self.page, columns, [row.saved for row in rows])
         table.header("attribute")
         for place, row in enumerate(rows):
             table.row(place, row.attribute)

@@ -1,1 +1,1 @@
-"""What access logs say, told: to a terminal, or to a machine."""
+"""The report of `ldapdiag log`, as text and as JSON."""

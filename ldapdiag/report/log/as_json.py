@@ -1,4 +1,4 @@
-"""What access logs say, for a machine: schema ldapdiag.log/1 (docs/contract.md)."""
+"""The report on access logs as JSON: schema ldapdiag.log/1 (docs/contract.md)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 SCHEMA = "ldapdiag.log/1"
 ROWS = 3
-"""How deep in the document the rows of tables lie: `connections`, `clients`, one client."""
+"""The depth of table rows in the document: `connections`, `clients`, one client."""
 
 
 def render(read: ReadLog) -> str:
-    """Return the report as JSON, a row of a table on each line; the same logs give the same bytes."""
+    """Return the report as JSON, with a line for each table row; the same logs give the same bytes."""
     return _laid_out(document(read)) + "\n"
 
 
 def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain value
-    """Return a value with its members below each other, as deep as tables lie; what is in a row stays in its line."""
+    """Return a value with a line for each member down to the depth of table rows, which are on one line each."""
     if depth == ROWS or not value or not isinstance(value, dict | list):
         return json.dumps(value, sort_keys=True)
     if isinstance(value, dict):
@@ -41,7 +41,7 @@ def _laid_out(value: Any, depth: int = 0) -> str:  # noqa: ANN401  any plain val
 
 
 def line(read: ReadLog) -> str:
-    """Return the report as JSON on one line, as one of many."""
+    """Return the report as JSON on one line, for a stream of reports."""
     return json.dumps(document(read), sort_keys=True) + "\n"
 
 
@@ -134,18 +134,18 @@ def _client(client: ClientActivity) -> dict[str, Any]:
         "opened": client.opened,
         "operations": client.operations,
         "closed_without_operation": dict(client.without_operations),
-        "rests": _rests(client.idle_times),
-        "rests_before_close": {code: _rests(rests) for code, rests in client.idle_before_close.items()},
+        "rests": _idle_times(client.idle_times),
+        "rests_before_close": {code: _idle_times(times) for code, times in client.idle_before_close.items()},
     }
 
 
-def _rests(rests: IdleTimes) -> dict[str, Any]:
-    longest, ended, _ = rests.longest
+def _idle_times(times: IdleTimes) -> dict[str, Any]:
+    longest, ended, _ = times.longest
     return {
-        "count": rests.count,
+        "count": times.count,
         "longest_seconds": seconds(longest),
-        "longest_ended": moment(-ended) if rests.count else None,
-        "from_seconds": {str(at_least_seconds(bucket)): count for bucket, count in sorted(rests.buckets.items())},
+        "longest_ended": moment(-ended) if times.count else None,
+        "from_seconds": {str(at_least_seconds(bucket)): count for bucket, count in sorted(times.buckets.items())},
     }
 
 
@@ -163,7 +163,7 @@ def _waits(work: Workload) -> dict[str, Any]:
 
 
 def _below(histogram: Mapping[int, int]) -> list[dict[str, Any]]:
-    """Return a histogram by bit length as counts below an edge and not below the one before."""
+    """Return a histogram by bit length as counts between each edge and the one before."""
     return [{"seconds": seconds(1 << bits), "count": count} for bits, count in sorted(histogram.items()) if count]
 
 

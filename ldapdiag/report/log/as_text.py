@@ -1,10 +1,10 @@
-"""What access logs say, for a person, on one screen: first which searches are slow, on which attribute, from whom.
+"""The report on access logs as text, on one screen: first the slow searches, with filter, client and account.
 
-    searches    2 390 in 23.2 s · 562 without an index, wholly or in part
+    searches    2,390 in 23.2 s · 562 unindexed, fully or partially
                  20 % ━━━━━━━━  4.75 s   44   716 ms  A  (&(objectClass=inetOrgPerson)(displayName=?))
                      sub ou=people,dc=example,dc=com · uid=quickr (127.0.0.11)
 
-Then what was asked, how many connections there were, why they ended, and what could not be read.
+Then operations, connections, close codes, and what could not be read.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ldapdiag.analysis.log.workload import Workload
 from ldapdiag.evidence.family import identify
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.caveats import caveats
-from ldapdiag.report.log.names import Names
+from ldapdiag.report.log.names import AccountNames
 from ldapdiag.report.log.quantities import day_and_time, duration, number, per_second, span
 from ldapdiag.report.log.result_codes import named
-from ldapdiag.report.log.tables import print_askers, print_closes, print_searches
+from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
 from ldapdiag.report.page import Page, page_for
 
 if TYPE_CHECKING:
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
     from ldapdiag.report.log.reading import ReadLog
 
 FEW = 3
-"""Rows of a table that does not lead, and parts of a line that lists the most frequent."""
+"""Rows of a secondary table, and items on a line that lists the most frequent."""
 
 
 WRONG_PASSWORD = 49
 
 
 def print_log(read: ReadLog, stream: TextIO, *, top: int = 10, by: By = By.SHAPE) -> None:
-    """Write the report; the leading table has at most `top` rows."""
+    """Write the report; the main table has at most `top` rows."""
     LogScreen(page_for(stream), read, top, by).show()
 
 
 @dataclass(slots=True)
 class LogScreen:
-    """One report on its way to a page."""
+    """One report, printed to a page."""
 
     page: Page
     read: ReadLog
     top: int
     by: By
-    names: Names = field(init=False)
-    """How accounts are told in few words."""
+    names: AccountNames = field(init=False)
+    """Short names of accounts."""
 
     def __post_init__(self) -> None:
-        self.names = Names(one.name for one in self.work.account_totals)
+        self.names = AccountNames(one.name for one in self.work.account_totals)
 
     @property
     def work(self) -> Workload:
-        """Return what is told."""
+        """Return the workload of the report."""
         return self.read.workload
 
     def show(self) -> None:
@@ -65,7 +65,7 @@ class LogScreen:
         self.page.blank()
         self.operations()
         self.connections()
-        self.askers()
+        self.requesters()
         self.closes()
         self.failed_binds()
         self.waits()
@@ -74,7 +74,7 @@ class LogScreen:
             self.page.labelled(label, text, "bold")
 
     def heading(self) -> None:
-        """Print whose log it is, how much of it, and of when."""
+        """Print the product, the files, the number of lines and the time range."""
         streams, segment = self.read.streams, self.work.segment
         files = sum(len(one.files) for one in streams)
         self.page.line(
@@ -88,16 +88,11 @@ class LogScreen:
             ],
             "bold",
         )
-        self.page.line(
-            [
-                self.span(),
-                *([f"{segment.server_processes} server lives"] if segment.server_processes > len(streams) else []),
-            ]
-        )
+        self.page.line([self.span(), *self.restarts()])
         self.page.blank()
 
     def products(self) -> list[str]:
-        """Return whose logs these are, with the version where all say the same."""
+        """Return the products, with the version where all logs have the same."""
         families = sorted({one.family for one in self.read.streams})
         if len(families) > 1 or len(self.work.versions) != 1:
             return [family.product for family in families]
@@ -105,34 +100,39 @@ class LogScreen:
         identity = identify(version)
         return [str(identity) if identity and [identity.family] == families else f"{families[0].product} {version}"]
 
+    def restarts(self) -> list[str]:
+        """Return the number of restarts, if there were any."""
+        restarts = sum(max(0, one.server_lives - 1) for one in self.read.streams)
+        return [f"{number(restarts)} restart{'s' * (restarts != 1)}"] if restarts else []
+
     def span(self) -> str:
-        """Return from when to when."""
+        """Return the time range of the records."""
         first, last = self.work.segment.first_time, self.work.segment.last_time
         if first is None or last is None:
-            return "no record of this time" if self.read.since or self.read.until else "no record"
+            return "no records in this period" if self.read.since or self.read.until else "no records"
         (day, start), (last_day, end) = day_and_time(first), day_and_time(last)
         until = end if day == last_day else f"{last_day} {end}"
         return f"{day} {start} to {until} UTC, {span(last - first)}"
 
     def searches(self) -> None:
-        """Print which searches are slow, on which attribute, from whom; and by whom first, if that was asked for."""
+        """Print the slow searches, after a table of clients or accounts if that was selected."""
         work = self.work
         total = work.operations["search"]
-        told = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
+        items = [f"{number(total)} in {duration(work.search_etime)}" if total else "none"]
         if work.unindexed:
-            told.append(f"{number(work.unindexed)} without an index, wholly or in part")
+            items.append(f"{number(work.unindexed)} unindexed, fully or partially")
         if work.logical_searches < total:
-            told.append(f"{number(total - work.logical_searches)} are later pages")
-        self.page.packed("searches", told, "bold", "bold")
+            items.append(f"{number(total - work.logical_searches)} later pages of paged searches")
+        self.page.packed("searches", items, "bold", "bold")
         if self.by is By.CLIENT:
-            print_askers(self.page, "client", work.client_totals, self.top, work.search_etime)
+            print_requesters(self.page, "client", work.client_totals, self.top, work.search_etime)
         elif self.by is By.ACCOUNT:
-            print_askers(self.page, "account", work.account_totals, self.top, work.search_etime)
+            print_requesters(self.page, "account", work.account_totals, self.top, work.search_etime)
         if total:
             print_searches(self.page, work.searches, self.top if self.by is By.SHAPE else FEW, self.names)
 
     def operations(self) -> None:
-        """Print what was asked, how often, and how it ended."""
+        """Print the operations by kind, and their results."""
         work, segment = self.work, self.work.segment
         counts = sorted(((count, name) for name, count in work.operations.items() if count), reverse=True)
         span = (segment.last_time or 0) - (segment.first_time or 0)
@@ -142,11 +142,11 @@ class LogScreen:
         self.page.packed("operations", [*(parts or ["none"]), *([rate] if rate else [])], "bold")
         results = sorted(segment.results.items(), key=lambda item: (-item[1], item[0]))
         if results:
-            told = [f"{number(count)} {named(err)}" for err, count in results]
-            self.page.packed("results", _first(told, FEW), "bold")
+            items = [f"{number(count)} {named(err)}" for err, count in results]
+            self.page.packed("results", _first(items, FEW), "bold")
 
     def connections(self) -> None:
-        """Print how many there were."""
+        """Print the numbers of connections."""
         segment = self.work.segment
         before = [f"{number(segment.open_before)} open before the log begins"] if segment.open_before else []
         peak = f"at most {number(segment.peak)} at once"
@@ -162,66 +162,70 @@ class LogScreen:
             "bold",
         )
 
-    def askers(self) -> None:
-        """Print who has most of the time, where a table above does not say so."""
+    def requesters(self) -> None:
+        """Print the clients and accounts with the most search time, unless a table above has them."""
         work = self.work
-        for label, askers in (("clients", work.client_totals), ("accounts", work.account_totals)):
-            if label != f"{self.by}s" and askers:
-                told = [
-                    f"{self.names(one.name)} {_what(one.etime, one.connections, work.search_etime)}" for one in askers
+        for label, requesters in (("clients", work.client_totals), ("accounts", work.account_totals)):
+            if label != f"{self.by}s" and requesters:
+                items = [
+                    f"{self.names(one.name)} {_what(one.etime, one.connections, work.search_etime)}"
+                    for one in requesters
                 ]
-                self.page.packed(label, _first(told, FEW), "bold")
+                self.page.packed(label, _first(items, FEW), "bold")
 
     def closes(self) -> None:
-        """Print why connections ended, and what that means."""
+        """Print the close codes of connections, with their meanings."""
         if self.work.closes:
             print_closes(self.page, self.work.closes)
 
     def failed_binds(self) -> None:
-        """Print whose BINDs failed."""
+        """Print failed BINDs by DN, client and result code."""
         failed = self.work.failed_binds
         if failed:
             count = sum(one.count for one in failed)
-            told = [f"{number(one.count)} of {self.names(one.dn)} from {one.client}{_how(one.err)}" for one in failed]
-            first, *others = _first(told, 1)
+            items = [f"{number(one.count)} as {self.names(one.dn)} from {one.client}{_how(one.err)}" for one in failed]
+            first, *others = _first(items, 1)
             self.page.packed("binds", [f"{number(count)} failed: {first}", *others], "bold")
 
     def waits(self) -> None:
-        """Print how long operations waited for a worker, where that is worth a line."""
+        """Print how long operations waited for a worker thread, from 1 % of their time on."""
         segment = self.work.segment
         longest, time = segment.longest_wait
         if segment.took and segment.waited * 100 >= segment.took:
             share = segment.waited * 100 // segment.took
             _, at = day_and_time(-time)
-            told = f"{share} % of all time went by before a worker was free; at most {duration(longest)}, at {at}"
-            self.page.labelled("waits", told, "bold")
+            items = (
+                f"{share} % of the time was spent waiting for a worker thread; longest wait {duration(longest)} at {at}"
+            )
+            self.page.labelled("waits", items, "bold")
 
     def noticed(self) -> None:
-        """Print what the errors log tells of unindexed searches: a second witness, counted apart."""
-        told = self.work.unindexed_notices
-        if told:
-            count = number(sum(one.count for one in told))
+        """Print unindexed searches from the errors log, counted apart from those of the access log."""
+        notices = self.work.unindexed_notices
+        if notices:
+            count = sum(one.count for one in notices)
             few = 1 if sum(self.work.segment.operations) else self.top
-            first, *others = _first([f"{number(one.count)} {one.shape}" for one in told], few)
-            self.page.packed("errors log", [f"tells of {count} unindexed searches: {first}", *others], "bold")
+            first, *others = _first([f"{number(one.count)} {one.shape}" for one in notices], few)
+            searches = f"{number(count)} unindexed search{'es' * (count != 1)}"
+            self.page.packed("errors log", [f"{searches}: {first}", *others], "bold")
 
 
 def _how(err: int) -> str:
-    """Return how a BIND failed, unless it was as most fail: the password is wrong."""
+    """Return the result code of a failed BIND; nothing for the usual one, a wrong password."""
     return "" if err == WRONG_PASSWORD else f" ({named(err)})"
 
 
 def _what(etime: int, connections: int, total: int) -> str:
-    """Return what a client or an account has of the whole."""
+    """Return the share of search time of a client or account, or its number of connections."""
     if total and etime * 100 >= total:
         return f"{min(etime * 100 // total, 100)} %"
     return f"{number(connections)} connection{'s' * (connections != 1)}" if connections else "<1 %"
 
 
-def _first(told: list[str], most: int) -> Iterator[str]:
-    yield from told[:most]
-    if len(told) > most:
-        yield f"and {number(len(told) - most)} more"
+def _first(items: list[str], most: int) -> Iterator[str]:
+    yield from items[:most]
+    if len(items) > most:
+        yield f"and {number(len(items) - most)} more"
 
 
 def _few(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""By: what the leading table of a log's report is about."""
+"""By: the grouping of the main table in a log's report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class By(StrEnum):
-    """What searches are added up by."""
+    """The key that groups searches."""
 
     SHAPE = "shape"
     CLIENT = "client"

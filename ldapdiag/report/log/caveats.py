@@ -1,4 +1,4 @@
-"""Caveats: what a person should know before the numbers are believed."""
+"""Caveats: limits of the evidence that a reader needs to know before trusting the numbers."""
 
 from __future__ import annotations
 
@@ -14,47 +14,48 @@ if TYPE_CHECKING:
     from ldapdiag.report.log.reading import ReadLog
 
 ALIKE = 2
-"""Of one kind, before the rest is counted."""
+"""Caveats of one kind that are printed; the others are counted."""
 
 CAPS = {
     "shapes": "filters",
     "clients": "clients",
     "accounts": "accounts",
-    "attribution": "pairs of filter and asker",
+    "attribution": "combinations of filter, client and account",
     "failures": "failed BINDs",
-    "codes": "reasons for closes",
+    "codes": "close codes",
     "notes": "notes",
-    "not_indexed": "attributes without index",
-    "pieces": "lengths of substrings",
-    "lookups": "attributes looked up",
-    "modified": "attributes modified",
+    "not_indexed": "attributes without an index",
+    "pieces": "substring lengths",
+    "lookups": "indexed attributes",
+    "modified": "modified attributes",
     "noticed": "filters in the errors log",
     "connections": "connections open at once",
 }
-"""What was bounded, in a person's words."""
+"""Names of the caps."""
 
 
 def caveats(read: ReadLog) -> Iterator[tuple[str, str]]:
-    """Yield labels and sentences."""
+    """Yield pairs of label and sentence."""
     work = read.workload
     segment = work.segment
     if segment.misread:
-        sample = f"; the first: {segment.samples[0].decode('utf-8', 'backslashreplace')}" if segment.samples else ""
+        sample = f"; first: {segment.samples[0].decode('utf-8', 'backslashreplace')}" if segment.samples else ""
         yield "not read", f"{number(segment.misread)} of {number(segment.lines)} lines not understood{sample}"
     if segment.lost:
-        yield "lost", f"{number(segment.lost)} lines, says the log itself: whatever they told is not counted"
+        lines = f"{number(segment.lost)} lost line{'s' * (segment.lost != 1)}"
+        yield "lost", f"the log reports {lines}; their operations are not counted"
     if segment.caps_hit:
         names = ", ".join(CAPS.get(name, name) for name in segment.caps_hit)
-        yield "full", f"too many different {names}: the rest of them is counted as 'other'; the totals are exact"
+        yield "full", f"too many different {names}: the remaining ones are counted as 'other'; totals are exact"
     if _in_whole_seconds(work):
-        yield "clock", "this log's times are whole seconds: what took less shows as 0 s"
+        yield "clock", "durations in this log are whole seconds; shorter ones show as 0 s"
     if read.stopped:
-        yield "stopped", "the reading was interrupted: this is what had been read by then"
+        yield "stopped", "reading was interrupted; the report covers what was read until then"
     yield from _of_streams(read)
 
 
 def _in_whole_seconds(work: Workload) -> bool:
-    """Tell whether durations are those of a clock of seconds: old servers log no others."""
+    """Return whether all durations are whole seconds, as old servers log them."""
     rows = work.segment.shapes.values()
     return work.segment.resolution >= SECOND and bool(rows) and all(row.etime % SECOND == 0 for row in rows)
 
@@ -62,7 +63,7 @@ def _in_whole_seconds(work: Workload) -> bool:
 def _of_streams(read: ReadLog) -> Iterator[tuple[str, str]]:
     left_out = [f"{one.target} {one.reason}" for stream in read.streams for one in stream.left_out]
     gaps = [f"{gap.target}: {gap.reason}" for gap in read.gaps]
-    for label, sentences in (("left out", left_out), ("gaps", gaps), ("but", list(read.remarks))):
+    for label, sentences in (("left out", left_out), ("gaps", gaps), ("remarks", list(read.remarks))):
         for place, sentence in enumerate(sentences[:ALIKE]):
             yield "" if place else label, sentence
         if len(sentences) > ALIKE:

@@ -1,4 +1,4 @@
-"""Columns of numbers, right-aligned, with a bar behind the first where there is room; a name stands beside or below."""
+"""NumberTable: right-aligned columns of numbers and a name, with a bar after the first column where there is room."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 GAP = "  "
 BAR = 8
 LEAST_NAME = 34
-"""Columns for a name beside its numbers; with fewer, all names stand below."""
+"""Columns for a name beside its numbers; with fewer, all names are printed below."""
 NARROW = 40
-"""Columns behind the margin that are too few to stand deeper in."""
+"""Columns after the margin; with no more, lines below a row are indented less."""
 LINES = 2
-"""A name gets, below its numbers."""
+"""Lines of a name below its numbers."""
 
 
-class Columns:
-    """A table on a page. Bars are parts of the largest value, and start at zero."""
+class NumberTable:
+    """A table on a page. Bars are relative to the largest value, and start at zero."""
 
     def __init__(self, page: Page, columns: Sequence[tuple[str, Sequence[str]]], values: Sequence[int]) -> None:
         self.page = page
@@ -39,15 +39,15 @@ class Columns:
         room = page.room - used - (BAR + 1 if self._bars else 0)
         self._room = room if room >= LEAST_NAME else 0
         self.deeper = 5 if page.room > NARROW else 1
-        """Columns by which what belongs to a row stands behind its beginning."""
+        """Indentation of the lines that belong to a row."""
 
     def header(self, name: str) -> None:
-        """Print what the columns are."""
+        """Print the column headers."""
         cells = [column.rjust(width) for (column, _), width in zip(self._columns, self._widths, strict=True)]
         self.page.indented(self._row(cells, "", name if self._room else ""), "dim")
 
     def row(self, place: int, name: str) -> None:
-        """Print a row, its name beside the numbers if it fits, else below."""
+        """Print a row, with its name beside the numbers if it fits, else below."""
         cells = [cells[place].rjust(width) for (_, cells), width in zip(self._columns, self._widths, strict=True)]
         name = neutral(name)
         beside = cell_len(name) <= self._room

@@ -1,4 +1,4 @@
-"""Names of accounts in few words: a DN by its first part, where no other account has the same one.
+"""Short names of accounts: the first RDN of a DN, where no other account has the same one.
 
 uid=quickr,ou=services,dc=example,dc=com      uid=quickr
 """
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 FIRST_PART = re.compile(r"(?:[^,\\]|\\.)++", re.DOTALL)
 
 
-class Names:
-    """How the accounts of a log are told."""
+class AccountNames:
+    """The short names of a log's accounts."""
 
     def __init__(self, accounts: Iterable[str]) -> None:
         self._seen = Counter(first_part(account) for account in accounts)
 
     def __call__(self, account: str) -> str:
-        """Return an account by its first part, or in full where that is not enough."""
+        """Return the first RDN of an account, or the whole DN where that is ambiguous."""
         short = first_part(account)
         return short if self._seen[short] <= 1 else account
 
 
 def first_part(dn: str) -> str:
-    """Return the first RDN (RFC 4514) of what should be a DN."""
+    """Return the first RDN (RFC 4514) of a DN; any other text as far as it looks like one."""
     found = FIRST_PART.match(dn)
     return found[0] if found else dn

@@ -1,4 +1,4 @@
-"""Quantities: nanoseconds and counts as people and machines read them."""
+"""Quantities: nanoseconds and counts, formatted for text and JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
 
 def seconds(nanoseconds: int) -> float:
-    """Return seconds for JSON, to the nanosecond. Sums are made before, of integers."""
+    """Return seconds for JSON, to the nanosecond. Sums are computed before, in integers."""
     return round(nanoseconds / SECOND, 9)
 
 
@@ -19,7 +19,7 @@ def day_and_time(nanoseconds: int) -> tuple[str, str]:
 
 
 def duration(nanoseconds: int) -> str:
-    """Return a duration in its own unit, in eight columns: 0.31 ms, 98 ms, 30.2 s, 13.7 min, 2.5 h, 31 h."""
+    """Return a duration in a suitable unit, in eight columns: 0.31 ms, 98 ms, 30.2 s, 13.7 min, 2.5 h, 31 h."""
     if nanoseconds <= 0:
         return "0 s"
     if nanoseconds < SECOND:
@@ -34,7 +34,7 @@ def duration(nanoseconds: int) -> str:
 
 
 def span(nanoseconds: int) -> str:
-    """Return how much of time a log covers, in its two largest units: 3 min 17 s, 2 h 31 min, 12 d 4 h."""
+    """Return the time that a log covers, in its two largest units: 3 min 17 s, 2 h 31 min, 12 d 4 h."""
     units = ((DAY, HOUR, "d", "h"), (HOUR, MINUTE, "h", "min"), (MINUTE, SECOND, "min", "s"))
     for unit, part, name, part_name in units:
         if nanoseconds >= unit:
@@ -44,7 +44,7 @@ def span(nanoseconds: int) -> str:
 
 
 def _three(value: float) -> str:
-    """Return three digits, or more before the point."""
+    """Return three significant digits, or more before the point."""
     if value < 10:
         return f"{value:.2f}"
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
@@ -52,21 +52,21 @@ def _three(value: float) -> str:
 
 def number(count: int) -> str:
     """Return a count in groups of three digits."""
-    return f"{count:,}".replace(",", " ")
+    return f"{count:,}"
 
 
 def percent(share: float) -> str:
-    """Return a part of the whole; what is little is not called nothing."""
+    """Return a share in percent; a small one is <1 %, not 0 %."""
     if 0 < share < 0.005:
         return "<1 %"
     return f"{min(round(share * 100), 99 if share < 1 else 100)} %"
 
 
 def per_second(count: int, nanoseconds: int) -> str:
-    """Return a rate, in the unit that makes it readable; nothing where there is no time."""
+    """Return a rate in a suitable unit; an empty text for no time or no count."""
     if nanoseconds <= 0 or not count:
         return ""
-    for unit, name in ((SECOND, "a second"), (MINUTE, "a minute"), (HOUR, "an hour")):
+    for unit, name in ((SECOND, "per second"), (MINUTE, "per minute"), (HOUR, "per hour")):
         rate = count * unit / nanoseconds
         if rate >= 1 or unit == HOUR:
             return f"{number(round(rate)) if rate >= 100 else _three(rate)} {name}"

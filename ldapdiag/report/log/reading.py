@@ -1,4 +1,4 @@
-"""ReadLog: what was read of access logs, and what it says; all that both reports need."""
+"""ReadLog: the content of a report on access logs, for text and JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """What was not read, or not used, and why."""
+    """A file that was not read or not used, with the reason."""
 
     target: str
     reason: str
@@ -30,29 +30,29 @@ class StreamRead:
     peak: int
     """The most connections at once."""
     left_out: tuple[LeftOut, ...]
-    """Files that tell the same as these."""
+    """Files with the same records as these."""
     scanner: Scanner = Scanner.PYTHON
-    """Who read them."""
+    """The scanner that read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLog:
-    """All streams, added up."""
+    """All streams, combined."""
 
     workload: Workload
     streams: tuple[StreamRead, ...]
     not_logs: tuple[LeftOut, ...]
     gaps: tuple[Gap, ...]
-    """What was named, or found, and could not be read."""
+    """Files, given or found, that could not be read."""
     remarks: tuple[str, ...]
-    """What of the logs was not read as it was written, a sentence each."""
+    """Deviations in reading the logs, a sentence each."""
     since: int | None = None
     until: int | None = None
-    """The period asked for: nanoseconds since 1970."""
+    """The period selected: nanoseconds since 1970."""
     stopped: bool = False
-    """The reading was interrupted: there is more."""
+    """Reading was interrupted before the end."""
 
     @property
     def scanner(self) -> Scanner:
-        """Return who read them: the native scanner, if it read any."""
+        """Return the scanner of the whole: the native one, if it read any stream."""
         return Scanner.of(one.scanner for one in self.streams)

@@ -1,4 +1,4 @@
-"""Result codes by name (RFC 4511, appendix A; RFC 3909 for cancel), as far as a log has them every day."""
+"""Names of the usual result codes (RFC 4511, appendix A; RFC 3909 for cancel)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = {
 
 
 def named(err: int) -> str:
-    """Return a result code by name with its number, which logs and manuals have; success needs none."""
+    """Return the name of a result code with its number; success without."""
     if err == 0:
         return NAMES[0]
     return f"{NAMES[err]} ({err})" if err in NAMES else f"result {err}"

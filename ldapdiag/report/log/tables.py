@@ -1,4 +1,4 @@
-"""The tables of a log's report: searches, who asks them, why connections end."""
+"""The tables of a log's report: searches, clients and accounts, close codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.report.charts import shortened
-from ldapdiag.report.log.columns import Columns
+from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.quantities import duration, number, percent
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from ldapdiag.analysis.log.searches import Requester, SearchGroup
     from ldapdiag.analysis.log.workload import CloseCount, SearchTotals
-    from ldapdiag.report.log.names import Names
+    from ldapdiag.report.log.names import AccountNames
     from ldapdiag.report.page import Page
 
 MOST_CLOSES = 3
 WIDEST_NOTES = 9
 
 
-def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names: Names) -> None:
-    """Print searches, a row of numbers each, and below it where they look and who asks."""
+def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names: AccountNames) -> None:
+    """Print searches: a row of numbers each, and below it scope, base, account and client."""
     shown = searches[:top]
     often = Counter(one.shape for one in searches)
     columns = [
@@ -36,23 +36,23 @@ def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names:
         ("worst", [duration(one.slowest.etime) if one.slowest else "" for one in shown]),
         ("", [_notes(one) for one in shown]),
     ]
-    table = Columns(page, columns, [one.etime for one in shown])
+    table = NumberTable(page, columns, [one.etime for one in shown])
     table.header("filter")
     for place, search in enumerate(shown):
         table.row(place, search.shape)
-        who = _who(search.requesters, names)
-        parts = [_where(search), f"any base: {who}" if often[search.shape] > 1 else who]
+        who = _main_requester(search.requesters, names)
+        parts = [_where(search), f"all bases: {who}" if often[search.shape] > 1 else who]
         for line in packed(parts, page.room - table.deeper):
             page.indented(line, "dim", deeper=table.deeper)
     rest = searches[top:]
     if rest:
         kinds = f"{number(len(rest))} more kind{'s' * (len(rest) != 1)} of search"
-        page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in all")
+        page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in total")
 
 
-def print_askers(page: Page, kind: str, askers: Sequence[SearchTotals], top: int, total: int) -> None:
+def print_requesters(page: Page, kind: str, requesters: Sequence[SearchTotals], top: int, total: int) -> None:
     """Print clients or accounts by the time of their searches."""
-    shown = askers[:top]
+    shown = requesters[:top]
     if not shown:
         return
     columns = [
@@ -61,36 +61,36 @@ def print_askers(page: Page, kind: str, askers: Sequence[SearchTotals], top: int
         ("searches", [number(one.count) for one in shown]),
         ("connections", [number(one.connections) for one in shown]),
     ]
-    table = Columns(page, columns, [one.etime for one in shown])
+    table = NumberTable(page, columns, [one.etime for one in shown])
     table.header(kind)
     for place, one in enumerate(shown):
         table.row(place, one.name)
-    if len(askers) > top:
-        page.indented(f"and {number(len(askers) - top)} more")
+    if len(requesters) > top:
+        page.indented(f"and {number(len(requesters) - top)} more")
 
 
 def print_closes(page: Page, closes: Sequence[CloseCount]) -> None:
-    """Print the most frequent reasons for the end of connections, with their meaning and whose they are."""
+    """Print the most frequent close codes of connections, with their meanings and clients."""
     shown = closes[:MOST_CLOSES]
     width = max(len(number(one.count)) for one in shown)
     texts = []
     for one in shown:
         word = f"{one.code}: " if one.code else ""
-        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.text}{_whose(one)}")
+        texts.append(f"{number(one.count):>{width}} {word}{one.meaning.text}{_clients_of(one)}")
     rest = closes[MOST_CLOSES:]
     if rest:
         texts.append(f"and {number(sum(one.count for one in rest))} more: {_codes(rest)}")
     page.listed("closes", texts, "bold")
 
 
-def _whose(closes: CloseCount) -> str:
-    """Return whose connections ended so, where that tells something."""
+def _clients_of(closes: CloseCount) -> str:
+    """Return the clients of a close code, unless it is a clean close."""
     if closes.meaning.kind is CloseKind.CLEAN or not closes.clients:
         return ""
     client, count = next(iter(closes.clients.items()))
     if count == closes.count:
         return f" ({client})"
-    return f" ({number(count)} of {client})" if count * 2 >= closes.count else f" ({len(closes.clients)} clients)"
+    return f" ({number(count)} from {client})" if count * 2 >= closes.count else f" ({len(closes.clients)} clients)"
 
 
 def _codes(closes: Iterable[CloseCount]) -> str:
@@ -104,18 +104,18 @@ def _notes(search: SearchGroup) -> str:
 
 
 def _where(search: SearchGroup) -> str:
-    """Return scope and base; a search whose request is not in the log, or that stands for many, has none."""
+    """Return scope and base; the rows of searches without a request and of all others have none."""
     if search.unidentified:
-        return "their requests are not in the log" if search.shape == UNKNOWN_NAME else "filters not told apart"
+        return "requests not in the log" if search.shape == UNKNOWN_NAME else "other filters, counted together"
     return f"{search.scope} {search.base or 'root'}"
 
 
-def _who(askers: Sequence[Requester], names: Names) -> str:
-    """Return the one who has most of the time, and how many others there are."""
-    if not askers:
-        return "asked by nobody known"
-    first, *others = askers
-    total = sum(one.etime for one in askers)
+def _main_requester(requesters: Sequence[Requester], names: AccountNames) -> str:
+    """Return the account and client with the most time, and the number of others."""
+    if not requesters:
+        return "client and account unknown"
+    first, *others = requesters
+    total = sum(one.etime for one in requesters)
     share = f" {percent(first.etime / total)}" if others and total else ""
     more = f", {number(len(others))} more" if others else ""
     return f"{names(first.account)} ({first.client}){share}{more}"

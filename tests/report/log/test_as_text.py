@@ -54,7 +54,7 @@ def ordinary():
 class TestTheFoundingStory:
     def test_is_the_first_row_of_the_first_table(self):
         lines = shown(story())
-        assert lines[3] == "searches    103 in 90.1 s · 3 without an index, wholly or in part"
+        assert lines[3] == "searches    103 in 90.1 s · 3 unindexed, fully or partially"
         header, row, below = lines[4:7]
         assert header.split() == ["share", "time", "count", "worst", "filter"]
         assert row.split() == [
@@ -129,7 +129,8 @@ class TestTheRest:
         )
 
     @pytest.mark.parametrize(
-        ("clients", "whose"), [("aaa", " (a)"), ("aab", " (2 of a)"), ("abc", " (3 clients)"), ("abcd", " (4 clients)")]
+        ("clients", "whose"),
+        [("aaa", " (a)"), ("aab", " (2 from a)"), ("abc", " (3 clients)"), ("abcd", " (4 clients)")],
     )
     def test_says_whose_the_ends_were_where_that_tells_something(self, clients, whose):
         talk = Conversations()
@@ -143,7 +144,7 @@ class TestTheRest:
         talk = Conversations()
         talk.open(1)
         talk.scan.result(1, 5, talk.now + 9 * SECOND, SEARCH, 0, SECOND)
-        assert "their requests are not in the log" in text(read_log(talk.segment()))
+        assert "requests not in the log" in text(read_log(talk.segment()))
 
     def test_names_the_product_and_its_version(self):
         talk = founding_story()
@@ -159,13 +160,13 @@ class TestTheRest:
         talk.open(9, b"10.9.9.9", b"")
         talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
         talk.bind(9, b"uid=cron,ou=services,dc=example,dc=com", err=49)
-        assert "binds       2 failed: 2 of uid=cron from 10.9.9.9" in shown(read_log(talk.segment()))
+        assert "binds       2 failed: 2 as uid=cron from 10.9.9.9" in shown(read_log(talk.segment()))
 
     def test_waits_are_told_where_they_matter(self):
         talk = founding_story()
         talk.open(9)
         talk.search(9, etime=60 * SECOND, wait=40 * SECOND)
-        assert "waits       26 % of all time went by before a worker was free; at most 40.0 s" in text(
+        assert "waits       26 % of the time was spent waiting for a worker thread; longest wait 40.0 s" in text(
             read_log(talk.segment())
         )
         assert "waits" not in text(story())
@@ -179,7 +180,7 @@ class TestTheRest:
 
     def test_an_empty_period_is_said_to_be_one(self):
         told = text(read_log(Conversations().segment(), since=1))
-        assert "no record of this time" in told
+        assert "no records in this period" in told
         assert "searches    none" in told
 
 
@@ -187,12 +188,12 @@ class TestCaveats:
     def test_lines_not_understood_are_counted_with_the_first_of_them(self):
         talk = founding_story()
         talk.scan.misread(b"garbage \xff")
-        assert "not read    1 of 1 lines not understood; the first: garbage \\xff" in text(read_log(talk.segment()))
+        assert "not read    1 of 1 lines not understood; first: garbage \\xff" in text(read_log(talk.segment()))
 
     def test_lost_lines_are_told(self):
         talk = founding_story()
         talk.scan.lost(1200)
-        assert "lost        1 200 lines, says the log itself" in text(read_log(talk.segment()))
+        assert "lost        the log reports 1,200 lost lines" in text(read_log(talk.segment()))
 
     def test_a_cap_is_named(self):
         segment = founding_story().segment()
@@ -215,7 +216,7 @@ class TestCaveats:
         assert "whole seconds" not in text(story())
 
     def test_an_interrupted_reading_is_told(self):
-        assert "stopped     the reading was interrupted" in text(story(stopped=True))
+        assert "stopped     reading was interrupted" in text(story(stopped=True))
 
     def test_what_tells_the_same_what_is_lacking_and_what_was_not_read_as_written_is_told(self):
         told = text(
@@ -228,7 +229,7 @@ class TestCaveats:
         assert "left out    copy0 tells the same as access" in told
         assert "and 3 more" in told
         assert "gaps        access.9: cannot read it" in told
-        assert "but         access.8 is cut off" in told
+        assert "remarks     access.8 is cut off" in told
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]\u202e\r\n"

@@ -24,7 +24,7 @@ SECOND = 10**9
         (822 * SECOND, "13.7 min"),
         (3 * 3600 * SECOND, "3.00 h"),
         (31 * 3600 * SECOND, "31.0 h"),
-        (4000 * 86_400 * SECOND, "4 000 d"),
+        (4000 * 86_400 * SECOND, "4,000 d"),
     ],
 )
 def test_a_duration_has_its_own_unit(nanoseconds, told):
@@ -59,9 +59,9 @@ def test_a_little_is_not_nothing_and_nearly_all_is_not_all(share, told):
 @pytest.mark.parametrize(
     ("count", "nanoseconds", "told"),
     [
-        (2861, SECOND, "2 861 a second"),
-        (5, 10 * SECOND, "30.0 a minute"),
-        (1, 7200 * SECOND, "0.50 a hour"),
+        (2861, SECOND, "2,861 per second"),
+        (5, 10 * SECOND, "30.0 per minute"),
+        (1, 7200 * SECOND, "0.50 per hour"),
         (5, 0, ""),
         (0, SECOND, ""),
     ],
@@ -71,7 +71,7 @@ def test_a_rate_has_a_unit_that_can_be_read(count, nanoseconds, told):
 
 
 def test_counts_are_in_groups():
-    assert (number(999), number(40_534), number(4_012_338)) == ("999", "40 534", "4 012 338")
+    assert (number(999), number(40_534), number(4_012_338)) == ("999", "40,534", "4,012,338")
 
 
 @given(st.integers(-(1 << 80), 1 << 80), st.sampled_from([1, 100, 1000, 10**6, SECOND]))
