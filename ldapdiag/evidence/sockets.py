@@ -40,6 +40,15 @@ class Timer(IntEnum):
     PERSIST = 4
 
 
+PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
+"""Timers that count unanswered probes."""
+
+WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
+"""States that have received nothing: the ages in their tcp_info are the time since boot (measured: lastrcv:2284292)."""
+
+SYN_AND_FIN = 2
+"""tcp_info's bytes_acked counts SYN and FIN as a byte each, so it may be above 0 where bytes_sent is 0."""
+
 Column = Literal[
     "receive_queue",
     "send_queue",

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.configuration import CONFIG, MOST_ACCOUNTS, WHOLE_ENTRY
 from ldapdiag.evidence.configuration.duration import seconds
 from ldapdiag.evidence.configuration.opends_settings import PERSONAL_LIMIT, POLICY_IDLE, VIRTUAL, WANTED, OpendsSettings
 
@@ -28,16 +29,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
-CONFIG = "cn=config"
 BELOW = ",cn=config"
 OWN_NAMES = "ds-cfg-"
-WHOLE_ENTRY = ("objectClass", "cn")
-"""Present unless the search asked for single attributes."""
 LDAP_HANDLER = "ds-cfg-ldap-connection-handler"
 ATTRIBUTES = (*WHOLE_ENTRY, *sorted(f"{OWN_NAMES}{name}" for name in WANTED))
 """The attributes read of the configuration, with their prefix in LDIF."""
-MOST_ACCOUNTS = 10_000
-"""Limit on entries with an idle timeout of their own; further ones are dropped, with a note."""
 
 
 class OpendjConfiguration:

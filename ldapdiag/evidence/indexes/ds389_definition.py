@@ -71,7 +71,7 @@ MOST_VALUES = 1000
 
 
 def definition_of(entry: Entry, name: str, document: Document) -> IndexDefinition | None:
-    """Return what an entry says of the indexes of an attribute; None where `name` is none."""
+    """Return the indexes of an attribute in its entry; None if `name` is not an attribute type."""
     attribute = name.partition(";")[0].strip()
     if ATTRIBUTE_TYPE.fullmatch(attribute) is None:
         document.note("An index whose name is not an attribute type was ignored.")

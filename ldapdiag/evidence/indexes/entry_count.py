@@ -41,18 +41,15 @@ class EntryCount:
     entries: int
 
 
-class OpenldapEntryCount:
-    """Makes an EntryCount for each database in cn=Monitor; of repeated entries the last counts."""
+class EntryCountReader:
+    """Makes an EntryCount for each suffix; of repeated counts the last one is used."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.counts: dict[str, int] = {}
 
-    def take(self, entry: Entry) -> None:
-        """Read an entry below cn=Databases,cn=Monitor."""
-        if not entry.key.endswith(BELOW_DATABASES):
-            return
-        entries, suffix = entry.number(MDB_ENTRIES), entry.first("namingContexts")
+    def add(self, suffix: str, entries: int | None) -> None:
+        """Add a count; None and negative numbers are ignored."""
         if entries is not None and entries >= 0 and len(self.counts) < MOST_SUFFIXES:
             self.counts[suffix] = entries
 
@@ -60,3 +57,12 @@ class OpenldapEntryCount:
         """Return the counts."""
         for suffix, entries in self.counts.items():
             yield EntryCount(origin=self.document.origin(), suffix=suffix, entries=entries)
+
+
+class OpenldapEntryCount(EntryCountReader):
+    """Makes an EntryCount for each database in OpenLDAP's cn=Monitor."""
+
+    def take(self, entry: Entry) -> None:
+        """Read an entry below cn=Databases,cn=Monitor."""
+        if entry.key.endswith(BELOW_DATABASES):
+            self.add(entry.first("namingContexts"), entry.number(MDB_ENTRIES))

@@ -13,24 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.indexes.entry_count import MOST_SUFFIXES, EntryCount
+from ldapdiag.evidence.indexes.entry_count import EntryCountReader
 from ldapdiag.evidence.ldif import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ldapdiag.evidence.document import Document
     from ldapdiag.evidence.ldif import Entry
 
 COUNT, PRIVATE = "ds-base-dn-entry-count", "ds-backend-is-private"
 
 
-class OpendsEntryCount:
-    """Makes an EntryCount for each suffix of a public backend; of repeated entries the last counts."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.counts: dict[str, int] = {}
+class OpendsEntryCount(EntryCountReader):
+    """Makes an EntryCount for each suffix of a public backend."""
 
     def take(self, entry: Entry) -> None:
         """Read the monitor entry of a backend, unless it is private to the server."""
@@ -38,11 +31,5 @@ class OpendsEntryCount:
             return
         for value in entry.values(COUNT):
             number, _, suffix = value.partition(" ")
-            entries = whole_number(number)
-            if entries is not None and entries >= 0 and suffix and len(self.counts) < MOST_SUFFIXES:
-                self.counts[suffix.strip()] = entries
-
-    def facts(self) -> Iterator[EntryCount]:
-        """Return the counts."""
-        for suffix, entries in self.counts.items():
-            yield EntryCount(origin=self.document.origin(), suffix=suffix, entries=entries)
+            if suffix:
+                self.add(suffix.strip(), whole_number(number))

@@ -14,6 +14,7 @@ Source: 389-ds ldap/servers/slapd/conntable.c, connection_table_as_entry(), all 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.family import Family, ServerIdentity, identify
@@ -70,6 +71,29 @@ def identity_of(entry: Entry) -> ServerIdentity | None:
     if is_ibm(entry) or any(name.lower().startswith(OPENDS_CLASSES) for name in entry.values("objectClass")):
         return None
     return ServerIdentity(family=Family.DSEE if any(name in entry for name in DSEE_NAMES) else Family.DS389)
+
+
+class ConnectionTableMonitor:
+    """Makes a Monitor from each cn=monitor entry of one product; a file may contain several."""
+
+    def __init__(self, document: Document, family: Family, *, queue: str) -> None:
+        self.document = document
+        self.family = family
+        self.queue = queue
+        """The counter of queued operations."""
+        self.monitors: list[Monitor] = []
+
+    def take(self, entry: Entry) -> None:
+        """Read a cn=monitor entry of this product."""
+        identity = identity_of(entry)
+        if identity and identity.family is self.family:
+            monitor = monitor_of(entry, identity, self.document, queue=self.queue)
+            self.monitors.extend([monitor] if monitor else [])
+
+    def facts(self) -> Iterator[Monitor]:
+        """Return the monitors, with the counts of the whole text in their origin."""
+        for monitor in self.monitors:
+            yield replace(monitor, origin=self.document.origin())
 
 
 def monitor_of(entry: Entry, identity: ServerIdentity, document: Document, *, queue: str) -> Monitor | None:

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.addresses import ANY, Addresses
-from ldapdiag.evidence.sockets import TcpState, Timer
+from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, TcpState, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -43,11 +43,6 @@ INFO_COLUMNS = COLUMNS[-5:]
 STATES = (*TcpState, TcpState.SYN_RECEIVED, TcpState.CLOSED, *[TcpState.UNKNOWN] * 242)
 """By number: 12 is NEW_SYN_RECV, 13 BOUND_INACTIVE."""
 TIMERS = (*Timer, *[Timer.OFF] * 251)
-PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
-SYN_AND_FIN = 2
-"""The kernel counts each of them as an acknowledged byte."""
-WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
-"""These have received nothing: the ages in their tcp_info are the time since boot."""
 
 
 class MessageLayout:

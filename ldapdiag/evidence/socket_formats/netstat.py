@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import CUT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import LONGEST_OWNER, STATES, Rows, count_of
-from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import PROBING, SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,6 @@ TIMERS = {
     "probe": Timer.PERSIST,
     "unkn-4": Timer.PERSIST,  # net-tools before 2.10
 }
-PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 
 
 def recognises(head: Head) -> bool:

@@ -155,14 +155,7 @@ class PowershellSnapshot:
             document.note(f"{document.path} lacks columns: {', '.join(self.missing)}.")
         if self.has_unknown:
             document.note(f"{document.path} has unknown states; their rows have no state.")
-        return self.rows.table(document, tool="powershell", queues=False, shows_time_wait=self._shows_time_wait())
-
-    def _shows_time_wait(self) -> bool | None:
-        """Return True if the rows show that all states were printed: TIME-WAIT, or listeners beside connections."""
-        states = self.rows.states()
-        if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1):
-            return True
-        return None
+        return self.rows.table(document, tool="powershell", queues=False, shows_time_wait=self.rows.show_time_wait())
 
 
 FORMAT = Format(

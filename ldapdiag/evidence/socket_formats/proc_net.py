@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import Addresses
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import Rows, count_of
-from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import PROBING, SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,6 @@ ADDRESS = re.compile(r"[0-9A-Fa-f]{8}(?:[0-9A-Fa-f]{24})?")
 STATES = {f"{state:02X}": state for state in TcpState if state} | {"0C": TcpState.SYN_RECEIVED}
 """0C is NEW_SYN_RECV, which the kernel shows as 03 (get_openreq4)."""
 TIMERS = {f"{timer:02X}": timer for timer in Timer}
-PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 FAMILIES = {"rem_address": 4, "remote_address": 6}
 UDP_FIELDS = 13
 """Fields of a row of the similar /proc/net/udp; TCP has 12 (TIME_WAIT, SYN_RECV) or 17."""

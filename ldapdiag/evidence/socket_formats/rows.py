@@ -67,6 +67,14 @@ class Rows:
         """Return all states in the table."""
         return set(self.cells[STATE::WIDTH])
 
+    def show_time_wait(self) -> bool | None:
+        """Return True if the rows show that all states were listed: TIME-WAIT, or listeners beside connections.
+
+        None: unknown.
+        """
+        states = self.states()
+        return True if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1) else None
+
     def newest_state(self) -> TcpState:
         """Return the state of the last row."""
         state: TcpState = self.cells[STATE - WIDTH]

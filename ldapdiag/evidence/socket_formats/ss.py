@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import ANY, ANY_PORT, Addresses, Ports
 from ldapdiag.evidence.format import Format, Head
 from ldapdiag.evidence.socket_formats.rows import Rows, count_of
-from ldapdiag.evidence.sockets import SocketTable, TcpState, Timer
+from ldapdiag.evidence.sockets import PROBING, SYN_AND_FIN, WITHOUT_PEER, SocketTable, TcpState, Timer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,16 +48,11 @@ TIMERS = {
     "timewait": Timer.TIME_WAIT,
     "persist": Timer.PERSIST,
 }
-PROBING = frozenset({Timer.KEEPALIVE, Timer.PERSIST})
 OTHER_NETIDS = frozenset(
     {"udp", "raw", "icmp6", "u_str", "u_dgr", "u_seq", "nl", "p_raw", "p_dgr", "dccp", "sctp"}
     | {"v_str", "v_dgr", "xdp", "ti_rd", "ti_dg", "ti_sq", "ti_st", "???", "mptcp"}
 )
 """Kinds that are ignored. The subflows of an mptcp socket are in the table as tcp."""
-WITHOUT_PEER = frozenset({TcpState.LISTEN, TcpState.SYN_SENT})
-"""These have received nothing: the ages in their tcp_info are the time since boot (measured: lastrcv:2284292)."""
-SYN_AND_FIN = 2
-"""bytes_acked counts each as a byte, so it may be printed where bytes_sent is 0 and left out."""
 NOISE = ("Failed to find cgroup2 mount", "Failed to open cgroup2", "Cannot open netlink socket", "RTNETLINK answers")
 
 HEADER = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address:Port\s+Peer Address:Port")
@@ -228,16 +223,9 @@ class SsSnapshot:
         return self.rows.table(
             document,
             tool="ss",
-            shows_time_wait=self._shows_time_wait(),
+            shows_time_wait=self.rows.show_time_wait(),
             has_header=self.has_header,
         )
-
-    def _shows_time_wait(self) -> bool | None:
-        """Return True if the rows show that -a was given: TIME-WAIT, or listeners beside connections."""
-        states = self.rows.states()
-        if TcpState.TIME_WAIT in states or (TcpState.LISTEN in states and len(states) > 1):
-            return True
-        return None
 
 
 FORMAT = Format(name="ss", title="a socket table of ss", recognises=recognises, read=read)
