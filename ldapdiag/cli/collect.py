@@ -25,9 +25,8 @@ def collect(
     target: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="TARGET",
-            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host). Default: "
-            "local:.",
+            metavar="TARGET...",
+            help="ldap://HOST, ldaps://HOST, ldapi://%2FPATH, ssh://HOST, netns:NAME, local: (this host, the default).",
             show_default=False,
         ),
     ] = None,
@@ -59,10 +58,10 @@ def collect(
     ] = False,
     options: OptionsFactory,
 ) -> None:
-    """Collect the evidence of servers and clients into a capture, to be judged elsewhere.
+    """Collect the evidence of servers and clients as a capture.
 
     The capture contains the evidence that ldapdiag diagnose would read from these targets, unchanged, with its times,
-    its origins and what could not be collected; ldapdiag diagnose CAPTURE gives the same report anywhere. Keys,
+    its origins and the gaps; ldapdiag diagnose CAPTURE gives the same report on any host. Keys,
     passwords and their hashes are not collected.
 
     Exit code: 0 saved, 2 nothing collected or saved, 130 Ctrl-C (what was collected until then is saved).

@@ -37,10 +37,10 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EVIDENCE",
+            metavar="EVIDENCE...",
             help="Files, folders, captures; - for standard input. Or live targets: ldap://HOST, ldaps://HOST, "
-            "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host). Default: "
-            "local:.",
+            "ldapi://%2FPATH, ssh://HOST, ssh://HOST/PATH (one file there), netns:NAME, local: (this host, the "
+            "default).",
             show_default=False,
         ),
     ] = None,
@@ -72,11 +72,11 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     ] = False,
     options: OptionsFactory,
 ) -> None:
-    """Diagnose the connections of LDAP servers, from live hosts or from captures.
+    """Diagnose LDAP connections from live hosts or captures.
 
-    Live: name the directory server and the hosts of its clients:
+    Live: name the directory server, the hosts of its clients, and a firewall between them:
 
-        ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D "cn=Directory Manager" -W
+        ldapdiag diagnose ldaps://ds1 ssh://ds1 ssh://app1 ssh://fw -D DN -W
 
     The targets are read in parallel, their sockets twice. Nothing is changed or left on them. On the server itself, run
     ldapdiag diagnose as root.

@@ -37,10 +37,10 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     evidence: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="EVIDENCE",
+            metavar="EVIDENCE...",
             help="Access logs and index configuration: files, folders, captures; - for standard input. Or live "
             "targets: ldap://HOST, ldaps://HOST, ldapi://%2FPATH (configuration), ssh://HOST (and access logs), local: "
-            "(this host). Default: local:.",
+            "(this host, the default).",
             show_default=False,
         ),
     ] = None,
@@ -59,11 +59,11 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     ] = False,
     options: OptionsFactory,
 ) -> None:
-    """Find missing indexes: unindexed searches, their cause, and the smallest set of indexes that removes them.
+    """Find missing indexes, and the smallest set to add.
 
     Name the access logs of a server and its index configuration:
 
-        ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* /etc/dirsrv/slapd-ds1/dse.ldif
+        ldapdiag indexes /var/log/dirsrv/slapd-ds1/access* dse.ldif
 
     or read the configuration from the live server:
 

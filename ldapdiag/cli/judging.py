@@ -47,7 +47,7 @@ OutputOption = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write the report to FILE not to standard output.",
+        help="Write the report to FILE instead of standard output.",
         show_default=False,
     ),
 ]

@@ -92,7 +92,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
         ),
     ] = None,
 ) -> None:
-    """Report the contents of access logs: slow searches, their attributes and clients, and much more.
+    """Report slow searches, clients and more from access logs.
 
     Supported: access logs of 389-ds, Red Hat and Sun directory servers, the log of slapd (stderr or syslog, loglevel
     stats), those of OpenDJ and its relatives, of PingDirectory, and Active Directory's events 1644 as CSV; plain or as
@@ -104,7 +104,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     copy) count once.
 
     TIME is ISO 8601: 2026-11-20 (the whole day), 2026-11-20T08:45, 2026-11-20T09:45:30+01:00; UTC without a zone. The
-    log before --since is used to know the open connections and their bind DNs at that time.
+    log before --since is read, too, for the open connections and their bind DNs at that time.
 
     Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
     """

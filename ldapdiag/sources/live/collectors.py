@@ -96,7 +96,7 @@ class SshCollector:
             timeout_seconds=options.timeout_seconds,
             stop=stop,
             budget=budget,
-            test_command=f"ssh {f'{target.user}@' if target.user else ''}{target.host} true",
+            test_command=_test_command(target),
         )
 
     @property
@@ -119,3 +119,9 @@ class SshCollector:
     def close(self) -> None:
         """End the script."""
         self._session.close()
+
+
+def _test_command(target: SshTarget) -> str:
+    port = f"-p {target.port} " if target.port is not None else ""
+    user = f"{target.user}@" if target.user else ""
+    return f"ssh {port}{user}{target.host.strip('[]')} true"

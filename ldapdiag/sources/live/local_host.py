@@ -81,7 +81,7 @@ class LocalCollector:
         except OSError as error:
             yield Gap(
                 target=self.target,
-                reason=f"cannot list its network namespaces: {(error.strerror or str(error)).lower()}",
+                reason=f"{self._namespace_action}: {(error.strerror or str(error)).lower()}",
                 how="check the name with 'ip netns'; on systems other than Linux use ssh://localhost",
             )
             return
@@ -106,6 +106,10 @@ class LocalCollector:
     def close(self) -> None:
         """End the script."""
         self._session.close()
+
+    @property
+    def _namespace_action(self) -> str:
+        return "cannot open the network namespace" if self._only else "cannot list the network namespaces"
 
     def _deadline(self) -> float:
         return monotonic() + self._options.timeout_seconds
