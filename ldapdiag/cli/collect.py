@@ -84,7 +84,7 @@ def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output:
     from ldapdiag.report.progress import show_progress  # noqa: PLC0415  import late: --help must be quick
     from ldapdiag.sources.captures import archive  # noqa: PLC0415
     from ldapdiag.sources.gathering import ask  # noqa: PLC0415
-    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
+    from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
     from ldapdiag.sources.targets import SshTarget, split_targets  # noqa: PLC0415
 
     targets, paths = split_targets(arguments)
@@ -95,7 +95,7 @@ def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output:
     archive.ready(output, with_key=anonymised)
     collection = options()
     with show_progress() as progress:
-        gathered = ask(targets, collection, stop=stop, progress=progress or SILENCE)
+        gathered = ask(targets, collection, stop=stop, progress=progress or NO_PROGRESS)
     if not outputs_share_terminal():
         print_gaps(gathered.gaps)
     if not gathered.pieces:

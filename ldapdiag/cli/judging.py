@@ -87,7 +87,7 @@ def run_diagnosis(
     from ldapdiag.report.progress import show_progress  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
     from ldapdiag.sources.logs import native  # noqa: PLC0415
-    from ldapdiag.sources.progress import SILENCE  # noqa: PLC0415
+    from ldapdiag.sources.progress import NO_PROGRESS  # noqa: PLC0415
 
     native.chosen()  # fails early if LDAPDIAG_SCANNER names a scanner that is not installed
     collection = options()
@@ -96,7 +96,7 @@ def run_diagnosis(
             evidence,
             ldap_ports=collection.ldap_ports,
             options=collection,
-            progress=progress or SILENCE,
+            progress=progress or NO_PROGRESS,
             stop=stop,
             since=since,
             meanwhile=partial(import_early, checks),

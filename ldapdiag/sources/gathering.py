@@ -13,7 +13,7 @@ from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
 from ldapdiag.sources.logs.border import Period
-from ldapdiag.sources.progress import SILENCE
+from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
 from ldapdiag.sources.targets import LdapTarget, split_targets
@@ -143,7 +143,7 @@ def gather(
     *,
     ldap_ports: Iterable[int] = (),
     options: CollectionOptions | None = None,
-    progress: Progress = SILENCE,
+    progress: Progress = NO_PROGRESS,
     stop: Event | None = None,
     since: int | None = None,
     meanwhile: Callable[[], object] | None = None,

@@ -24,7 +24,7 @@ class Progress(Protocol):
         """Show how many seconds remain until the next snapshot."""
 
 
-class Silence:
+class NoProgress:
     """Show nothing."""
 
     def __call__(self, path: str) -> None:
@@ -40,4 +40,4 @@ class Silence:
         """Do nothing."""
 
 
-SILENCE = Silence()
+NO_PROGRESS = NoProgress()

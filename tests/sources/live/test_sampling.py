@@ -12,7 +12,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.collection_options import CollectionOptions
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.sampling import LiveEvidence, collect_live
-from ldapdiag.sources.progress import SILENCE
+from ldapdiag.sources.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ def sampled(
         collectors,
         CollectionOptions(sample_interval_seconds=apart, logs=logs),
         stop=stop or threading.Event(),
-        progress=SILENCE,
+        progress=NO_PROGRESS,
     )
 
 

@@ -24,7 +24,7 @@ from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.spool import Spool
 from ldapdiag.sources.gathering import gather
 from ldapdiag.sources.logs import parts, records, threads
-from ldapdiag.sources.progress import SILENCE
+from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition import log_discovery
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from log_lines import at, header, run
@@ -166,7 +166,7 @@ def streamed(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
     spool = Spool(lambda: Pipe(data))
     found = DiscoveredLogs()
     found.add(Input(path="-", folder="-", label="-", source=spool.open, spool=spool, taken=taken).looked_at())
-    (log,) = found.read(SILENCE, Event())
+    (log,) = found.read(NO_PROGRESS, Event())
     assert isinstance(log, AccessLog)
     return log
 
