@@ -16,7 +16,7 @@ from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, Path, TableQuality
+from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.evidence.addresses import identifies_a_host
@@ -197,7 +197,7 @@ GROUPED: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
     "ghosts": (HalfOpen, {"ghosts": "count", "ghost_ports": "ports", "unproven": "unproven"}),
     "stranded": (HalfOpen, {"stranded": "count", "stranded_ports": "ports", "unproven_stranded": "unproven"}),
     "path": (Path, {"path": "kind", "translated_by": "translated_by", "middleboxes": "middleboxes"}),
-    "idle_times": (IdleTimes, {"idle_seconds": "matched", "idle_before_loss": "before_loss"}),
+    "idle_times": (SocketIdleTimes, {"idle_seconds": "matched", "idle_before_loss": "before_loss"}),
     "tables": (TableQuality, {"headerless": "headerless", "partial": "partial", "unreadable": "unreadable"}),
     "evidence": (GhostEvidence, {name.name: name.name for name in fields(GhostEvidence)}),
 }

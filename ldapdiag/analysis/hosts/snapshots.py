@@ -163,28 +163,12 @@ def is_complete(table: SocketTable) -> bool:
 
 def merge_listings(listings: Sequence[SocketTable]) -> SocketTable:
     """Return all rows, each once; the first listing that has a row or a column decides."""
-    row_of: dict[tuple[Key, int], int] = {}
-    states: list[TcpState] = []
-    merged: list[tuple[SocketTable, list[int]]] = []
-    for table in listings:
-        rows = []
-        listeners: Counter[Key] = Counter()
-        for key, state in zip(table.keys(), table.state, strict=True):
-            # 0.0.0.0:389 and [::]:389 are one key and two sockets, each with its own accept queue.
-            listeners[key] += state is TcpState.LISTEN
-            row = row_of.setdefault((key, listeners[key]), len(row_of))
-            if row == len(states):
-                states.append(state)
-            elif states[row] is TcpState.UNKNOWN:
-                states[row] = state
-            rows.append(row)
-        merged.append((table, rows))
+    keys, states, merged = _merge_rows(listings)
     columns = {
         column: filled
         for column in OPTIONAL_COLUMNS
-        if (filled := _merge_column(column, merged, len(row_of))) is not None
+        if (filled := _merge_column(column, merged, len(keys))) is not None
     }
-    keys = [key for key, _ in row_of]
     shows_time_wait = [table.shows_time_wait for table in listings]
     return SocketTable(
         origin=listings[0].origin,
@@ -201,6 +185,29 @@ def merge_listings(listings: Sequence[SocketTable]) -> SocketTable:
         has_header=any(table.has_header for table in listings),
         **columns,
     )
+
+
+def _merge_rows(
+    listings: Sequence[SocketTable],
+) -> tuple[list[Key], list[TcpState], list[tuple[SocketTable, list[int]]]]:
+    """Return the keys and states of all sockets, and for each listing the merged row of each of its rows."""
+    row_of: dict[tuple[Key, int], int] = {}
+    states: list[TcpState] = []
+    merged: list[tuple[SocketTable, list[int]]] = []
+    for table in listings:
+        rows = []
+        listeners: Counter[Key] = Counter()
+        for key, state in zip(table.keys(), table.state, strict=True):
+            # 0.0.0.0:389 and [::]:389 are one key and two sockets, each with its own accept queue.
+            listeners[key] += state is TcpState.LISTEN
+            row = row_of.setdefault((key, listeners[key]), len(row_of))
+            if row == len(states):
+                states.append(state)
+            elif states[row] is TcpState.UNKNOWN:
+                states[row] = state
+            rows.append(row)
+        merged.append((table, rows))
+    return [key for key, _ in row_of], states, merged
 
 
 def _merge_column(name: str, merged: Iterable[tuple[SocketTable, list[int]]], length: int) -> list[Any] | None:

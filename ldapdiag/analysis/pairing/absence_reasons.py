@@ -42,16 +42,16 @@ class AbsenceContext:
     """Rows that a middlebox, or unanswered probes, prove dead."""
 
 
-class Explanation(NamedTuple):
+class ExplainedRows(NamedTuple):
     """The rows that one reason explains, and the reason as the report states it."""
 
     rows: frozenset[int]
     reason: str
 
 
-AbsenceReason = Callable[[AbsenceContext, Sequence[int]], Explanation]
+AbsenceReason = Callable[[AbsenceContext, Sequence[int]], ExplainedRows]
 
-UNEXPLAINED = Explanation(frozenset(), "")
+UNEXPLAINED = ExplainedRows(frozenset(), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class ExplainedAbsences:
     """Absent rows after all reasons were tested."""
 
     remaining: tuple[int, ...]
-    by_reason: Mapping[AbsenceReason, Explanation]
+    by_reason: Mapping[AbsenceReason, ExplainedRows]
 
     @property
     def closing(self) -> int:
@@ -83,7 +83,7 @@ class ExplainedAbsences:
 def explain_absences(context: AbsenceContext, rows: Iterable[int]) -> ExplainedAbsences:
     """Test every reason in order; a row that one explains is not tested by the next."""
     remaining = tuple(rows)
-    by_reason: dict[AbsenceReason, Explanation] = {}
+    by_reason: dict[AbsenceReason, ExplainedRows] = {}
     for test in ABSENCE_REASONS:
         explanation = test(context, remaining)
         if explanation.rows:
@@ -92,17 +92,17 @@ def explain_absences(context: AbsenceContext, rows: Iterable[int]) -> ExplainedA
     return ExplainedAbsences(remaining=remaining, by_reason=MappingProxyType(by_reason))
 
 
-def closing_at_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def closing_at_middlebox(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows of which middleboxes have an entry, but none as established."""
     closing = (row for row in rows if _tracking(context, row) and not _is_carried(context, row))
-    return Explanation(frozenset(closing), "closing at a middlebox")
+    return ExplainedRows(frozenset(closing), "closing at a middlebox")
 
 
-def carried_by_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def carried_by_middlebox(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows that a middlebox has as established: their client may be in a container or zone."""
     carried = frozenset(row for row in rows if _is_carried(context, row))
     hosts = " and ".join(sorted({_tracking(context, row)[0].host for row in carried}))
-    return Explanation(
+    return ExplainedRows(
         carried,
         f"{hosts} still has them as established, so they may belong to a container or zone, which "
         f"{context.client.host}'s table does not show",
@@ -119,28 +119,28 @@ def _is_carried(context: AbsenceContext, row: int) -> bool:
     return any(middlebox.carries(key) for middlebox in context.middleboxes)
 
 
-def not_in_every_listing(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def not_in_every_listing(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows that one listing of the server's table shows and another does not."""
     inconsistent = context.unjoined.snapshot.inconsistent
-    return Explanation(
+    return ExplainedRows(
         frozenset(row for row in rows if inconsistent and context.unjoined.key_of(row) in inconsistent),
         "not in every listing of the server's table: opened or closed while it was taken",
     )
 
 
-def open_at_other_host(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def open_at_other_host(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows whose client port another host uses towards the server, from an address the server does not see."""
     ports = context.unjoined.table.remote_port
-    return Explanation(
+    return ExplainedRows(
         frozenset(row for row in rows if ports[row] in context.foreign_ports),
         f"another host has connections from the same ports, so {context.unjoined.client} may be its translated address",
     )
 
 
-def in_unread_namespace(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def in_unread_namespace(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows that may belong to an unread network namespace of the client's machine, unless proven dead."""
     unread = None if context.tracked else unread_namespaces(context.client)
-    return Explanation(
+    return ExplainedRows(
         frozenset(row for row in rows if unread and row not in context.dead),
         f"{unread}: they may belong to a process there (read them as root, or with --sudo)",
     )
@@ -158,29 +158,29 @@ def unread_namespaces(client: Host) -> str | None:
     return None
 
 
-def state_not_shown(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def state_not_shown(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table shows sockets of one unnamed state, which may not be ESTABLISHED."""
     states = context.near.table.state
     unnamed = bool(rows) and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states
     reason = "the client's table shows one unnamed state (take it with ss -tan)"
-    return Explanation(frozenset(rows if unnamed else ()), reason)
+    return ExplainedRows(frozenset(rows if unnamed else ()), reason)
 
 
-def one_family_read(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def one_family_read(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when one of /proc/net/tcp and tcp6 was not read, and may contain all of them."""
     may_be_in_other = not context.has_live and not context.near.snapshot.covers(context.unjoined.client)
     reason = f"{ONE_FAMILY}, and the client's sockets may be in the other"
-    return Explanation(frozenset(rows if may_be_in_other else ()), reason)
+    return ExplainedRows(frozenset(rows if may_be_in_other else ()), reason)
 
 
-def unreadable_lines(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def unreadable_lines(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table has at least as many lines that could not be read."""
     unreadable = context.near.snapshot.unreadable
     reason = f"{unreadable} lines of the client's table could not be read, and may contain them"
-    return Explanation(frozenset(rows if len(rows) <= unreadable else ()), reason)
+    return ExplainedRows(frozenset(rows if len(rows) <= unreadable else ()), reason)
 
 
-def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> Explanation:
+def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table truncates ports of connections to this server."""
     near, (address, _, client) = context.near, context.unjoined.direction
     unknown_port = (address, UNKNOWN_PORT, client)
@@ -190,7 +190,7 @@ def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> Explanation
         or unknown_port in near.sockets
     )
     reason = "the client's table truncates ports (take it without -A), and may contain them"
-    return Explanation(frozenset(rows if may_contain else ()), reason)
+    return ExplainedRows(frozenset(rows if may_contain else ()), reason)
 
 
 ABSENCE_REASONS: tuple[AbsenceReason, ...] = (

@@ -70,7 +70,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdleTimes:
+class SocketIdleTimes:
     """TCP idle times of a direction's connections, in seconds; empty where no table shows ages."""
 
     matched: tuple[float, ...] = ()
@@ -134,7 +134,7 @@ class Direction:
     join: JoinKey = JoinKey.FOUR_TUPLE
     path: Path = field(default_factory=Path)
     evidence: GhostEvidence = field(default_factory=GhostEvidence)
-    idle_times: IdleTimes = field(default_factory=IdleTimes)
+    idle_times: SocketIdleTimes = field(default_factory=SocketIdleTimes)
     tables: TableQuality = field(default_factory=TableQuality)
     proxy_legs: ProxyLegs | None = None
     """Where the evidence contains the session table of a proxy at the client's end."""

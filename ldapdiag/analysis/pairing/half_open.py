@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import ONE_FAMILY
+from ldapdiag.analysis.pairing.direction import HalfOpen
 from ldapdiag.analysis.pairing.skew import (
     AbsentRows,
     ChurnEvidence,
@@ -87,6 +89,17 @@ def _idle_seconds(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classifi
     at_server = seconds_since_received(unjoined.table, (row for row, _ in rows.matched))
     at_client = (row for _, row in rows.matched if row is not None)
     return tuple(at_server or seconds_since_received(near.table, at_client))
+
+
+def half_open(absent: AbsentRows, ports: Sequence[int], unproven: Mapping[str, int] | None = None) -> HalfOpen:
+    """Return absent rows as connections, with their ports in a column; `unproven` rows are added to those of churn."""
+    excluded = absent.unproven if unproven is None else Counter(unproven) + Counter(absent.unproven)
+    return HalfOpen(
+        count=absent.count,
+        ports=absent.ports(ports),
+        unproven=dict(sorted(excluded.items())),
+        reasons=absent.reasons,
+    )
 
 
 def find_ghost_rows(

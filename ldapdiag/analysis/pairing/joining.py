@@ -5,7 +5,6 @@ docs/how-it-decides.md, "Joining the two ends" and "Snapshots and skew".
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
 from ldapdiag.analysis.pairing.client_history import count_before_boot, history_of
-from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, JoinKey, Path, PathKind, TableQuality
+from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
-from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, observe_churn
+from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.evidence.flows import Relay
@@ -45,7 +44,7 @@ def join(
     which does not show them.
     """
     indexes = nearest_first(client, unjoined.snapshot)
-    near, table = indexes[0], unjoined.table
+    near = indexes[0]
     context = _context(unjoined, client, near, middleboxes, foreign_ports)
     rows = classify(context, indexes)
     live = {port: row for port, row in near.established(unjoined.direction).items() if port not in shared_ports}
@@ -54,32 +53,23 @@ def join(
     absent = find_ghost_rows(unjoined, server, indexes, rows, churn, collected_live=described)
     absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
-    at_client = len(live) + near.unnumbered.get(unjoined.direction, 0) + (rows.virtual.count if rows.virtual else 0)
+    virtual = rows.virtual.count if rows.virtual else 0
     return Direction(
         client=unjoined.client,
         server_address=unjoined.server_address,
         server_port=unjoined.server_port,
         client_hosts=(client.host.host,),
         server_count=len(unjoined.rows),
-        client_count=at_client,
+        client_count=len(live) + near.unnumbered.get(unjoined.direction, 0) + virtual,
         matched=len(rows.matched),
         closing=rows.closing,
-        ghosts=_ghosts(absent, rows, table.remote_port),
-        stranded=HalfOpen(
-            count=stranded.count,
-            ports=stranded.ports(near.table.local_port),
-            unproven=stranded.unproven,
-            reasons=stranded.reasons,
-        ),
+        ghosts=half_open(_with_retransmitting(absent, rows), unjoined.table.remote_port, rows.unproven),
+        stranded=half_open(stranded, near.table.local_port),
         join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
         path=_path(rows),
         evidence=_evidence(unjoined, client.host, rows, absent),
-        idle_times=IdleTimes(matched=churn.idle_seconds, before_loss=_idle_before_loss(near, rows)),
-        tables=TableQuality(
-            headerless=unjoined.snapshot.headerless or near.snapshot.headerless,
-            partial=not near.table.shows_all_programs,
-            unreadable=near.snapshot.unreadable,
-        ),
+        idle_times=SocketIdleTimes(matched=churn.idle_seconds, before_loss=_idle_before_loss(near, rows)),
+        tables=_quality(unjoined, near),
         origins=_origins(unjoined, near, rows.on_path),
     )
 
@@ -118,16 +108,18 @@ def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
     return replace(absent, count=absent.count - excluded, rows=None, unproven=unproven)
 
 
-def _ghosts(absent: AbsentRows, rows: Classified, ports: Sequence[int]) -> HalfOpen:
-    """Return the ghosts: absent rows, and those whose client retransmits its FIN."""
+def _with_retransmitting(absent: AbsentRows, rows: Classified) -> AbsentRows:
+    """Return the absent rows and those whose client retransmits its FIN."""
     retransmitting = [row for row, _ in rows.retransmitting]
     known = None if absent.rows is None else (*absent.rows, *retransmitting)
-    ghosts = replace(absent, count=absent.count + len(retransmitting), rows=known)
-    return HalfOpen(
-        count=ghosts.count,
-        ports=ghosts.ports(ports),
-        unproven=dict(sorted((Counter(rows.unproven) + Counter(absent.unproven)).items())),
-        reasons=absent.reasons,
+    return replace(absent, count=absent.count + len(retransmitting), rows=known)
+
+
+def _quality(unjoined: UnjoinedDirection, near: ClientIndex) -> TableQuality:
+    return TableQuality(
+        headerless=unjoined.snapshot.headerless or near.snapshot.headerless,
+        partial=not near.table.shows_all_programs,
+        unreadable=near.snapshot.unreadable,
     )
 
 

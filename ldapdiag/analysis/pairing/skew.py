@@ -26,6 +26,8 @@ SECOND = timedelta(seconds=1)
 MINIMUM_IDLE_SECONDS = 5.0
 """Applications that close a connection soon after its last use leave it idle for less."""
 
+TOO_YOUNG = "absent in snapshots before and after, but too young for that to prove it"
+
 FEW_ABSENCES = 10
 """Up to this many absences, a lack of new connections at the other end proves nothing."""
 
@@ -91,14 +93,16 @@ def exclude_churn(
     limit = inf if interval is None else max(interval, minimum_age) * 1000
     old = {row for row in absent if ages is not None and (age := ages[row]) is not None and age > limit}
     proven = tuple(row for row in absent if row in old or row in persistent)
-    rest = [row for row in absent if row not in old and row not in persistent]
+    others = [row for row in absent if row not in old and row not in persistent]
     reasons = _proof_reasons(len(old), interval, minimum_age, sum(row in persistent for row in absent))
-    if not rest or bracketed:
-        young = {"absent in snapshots before and after, but too young for that to prove it": len(rest)} if rest else {}
+    if not others or bracketed:
+        young = (
+            {"absent in snapshots before and after, but too young for that to prove it": len(others)} if others else {}
+        )
         return AbsentRows(count=len(proven), rows=proven, unproven=young, reasons=reasons)
-    bound = bound_churn(len(rest), evidence)
-    if len(rest) <= bound.budget:
-        return AbsentRows(count=len(proven), rows=proven, unproven={bound.reason: len(rest)}, reasons=reasons)
+    bound = bound_churn(len(others), evidence)
+    if len(others) <= bound.budget:
+        return AbsentRows(count=len(proven), rows=proven, unproven={bound.reason: len(others)}, reasons=reasons)
     reasons = (*reasons, bound.reason)
     if bound.budget == 0:
         return AbsentRows(count=len(absent), rows=tuple(absent), reasons=reasons)

@@ -11,8 +11,9 @@ from ldapdiag.analysis.hosts.ages import probes_unanswered, seconds_since_receiv
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.classification import INEXACT_PORT
 from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
-from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, IdleTimes, JoinKey, Path, PathKind, TableQuality
+from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.half_open import half_open
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
@@ -82,27 +83,23 @@ def join_via_translation(
         client_count=len(traced.matched) if traced.hosts or proxy else None,
         matched=len(traced.matched),
         closing=traced.closing,
-        ghosts=HalfOpen(
-            count=absent.count,
-            ports=absent.ports(table.remote_port),
-            unproven=dict(sorted((Counter(traced.unproven) + Counter(absent.unproven)).items())),
-            reasons=absent.reasons,
-        ),
+        ghosts=half_open(absent, table.remote_port, traced.unproven),
         join=JoinKey.BOX_TABLE,
-        path=Path(
-            kind=PathKind.PROXY if proxy else PathKind.NAT,
-            translated_by=middlebox.host,
-            middleboxes=(middlebox.host,),
-        ),
+        path=_path(middlebox),
         evidence=GhostEvidence(
             without_flow=absent.count,
             probes_unanswered=sum(probes_unanswered(table, row) for row in absent.rows or ()),
             client=history_of(owner.host) if owner is not None else NO_HISTORY,
         ),
-        idle_times=IdleTimes(matched=idle_seconds),
+        idle_times=SocketIdleTimes(matched=idle_seconds),
         tables=TableQuality(headerless=unjoined.snapshot.headerless),
         origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins})),
     )
+
+
+def _path(middlebox: Middlebox) -> Path:
+    kind = PathKind.PROXY if middlebox.relay is Relay.PROXY else PathKind.NAT
+    return Path(kind=kind, translated_by=middlebox.host, middleboxes=(middlebox.host,))
 
 
 def trace_rows(
