@@ -260,6 +260,6 @@ def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
         lower_seconds=upper if lower is None else lower,
         upper_seconds=upper,
         source="nf_conntrack_tcp_timeout_established of fw",
-        box="fw",
+        middlebox="fw",
     )
     return IdleBounds(host="ldap", paths=(path,))

@@ -41,7 +41,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     path = bounds.soonest_silent_drop
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
-        aside = f"; {proxy.box} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
+        aside = f"; {proxy.middlebox} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.host,
             reason=f"the timeout of a middlebox on the path is unknown{aside}",
@@ -71,7 +71,7 @@ def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: t
     return Finding(
         subject=lifetime.host,
         severity=Severity.MEDIUM if late else Severity.LOW,
-        confidence=Confidence.CERTAIN if path.box else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if path.middlebox else Confidence.LIKELY,
         title=f"{lifetime.host}'s first keepalive probe {first} but the middlebox drops its state after {upper:g} s",
         detail=f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}.",
         observed={

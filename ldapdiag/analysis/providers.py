@@ -1,4 +1,4 @@
-"""Providers: which function joins which fact. Its signature names the facts it needs."""
+"""Providers: the function that computes each fact from other facts; its signature names those that it needs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     IndexPlan: plan_indexes,
     IndexUsage: find_index_usage,
 }
-"""Which function joins which fact. diagnosis.py runs each at most once per host, needs first."""
+"""Fact to function. diagnosis.py calls each at most once per host, after those it depends on."""
 
 INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, IndexUsage})
-"""What a check of the index half asks for."""
+"""The facts of checks about indexes; `ldapdiag indexes` runs the checks that ask for one of them."""

@@ -49,7 +49,7 @@ def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
         lower_seconds=60,
         upper_seconds=60,
         source="haproxy",
-        box="lb",
+        middlebox="lb",
         closes_both_ends=True,
     )
     (verdict,) = judge(facts.lifetime(), IdleBounds(host="ldap", paths=(path,)), facts.server())

@@ -36,7 +36,7 @@ class IdleAdvice:
     host: str
     ghosts: int
     unclassified: int
-    """Connections of which it is not known whether they are ghosts."""
+    """Connections that are neither proven live nor ghosts."""
     recommended_seconds: int
     """Drain: the smallest round value above every idle time of a live connection."""
     shortened: bool

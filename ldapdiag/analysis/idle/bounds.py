@@ -37,7 +37,7 @@ class PathBounds:
     lower_seconds: float | None
     upper_seconds: float | None
     source: str
-    box: str | None = None
+    middlebox: str | None = None
     """The middlebox whose own setting this is."""
     closes_both_ends: bool = False
     """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
@@ -71,8 +71,8 @@ class IdleBounds:
 
     kind: ClassVar[str] = "idle-bounds"
     how: ClassVar[str] = (
-        "on the box: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L; of a proxy: haproxy.cfg; "
-        "of F5: tmsh list ltm profile tcp idle-timeout"
+        "on the middlebox: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L; of a proxy: "
+        "haproxy.cfg; of F5: tmsh list ltm profile tcp idle-timeout"
     )
 
     host: str
@@ -205,7 +205,7 @@ def _configured_path(
         lower_seconds=timeout.lower_seconds,
         upper_seconds=timeout.upper_seconds,
         source=timeout.source,
-        box=timeout.box,
+        middlebox=timeout.middlebox,
         closes_both_ends=timeout.closes_both_ends,
     )
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class MiddleboxTimeout:
     """A middlebox's own timeout for established connections."""
 
-    box: str
+    middlebox: str
     lower_seconds: float
     upper_seconds: float
     """Equal to the lower one, unless it is unknown which of several settings holds."""
@@ -50,40 +50,43 @@ def middlebox_timeouts(
     elsewhere = ends | tracking
     found = [
         *(timeout for kernel in kernels for timeout in _of_kernel(kernel, pairing, elsewhere)),
-        *(timeout for box in timeouts for timeout in _of_box(box, pairing, elsewhere)),
+        *(timeout for configured in timeouts for timeout in _of_middlebox(configured, pairing, elsewhere)),
     ]
-    return tuple(sorted(found, key=lambda timeout: (timeout.lower_seconds, timeout.box, timeout.source)))
+    return tuple(sorted(found, key=lambda timeout: (timeout.lower_seconds, timeout.middlebox, timeout.source)))
 
 
 def _of_kernel(kernel: KernelSettings, pairing: Pairing, elsewhere: set[str]) -> Iterator[MiddleboxTimeout]:
     """Yield the conntrack timeout of a Linux host, if the host is on a path."""
-    box, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
-    may_forward = box not in elsewhere and kernel.number(IP_FORWARD) != 0
-    on_path = _on_path(pairing, box, assumed=may_forward)
+    middlebox, seconds = kernel.origin.host, kernel.number(CONNTRACK_ESTABLISHED)
+    may_forward = middlebox not in elsewhere and kernel.number(IP_FORWARD) != 0
+    on_path = _on_path(pairing, middlebox, assumed=may_forward)
     if seconds is not None and on_path:
         yield MiddleboxTimeout(
-            box=box,
+            middlebox=middlebox,
             lower_seconds=seconds,
             upper_seconds=seconds,
-            source=f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {box}",
+            source=f"{CONNTRACK_ESTABLISHED.rpartition('.')[2]} of {middlebox}",
             directions=frozenset(direction.subject for direction in on_path),
         )
 
 
-def _of_box(timeouts: BoxTimeouts, pairing: Pairing, elsewhere: set[str]) -> Iterator[MiddleboxTimeout]:
+def _of_middlebox(timeouts: BoxTimeouts, pairing: Pairing, elsewhere: set[str]) -> Iterator[MiddleboxTimeout]:
     """Yield the timeouts that the configuration of a proxy or load balancer sets for each direction it carries."""
-    box = timeouts.origin.host
-    for direction in _on_path(pairing, box, assumed=box not in elsewhere, proxy=timeouts.relay is Relay.PROXY):
+    middlebox = timeouts.origin.host
+    for direction in _on_path(
+        pairing, middlebox, assumed=middlebox not in elsewhere, proxy=timeouts.relay is Relay.PROXY
+    ):
         yield from _of_services(timeouts, direction)
 
 
-def _on_path(pairing: Pairing, box: str, *, assumed: bool, proxy: bool = False) -> list[Direction]:
+def _on_path(pairing: Pairing, middlebox: str, *, assumed: bool, proxy: bool = False) -> list[Direction]:
     """Return the directions that a middlebox carries; all, if it is `assumed` on the path and no table names any."""
     directions = pairing.directions
     carried = [
         direction
         for direction in directions
-        if box in direction.path.middleboxes or (proxy and direction.server_count and box in direction.client_hosts)
+        if middlebox in direction.path.middleboxes
+        or (proxy and direction.server_count and middlebox in direction.client_hosts)
     ]
     if carried or not assumed:
         return carried
@@ -100,7 +103,7 @@ def _of_services(timeouts: BoxTimeouts, direction: Direction) -> Iterator[Middle
     longest = max(service.seconds for service in services)
     several = f", the shortest of {len(services)} that may hold" if longest > shortest.seconds else ""
     yield MiddleboxTimeout(
-        box=timeouts.origin.host,
+        middlebox=timeouts.origin.host,
         lower_seconds=shortest.seconds,
         upper_seconds=longest,
         source=f"{shortest.name} of {timeouts.origin.host}{several}",

@@ -126,7 +126,7 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
     if advice.tidy_unsafe:
         wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_idle_seconds or 0)))
         longer = raise_box_timeout(
-            path.box or "the middlebox", wanted, int(path.upper_seconds or 0), linux=path.box is not None
+            path.middlebox or "the middlebox", wanted, int(path.upper_seconds or 0), linux=path.middlebox is not None
         )
         why = (
             f"An idle timeout below the middlebox's ({seconds} s) would show clients the close, but it is unsafe for "

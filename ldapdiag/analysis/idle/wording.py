@@ -24,7 +24,7 @@ def client_names(direction: Direction) -> str:
 
 def reason_list(counts: Mapping[str, int]) -> str:
     """Return counts with their reasons, as in '8 (opened meanwhile); 2 (closing)'."""
-    return "; ".join(f"{count} ({reason})" for reason, count in counts.items())
+    return "; ".join(f"{count:,} ({reason})" for reason, count in counts.items())
 
 
 def ghost_sentences(
@@ -37,7 +37,7 @@ def ghost_sentences(
         yield f"{_timeout_action(path, 'the path')}: {path.source}."
     if accounts and len(accounts) == 1:
         account, ghosts = next(iter(accounts)), direction.ghosts.count
-        yield f"It belongs to {account}." if ghosts == 1 else f"All {ghosts} belong to {account}."
+        yield f"It belongs to {account}." if ghosts == 1 else f"All {ghosts:,} belong to {account}."
     elif accounts:
         yield f"They belong to {', '.join(f'{account} ({count})' for account, count in accounts.items())}."
     if direction.join is not JoinKey.FOUR_TUPLE:
@@ -63,7 +63,7 @@ def _style_sentence(direction: Direction, server: str) -> str:
         case Style.RESET_TO_CLIENT:
             return (
                 f"A middlebox between {clients} and {server} resets connections at the client and does not notify the "
-                f"server: since its boot {clients} has received {host.resets} resets and aborted {host.aborted} "
+                f"server: since its boot {clients} has received {host.resets:,} resets and aborted {host.aborted:,} "
                 "connections itself."
             )
         case Style.CLIENT_GONE:
@@ -78,12 +78,12 @@ def _style_sentence(direction: Direction, server: str) -> str:
 def _drop_signs(direction: Direction) -> Iterator[str]:
     evidence = direction.evidence
     if evidence.probes_unanswered:
-        yield f"{evidence.probes_unanswered} {_have(evidence.probes_unanswered)} unanswered keepalive probes"
+        yield f"{evidence.probes_unanswered:,} {_have(evidence.probes_unanswered)} unanswered keepalive probes"
     if evidence.retransmitting:
         clients = "client still retransmits its" if evidence.retransmitting == 1 else "clients still retransmit their"
-        yield f"{evidence.retransmitting} {clients} last packet"
+        yield f"{evidence.retransmitting:,} {clients} last packet"
     if not (evidence.probes_unanswered or evidence.retransmitting):
-        yield f"{client_names(direction)} has aborted {evidence.client.aborted} connections and had few resets"
+        yield f"{client_names(direction)} has aborted {evidence.client.aborted:,} connections and had few resets"
 
 
 def _have(count: int) -> str:

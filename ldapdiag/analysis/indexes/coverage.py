@@ -90,12 +90,16 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
         host=server.host,
         family=family,
         outside_suffixes=sum(group.count for group in workload.searches if _is_outside(group, simulated)),
-        searches=tuple(sorted(covered, key=lambda one: (-one.etime, one.group.shape, one.group.base, one.group.scope))),
+        searches=tuple(sorted(covered, key=_rank)),
         indexes=indexes,
         etime=workload.search_etime,
         seconds=traffic.seconds,
         origins=tuple(sorted({*traffic.origins, *(indexes.origins if indexes else ())})),
     )
+
+
+def _rank(search: SearchCoverage) -> tuple[int, str, str, str]:
+    return -search.etime, search.group.shape, search.group.base, search.group.scope
 
 
 def _is_outside(group: SearchGroup, simulated: SimulatedServer) -> bool:

@@ -190,7 +190,7 @@ def _exhaustion_messages(server: Instance) -> tuple[str, ...]:
     for log in server.logs:
         for message in log.exhaustion_messages:
             counts[message.meaning] = max(counts.get(message.meaning, 0), message.count)
-    return tuple(f"{meaning} ({count} time{'s' * (count != 1)})" for meaning, count in counts.items())
+    return tuple(f"{meaning} ({count:,} time{'s' * (count != 1)})" for meaning, count in counts.items())
 
 
 def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None)
     room = served or limit
     if not room or not limit or not room <= peak <= limit:
         return ()
-    return (f"{peak} connections open at once in its access log, of {room} possible",)
+    return (f"{peak:,} connections open at once in its access log, of {room:,} possible",)
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:

@@ -218,7 +218,7 @@ def ranked_requesters(counts: Mapping[tuple[str, str], list[int]]) -> tuple[Requ
         Requester(client=client, account=account, count=count, etime=etime, noted=noted)
         for (client, account), (count, etime, noted) in counts.items()
     )
-    return tuple(sorted(requesters, key=lambda one: (-one.etime, -one.count, one.account, one.client)))
+    return tuple(sorted(requesters, key=lambda each: (-each.etime, -each.count, each.account, each.client)))
 
 
 def below(histogram: Mapping[int, int], percent: int) -> int:

@@ -207,9 +207,9 @@ class Workload:
 
 
 def _client(address: str, row: ClientRow) -> ClientActivity:
-    tails: dict[str, IdleTimes] = {}
-    for code, rests in row.idle_before_close.items():
-        tails.setdefault(text(code), IdleTimes()).merge(rests)
+    before_close: dict[str, IdleTimes] = {}
+    for code, idle_times in row.idle_before_close.items():
+        before_close.setdefault(text(code), IdleTimes()).merge(idle_times)
     return ClientActivity(
         address=address,
         opened=row.opened,
@@ -217,7 +217,7 @@ def _client(address: str, row: ClientRow) -> ClientActivity:
         closes=ranked_by_text(row.codes.items()),
         without_operations=ranked_by_text(row.silent.items()),
         idle_times=row.idle_times,
-        idle_before_close=dict(sorted(tails.items())),
+        idle_before_close=dict(sorted(before_close.items())),
     )
 
 

@@ -66,7 +66,7 @@ class TestABoxesOwnSetting:
 
     def test_it_counts_from_a_host_that_owns_neither_end(self) -> None:
         path = only(bound(direction(), kernels=(self.KERNEL,)))
-        assert (path.lower_seconds, path.upper_seconds, path.box) == (30, 30, "fw")
+        assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (30, 30, "fw")
         assert path.source == "nf_conntrack_tcp_timeout_established of fw"
 
     @pytest.mark.parametrize("end", ["ldap", "app1"])
@@ -94,7 +94,7 @@ class TestABoxesOwnSetting:
 
     def test_of_two_boxes_the_one_that_forgets_sooner_decides(self) -> None:
         kernels = (facts.settings("a", tcp_timeout_established=600), facts.settings("b", tcp_timeout_established=60))
-        assert only(bound(direction(), kernels=kernels)).box == "b"
+        assert only(bound(direction(), kernels=kernels)).middlebox == "b"
 
     def test_another_setting_is_none(self) -> None:
         assert only(bound(direction(), kernels=(facts.settings("fw", max=5),))).upper_seconds is None

@@ -23,7 +23,7 @@ GHOSTS = facts.direction(
 
 def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
     path = PathBounds(
-        client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", box=box
+        client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", middlebox=box
     )
     return IdleBounds(host="ldap", paths=(path,))
 

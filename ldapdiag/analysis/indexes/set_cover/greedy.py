@@ -153,8 +153,8 @@ def _replace(cover: ChosenSet, costs: Sequence[int], element: int, work: WorkBud
     if added := _added_instead_of(cover, costs, element):
         near = {
             other
-            for one in elements(added)
-            for position, _ in cover.using[one]
+            for new in elements(added)
+            for position, _ in cover.using[new]
             for other in _all_elements(cover.demands[position])
         }
         work.takes(len(near))
