@@ -21,7 +21,7 @@ from measure import Figure, best, peak_memory
 
 from ldapdiag.evidence.document import Document
 from ldapdiag.evidence.socket_formats import inet_diag
-from ldapdiag.sources.live.local.sockets import dump
+from ldapdiag.sources.live.local.netlink import dump
 from ldapdiag.sources.recognition.reading import CHUNK
 
 if TYPE_CHECKING:

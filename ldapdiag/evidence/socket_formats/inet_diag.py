@@ -1,4 +1,4 @@
-r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as saved by `live.local.sockets`.
+r"""Messages of inet_diag: the kernel's answer to a dump of all TCP sockets, as saved by `live.local.netlink`.
 
     inet_diag dump 1 little
     owner 573975 1171 java

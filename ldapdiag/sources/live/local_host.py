@@ -12,6 +12,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.collection_options import BindOptions, Mechanism
 from ldapdiag.sources.live.ldap.directory import query_directory
 from ldapdiag.sources.live.local import namespaces, sockets
+from ldapdiag.sources.live.local.netlink import ListingLimit
 from ldapdiag.sources.live.local.processes import directory_processes, host_path, socket_owners
 from ldapdiag.sources.live.ssh import access_logs
 from ldapdiag.sources.live.ssh.remote import ScriptSession
@@ -140,7 +141,7 @@ class LocalCollector:
         if self._by_script:
             return
         self._snapshots += 1
-        limit = sockets.ListingLimit(deadline=deadline, stop=self._stop)
+        limit = ListingLimit(deadline=deadline, stop=self._stop)
         owners = socket_owners()
         for namespace in self._namespaces:
             listing = partial(sockets.list_sockets, namespace, folder=self._folder(namespace))

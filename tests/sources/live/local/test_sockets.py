@@ -20,7 +20,7 @@ from holding import sockets_held
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.local import namespaces, processes, sockets
+from ldapdiag.sources.live.local import namespaces, netlink, processes, sockets
 from reading import facts_of
 
 pyroute2 = pytest.importorskip("pyroute2", reason="pyroute2 is for Linux")
@@ -38,7 +38,7 @@ def holder(laboratory):
     """Return a process with sockets in every state, in a namespace of its own."""
     with sockets_held(TIED) as pid:
         patience = monotonic() + 10
-        while Timer.PERSIST not in read(sockets.dump(path_of(pid))).timer:  # what was sent is still on its way
+        while Timer.PERSIST not in read(netlink.dump(path_of(pid))).timer:  # what was sent is still on its way
             assert monotonic() < patience
         yield pid
 
@@ -60,10 +60,10 @@ def by_cookie(table, names):
 
 def test_the_kernel_says_what_ss_says_of_the_very_same_sockets(holder):
     owners = processes.socket_owners()
-    before = read(sockets.dump(path_of(holder), owners=owners))
+    before = read(netlink.dump(path_of(holder), owners=owners))
     command = ["nsenter", "-t", str(holder), "-n", "ss", "-tanoiep"]
     told = read(subprocess.run(command, check=True, capture_output=True).stdout, "ss")
-    after = read(sockets.dump(path_of(holder), owners=owners))
+    after = read(netlink.dump(path_of(holder), owners=owners))
     assert by_cookie(before, SAME) == by_cookie(told, SAME) == by_cookie(after, SAME)
     low, middle, high = (by_cookie(table, GROWING) for table in (before, told, after))
     assert low.keys() == middle.keys()
@@ -73,7 +73,7 @@ def test_the_kernel_says_what_ss_says_of_the_very_same_sockets(holder):
 
 
 def test_there_is_something_of_everything(holder):
-    table = read(sockets.dump(path_of(holder), owners=processes.socket_owners()))
+    table = read(netlink.dump(path_of(holder), owners=processes.socket_owners()))
     assert {
         *(TcpState.ESTABLISHED, TcpState.LISTEN, TcpState.FIN_WAIT_2, TcpState.CLOSE_WAIT, TcpState.TIME_WAIT),
         TcpState.SYN_SENT,
@@ -87,7 +87,7 @@ def test_there_is_something_of_everything(holder):
 
 
 def test_the_kernel_says_what_pyroute2_decodes(holder):
-    table = read(sockets.dump(path_of(holder)))
+    table = read(netlink.dump(path_of(holder)))
     mine = by_cookie(table, ("state", "local_port", "remote_port", "inode", "receive_queue", "send_queue"))
     received = dict(zip(table.cookie, table.bytes_received, strict=True))
     theirs = namespaces.run_inside(path_of(holder), decoded_by_pyroute2)
@@ -112,10 +112,10 @@ def decoded_by_pyroute2():
 
 
 def test_without_tcp_info_there_are_no_ages(holder):
-    table = read(sockets.dump(path_of(holder), tcp_info=False))
+    table = read(netlink.dump(path_of(holder), tcp_info=False))
     assert table.last_received is table.busy is table.bytes_sent is None
     assert table.keys
-    assert sorted(table.keys()) == sorted(read(sockets.dump(path_of(holder))).keys())
+    assert sorted(table.keys()) == sorted(read(netlink.dump(path_of(holder))).keys())
 
 
 def space_of(pid):
@@ -125,8 +125,8 @@ def space_of(pid):
 
 @pytest.mark.parametrize("telling", sockets.METHODS)
 def test_every_way_tells_the_same_sockets(holder, telling):
-    content = sockets.METHODS[telling](space_of(holder), None, sockets.ListingLimit())
-    assert sorted(read(content, telling).keys()) == sorted(read(sockets.dump(path_of(holder))).keys())
+    content = sockets.METHODS[telling](space_of(holder), None, netlink.ListingLimit())
+    assert sorted(read(content, telling).keys()) == sorted(read(netlink.dump(path_of(holder))).keys())
 
 
 def test_a_look_is_a_piece_with_its_time_and_origin(holder):
@@ -174,10 +174,10 @@ def test_without_pyroute2_proc_tells_and_the_gap_says_what_to_install(monkeypatc
 
 
 def test_many_looks_at_once_leave_nothing_open(holder):
-    sockets.dump(path_of(holder))
+    netlink.dump(path_of(holder))
     before = len(list(Path("/proc/self/fd").iterdir()))
     with ThreadPoolExecutor(8) as threads:
-        told = list(threads.map(lambda _: read(sockets.dump(path_of(holder))), range(32)))
+        told = list(threads.map(lambda _: read(netlink.dump(path_of(holder))), range(32)))
     assert len({tuple(sorted(table.cookie)) for table in told}) == 1
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
@@ -186,39 +186,39 @@ def test_anybody_may_look_at_their_own_namespace(holder):
     """As nobody: the table without owners; whoever may not snapshot at others' namespaces is told how many."""
     program = (
         "import os\n"
-        "from ldapdiag.sources.live.local import namespaces, sockets\n"
-        "sockets.dump()\n"  # whoever is nobody may not read this Python's library
+        "from ldapdiag.sources.live.local import namespaces, netlink\n"
+        "netlink.dump()\n"  # whoever is nobody may not read this Python's library
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "print(len(sockets.dump()) > 100, namespaces.find_namespaces().unreadable > 0)"
+        "print(len(netlink.dump()) > 100, namespaces.find_namespaces().unreadable > 0)"
     )
     command = ["nsenter", "-t", str(holder), "-n", sys.executable, "-c", program]
     assert subprocess.run(command, check=True, capture_output=True).stdout == b"True True\n"
 
 
 def test_a_listing_the_kernel_refuses_is_an_error_and_no_empty_table(monkeypatch):
-    monkeypatch.setattr(sockets, "TCP", 253)
+    monkeypatch.setattr(netlink, "TCP", 253)
     with pytest.raises(FileNotFoundError):
-        sockets.dump()
+        netlink.dump()
 
 
 def test_a_misspelt_namespace_is_an_error_and_is_not_created():
     with pytest.raises(FileNotFoundError):
-        sockets.dump("/run/netns/ldapdiag-no-such-thing")
+        netlink.dump("/run/netns/ldapdiag-no-such-thing")
     assert not Path("/run/netns/ldapdiag-no-such-thing").exists()
 
 
 def test_what_is_no_namespace_is_an_error(tmp_path):
     (tmp_path / "plain").touch()
     with pytest.raises(OSError, match=r"Invalid argument|not permitted"):
-        sockets.dump(str(tmp_path / "plain"))
+        netlink.dump(str(tmp_path / "plain"))
 
 
 def test_a_kernel_that_never_answers_is_given_up(monkeypatch):
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    monkeypatch.setattr(sockets, "_open_netlink", here.detach)
-    monkeypatch.setattr(sockets, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(netlink, "_open_netlink", here.detach)
+    monkeypatch.setattr(netlink, "MAX_SECONDS", 0.2)
     with there, pytest.raises(TimeoutError):
-        sockets.dump()
+        netlink.dump()
 
 
 class TestTheLimit:
@@ -227,7 +227,7 @@ class TestTheLimit:
     @pytest.fixture(autouse=True)
     def silence(self, monkeypatch):
         pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-        monkeypatch.setattr(sockets, "_open_netlink", lambda: pair[0].dup().detach())
+        monkeypatch.setattr(netlink, "_open_netlink", lambda: pair[0].dup().detach())
         with pair[0], pair[1]:
             yield
 
@@ -238,19 +238,19 @@ class TestTheLimit:
         return gap
 
     def test_the_deadline_ends_it_and_no_other_way_is_tried(self):
-        gap = self.told(sockets.ListingLimit(deadline=monotonic() + 0.2))
+        gap = self.told(netlink.ListingLimit(deadline=monotonic() + 0.2))
         assert (gap.reason, gap.how) == ("not listed within the time limit", "raise --timeout")
 
     def test_ctrl_c_ends_it_at_once(self):
         stop = Event()
         after = After(0.2, stop.set)
         after.start()
-        gap = self.told(sockets.ListingLimit(stop=stop))
+        gap = self.told(netlink.ListingLimit(stop=stop))
         after.join()
         assert gap.reason == "not listed: the run was interrupted"
 
     def test_what_is_over_before_it_began_asks_nothing(self):
-        assert self.told(sockets.ListingLimit(deadline=monotonic() - 1)).reason == "not listed within the time limit"
+        assert self.told(netlink.ListingLimit(deadline=monotonic() - 1)).reason == "not listed within the time limit"
 
 
 class TestVerbatim:
@@ -261,7 +261,7 @@ class TestVerbatim:
 
     def parsed(self, data):
         kept = []
-        marshal = sockets.RawMarshal(kept)
+        marshal = netlink.RawMarshal(kept)
         (message,) = marshal.parse(data, 255, None)
         assert kept == [data]
         return marshal.is_enough(message), message["header"]["error"]
