@@ -241,7 +241,7 @@ class TestHostile:
             assert reason in only_gap(asked(directory.url))
 
     def test_a_stream_without_end_is_cut(self, monkeypatch):
-        monkeypatch.setattr("ldapdiag.sources.live.ldap.directory.MAX_BYTES", 1 << 20)
+        monkeypatch.setattr("ldapdiag.sources.live.ldap.ldap3_connection.MAX_BYTES", 1 << 20)
         endless = entry(NUMBER, "cn=a", {"cn": ["x" * 1000]}) * 4000
         with FakeDirectory(lambda *_: endless) as directory:
             assert "exceeds 1 MiB" in only_gap(asked(directory.url))

@@ -1,0 +1,212 @@
+"""An LDAP connection of ldap3 on a socket that ldapdiag opened. The only module that imports ldap3.
+
+ldap3 encodes the requests, decodes results other than entries, and does SASL; the socket, its time limit, TLS and the
+entries of a search are handled here. Which private parts of ldap3 this uses: docs/decisions.md, 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.sources.budget import RUN_BYTES
+from ldapdiag.sources.collection_options import Mechanism, StartTls
+from ldapdiag.sources.live.ldap.connecting import QueryFailed, TlsTrust, receive, secure
+from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, EntryBuffer, MalformedMessage, operation_of, size_of
+from ldapdiag.sources.live.ldap.result_codes import SUCCESS, bind_refused
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 2.9.1 uses names that pyasn1 has renamed
+    import ldap3
+    from ldap3.core.exceptions import LDAPException, LDAPPackageUnavailableError, LDAPSessionTerminatedByServerError
+    from ldap3.strategy.sync import SyncStrategy
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Mapping
+
+    from ldapdiag.sources.budget import Budget
+    from ldapdiag.sources.collection_options import BindOptions
+    from ldapdiag.sources.live.ldap.connecting import TimeLimit
+    from ldapdiag.sources.live.ldap.queries import Query
+    from ldapdiag.sources.targets import LdapAddress
+
+START_TLS = "1.3.6.1.4.1.1466.20037"
+MAX_BYTES = 1 << 27
+"""Of all answers of one server; 20,000 connections of a slapd take 36 MB."""
+MAX_OTHER_BYTES = 1 << 16
+"""Of a message that is not an entry."""
+TLS_ALERT = b"\x15\x03"
+"""First bytes of the answer on a port that accepts TLS only."""
+READ_SOCKETS = "ssh://HOST reads the server's sockets without a query"
+
+
+class _Strategy(SyncStrategy):
+    """Send and wait as ldap3 does, but on an open socket, and with the entries of a search taken out."""
+
+    def __init__(
+        self, connection: ldap3.Connection, sock: socket.socket, time_limit: TimeLimit, budget: Budget
+    ) -> None:
+        super().__init__(connection)
+        self.sock = sock
+        self.time_limit = time_limit
+        self.budget = budget
+        self.unparsed = bytearray()
+        self.received = 0
+        self.entries = EntryBuffer()
+        self.wanted: frozenset[str] = frozenset()
+
+    def open(self, *_: object, **__: object) -> None:
+        """Use the socket that is already open."""
+        self._outstanding: dict[int, Any] = {}
+        self.connection.socket = self.sock
+        self.connection.closed = False
+        self.connection.listening = True
+
+    def receiving(self) -> list[bytes]:  # type: ignore[override]  # the stubs say None; ldap3 returns a list
+        """Return the next message that is not an entry; store entries, skip referrals."""
+        while True:
+            message = self._message()
+            operation, at = operation_of(message)
+            if operation == ENTRY:
+                self.entries.add(message, at, self.wanted)
+            elif operation != REFERENCE:
+                if len(message) > MAX_OTHER_BYTES:
+                    raise MalformedMessage
+                return [message]
+
+    def _message(self) -> bytes:
+        while (size := size_of(self.unparsed)) is None or len(self.unparsed) < size[1]:
+            if self.received > MAX_BYTES or (size and size[1] > MAX_BYTES):
+                raise QueryFailed(f"its answer exceeds {MAX_BYTES >> 20} MiB", READ_SOCKETS)
+            chunk = receive(self.connection.socket, self.time_limit)
+            if not chunk:
+                raise QueryFailed("the server closed the connection before its answer was complete", READ_SOCKETS)
+            self.received += len(chunk)
+            if not self.budget.take(len(chunk)):
+                raise QueryFailed(
+                    f"the answers of all targets exceed {RUN_BYTES >> 30} GiB", "name fewer targets in one run"
+                )
+            self.unparsed += chunk
+            if self.unparsed.startswith(TLS_ALERT):
+                raise QueryFailed("this port requires TLS", "use ldaps:// with this port")
+        message = bytes(self.unparsed[: size[1]])
+        del self.unparsed[: size[1]]
+        return message
+
+
+class LdapConnection:
+    """A connection to one server. Its methods raise QueryFailed and MalformedMessage; nothing is sent at first."""
+
+    def __init__(
+        self, sock: socket.socket, address: LdapAddress, bind: BindOptions, time_limit: TimeLimit, budget: Budget
+    ) -> None:
+        self._address = address
+        self._bind = bind
+        self._time_limit = time_limit
+        self._connection = ldap3.Connection(
+            ldap3.Server(address.host or "localhost", get_info=ldap3.NONE),
+            auto_bind="NONE",
+            auto_referrals=False,
+            auto_range=False,
+            check_names=False,
+            return_empty_attributes=False,
+            read_only=True,
+            **_credentials(bind, address),
+        )
+        self._strategy = strategy = _Strategy(self._connection, sock, time_limit, budget)
+        connection = self._connection
+        connection.strategy = strategy
+        connection.open, connection.send = strategy.open, strategy.send
+        connection.get_response, connection.post_send_search = strategy.get_response, strategy.post_send_search
+        connection.post_send_single_response = strategy.post_send_single_response
+        connection.open(read_server_info=False)
+
+    @property
+    def has_answered(self) -> bool:
+        """Return whether the server has sent any data."""
+        return self._strategy.received > 0
+
+    def start_tls(self) -> None:
+        """Start TLS. With -Z continue without it if the server has none, but send no password."""
+        self._connection.extended(START_TLS)
+        if self._connection.result["result"] != SUCCESS:
+            if self._bind.start_tls is StartTls.MUST or self._bind.password:
+                raise QueryFailed(
+                    f"StartTLS failed ({self._connection.result['description']}); no password was sent",
+                    "use ldaps://, or omit -Z to send the password in clear text",
+                )
+            return
+        if self._strategy.unparsed:
+            raise QueryFailed("data arrived before the TLS handshake", "do not trust the path to this server")
+        trust = TlsTrust(ca_file=self._bind.ca_file, insecure=self._bind.insecure)
+        self._connection.socket = secure(self._connection.socket, self._address, trust, self._time_limit)
+
+    def bind(self, account: str) -> None:
+        """Bind; `account` names it in messages."""
+        try:
+            self._connection.bind(read_server_info=False)
+        except LDAPPackageUnavailableError as error:
+            raise QueryFailed(
+                f"GSSAPI needs a Python package ({error})", "pip install 'ldapdiag[gssapi]', or bind with -D and -W"
+            ) from None
+        except LDAPSessionTerminatedByServerError:
+            raise QueryFailed("the server ended the session at the bind", READ_SOCKETS) from None
+        except (QueryFailed, MalformedMessage):
+            raise
+        except LDAPException as error:
+            raise QueryFailed(f"cannot bind ({type(error).__name__})", "check -D, -W and -Y") from None
+        except Exception as error:
+            if self._bind.mechanism is not Mechanism.GSSAPI:
+                raise
+            raise QueryFailed(f"no Kerberos ticket: {str(error)[:200]}", "run kinit; klist lists tickets") from error
+        if self._connection.result["result"] != SUCCESS:
+            raise bind_refused(self._connection.result, account)
+
+    def who_am_i(self) -> str | None:
+        """Return the DN of this session (Who am I?, RFC 4532); None without an answer."""
+        with suppress(LDAPException):
+            identity = self._connection.extend.standard.who_am_i()
+            if isinstance(identity, str):
+                return identity.removeprefix("dn:").strip()
+        return None
+
+    def search(self, query: Query, base: str, entries: EntryBuffer) -> Mapping[str, Any]:
+        """Search, add the entries to a buffer, and return the result."""
+        self._strategy.entries = entries
+        self._strategy.wanted = frozenset(name.lower() for name in query.attributes)
+        try:
+            self._connection.search(
+                base,
+                query.filter,
+                search_scope=query.scope.value,
+                dereference_aliases=ldap3.DEREF_NEVER,
+                attributes=list(dict.fromkeys(query.attributes)),
+            )
+        except LDAPSessionTerminatedByServerError:
+            raise QueryFailed("the server ended the session at this search", READ_SOCKETS) from None
+        result: Mapping[str, Any] = self._connection.result
+        return result
+
+    def close(self) -> None:
+        """Unbind and close, in any state of the connection."""
+        sock = self._connection.socket
+        if not self._connection.closed:
+            with suppress(Exception):  # the socket may be broken in any way
+                self._connection.unbind()
+        if sock is not None:
+            sock.close()
+
+
+def _credentials(bind: BindOptions, address: LdapAddress) -> dict[str, Any]:
+    """Return the bind as arguments of ldap3.Connection."""
+    if bind.mechanism is Mechanism.EXTERNAL:
+        return {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.EXTERNAL, "sasl_credentials": ""}
+    if bind.mechanism is Mechanism.GSSAPI:
+        return {"authentication": ldap3.SASL, "sasl_mechanism": ldap3.KERBEROS, "sasl_credentials": (address.host,)}
+    if bind.dn:
+        if not bind.password:
+            raise QueryFailed(f"cannot bind as {bind.dn!r}: no password given", "use -W or -y FILE")
+        return {"authentication": ldap3.SIMPLE, "user": bind.dn, "password": bind.password}
+    return {"authentication": ldap3.ANONYMOUS}
