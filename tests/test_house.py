@@ -79,3 +79,27 @@ def test_the_contract_has_a_row_for_each_check() -> None:
 
 def test_the_example_is_small_enough_to_read() -> None:
     assert sum(path.stat().st_size for path in (HOUSE / "examples").rglob("*") if path.is_file()) < 400_000
+
+
+MIRRORED = {
+    **{name: HOUSE / "ldapdiag" / name for name in ("analysis", "cli", "evidence", "report", "servers", "sources")},
+    "checks": HOUSE / "checks" / "ldapdiag_checks",
+}
+
+
+def test_the_tests_mirror_the_tree() -> None:
+    """The tests of ldapdiag/X/Y.py are in tests/X/test_Y.py; laws and whole cases have folders of their own."""
+    tests = HOUSE / "tests"
+    stray = [
+        f"{path.relative_to(HOUSE)} has no module; laws go to tests/properties, whole cases to tests/scenarios"
+        for name, modules in MIRRORED.items()
+        for path in sorted((tests / name).rglob("test_*.py"))
+        if not _module_of(path, modules / path.relative_to(tests / name).parent)
+    ]
+    assert stray == []
+
+
+def _module_of(test: Path, folder: Path) -> list[Path]:
+    name = test.stem.removeprefix("test_")
+    places = (folder / f"{name}.py", folder / f"{name}.sh", folder / name / "__init__.py")
+    return [place for place in places if place.exists()]

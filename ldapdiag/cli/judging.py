@@ -40,7 +40,6 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-FormatOption = Annotated[ReportFormat, typer.Option("--format", help="Write the report in this format.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(

@@ -78,11 +78,6 @@ class Input:
         """Return the name of the file, without its folder."""
         return self.path.rpartition("/")[2]
 
-    @property
-    def is_stream(self) -> bool:
-        """Return whether it comes from standard input or a pipe."""
-        return self.spool is not None
-
     def open(self) -> Opened:
         """Open it from its first byte on. OSError is the caller's."""
         budget = self.budget or Budget(MOST_BYTES)
