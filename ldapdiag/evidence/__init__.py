@@ -1,1 +1,1 @@
-"""Bytes to typed facts. Pure: no file, socket, clock or screen is touched here."""
+"""Formats and readers that turn bytes into typed facts. Pure: no access to files, sockets, clock or screen."""

@@ -26,7 +26,7 @@ def encoding_of(head: bytes) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(head) >= 4 and head[1:SAMPLE:2].count(0) * 4 > len(head[:SAMPLE]):
-        return "utf-16-le"  # PowerShell without a byte-order mark; a crash may leave zeros, but at the end of a file
+        return "utf-16-le"  # PowerShell without a byte-order mark; zeros left by a crash are at the end, not here
     return "utf-8"
 
 

@@ -15,7 +15,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity, identify
         ("OpenLDAP: slapd 2.X (Dec  7 2006 17:30:29)", Family.OPENLDAP, ()),
     ],
 )
-def test_a_banner_tells_family_and_version(banner: str, family: Family, version: tuple[int, ...]) -> None:
+def test_a_banner_shows_family_and_version(banner: str, family: Family, version: tuple[int, ...]) -> None:
     assert identify(banner) == ServerIdentity(family=family, version=version)
 
 
@@ -54,7 +54,7 @@ def test_the_descendants_of_sun_s_servers_keep_the_name_they_are_sold_under(
 
 
 @pytest.mark.parametrize("banner", ["", "NetIQ eDirectory 9.2.5", "9" * 5000 + ".1"])
-def test_other_banners_tell_nothing(banner: str) -> None:
+def test_other_banners_are_no_product(banner: str) -> None:
     assert identify(banner) is None
 
 

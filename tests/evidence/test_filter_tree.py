@@ -36,20 +36,20 @@ def test_kinds_of_assertions(text: str, kind: AssertionKind) -> None:
 
 
 def test_names_options_and_rules_are_folded() -> None:
-    told = only("(CN;lang-FR:dn:CaseExactMatch:=x)")
-    assert (told.attribute, told.options, told.rule, told.dn) == ("cn", ("lang-fr",), "caseexactmatch", True)
-    assert told.name == "CN"
+    result = only("(CN;lang-FR:dn:CaseExactMatch:=x)")
+    assert (result.attribute, result.options, result.rule, result.dn) == ("cn", ("lang-fr",), "caseexactmatch", True)
+    assert result.name == "CN"
 
 
 def test_what_slapd_could_not_evaluate_is_marked() -> None:
-    told = only("(?employeeNumber>=10)")
-    assert (told.undefined, told.attribute, told.name) == (True, "employeenumber", "employeeNumber")
+    result = only("(?employeeNumber>=10)")
+    assert (result.undefined, result.attribute, result.name) == (True, "employeenumber", "employeeNumber")
 
 
 def test_what_slapd_writes_for_sets_of_nothing() -> None:
     assert (parse("(?=true)"), parse("(?=false)")) == (And(()), Or(()))
     assert only("(?=undefined)").undefined
-    assert parse_shape(shape(b"(?=true)").decode()) is None, "a shape does not tell which of them it is"
+    assert parse_shape(shape(b"(?=true)").decode()) is None, "a shape does not show which of them it is"
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_what_slapd_writes_for_sets_of_nothing() -> None:
     ],
 )
 def test_lengths_of_pieces_are_in_octets(text: str, lengths: tuple[int, tuple[int, ...], int]) -> None:
-    told = only(text)
-    assert (told.initial, told.middle, told.final) == lengths
+    result = only(text)
+    assert (result.initial, result.middle, result.final) == lengths
 
 
 @pytest.mark.parametrize(

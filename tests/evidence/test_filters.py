@@ -129,9 +129,9 @@ def test_a_hostile_filter_has_a_short_shape(text: bytes) -> None:
 
 @given(st.binary(max_size=200) | st.text("()&|!=*<>~:ab. \\", max_size=60).map(str.encode))
 def test_any_bytes_have_a_shape(text: bytes) -> None:
-    told = shape(text)
-    assert told.startswith(b"(")
-    assert len(told) <= LONGEST_SHAPE + len("...")
+    result = shape(text)
+    assert result.startswith(b"(")
+    assert len(result) <= LONGEST_SHAPE + len("...")
     assert len(SHAPES) <= 4096
 
 
@@ -161,10 +161,10 @@ def test_filters_that_differ_in_values_alone_have_one_shape(pair: tuple[bytes, b
 
 
 @given(st.recursive(leaves, sets, max_leaves=8), st.data())
-def test_wherever_the_server_cuts_the_rest_is_told(pair: tuple[bytes, bytes], data: st.DataObject) -> None:
+def test_wherever_the_server_truncates_the_shape_is_kept(pair: tuple[bytes, bytes], data: st.DataObject) -> None:
     text = pair[0]
     end = data.draw(st.integers(1, len(text)))
-    told = shape(text[:end] + b"...")
-    assert told.endswith(b"...")
-    assert told != b"(unparseable)"
-    assert len(told) <= LONGEST_CUT_SHAPE + len("...")
+    result = shape(text[:end] + b"...")
+    assert result.endswith(b"...")
+    assert result != b"(unparseable)"
+    assert len(result) <= LONGEST_CUT_SHAPE + len("...")

@@ -47,10 +47,10 @@ def content_of(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-4:]))
 def test_no_file_is_recognised_twice(path):
     data = content_of(path)
-    told = names(data, name=path.name)
-    assert len(told) <= 1
-    assert len(names(data)) <= len(told), "another name can make a file unknown, never something else"
-    assert names(data[:4096], name=path.name) in ([], told)
+    result = names(data, name=path.name)
+    assert len(result) <= 1
+    assert len(names(data)) <= len(result), "another name can make a file unknown, never something else"
+    assert names(data[:4096], name=path.name) in ([], result)
     assert len(names(data.replace(b"\n", b"\r\n"), name=path.name)) <= 1
 
 
@@ -66,7 +66,7 @@ def test_a_table_is_recognised_whatever_it_is_called(path, form):
 @pytest.mark.parametrize(("path", "form"), TABLES)
 def test_rows_are_recognised_without_their_header(path, form):
     rows = path.read_bytes().splitlines(keepends=True)[HEADINGS[form] :]
-    stateless = path.name == "ss-tn-state-established.txt"  # whose rows are anybody's numbers without their header
+    stateless = path.name == "ss-tn-state-established.txt"  # whose rows are bare numbers without their header
     assert names(b"".join(rows)) == ([] if stateless else [form])
 
 

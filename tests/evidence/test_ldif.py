@@ -72,7 +72,7 @@ class TestReading:
         found, _ = read("dn: cn=a\ncn: a\ndn: cn=b\ncn: b\n\n\n\ndn: cn=c\n")
         assert [entry.dn for entry in found] == ["cn=a", "cn=b", "cn=c"]
 
-    def test_tells_whether_an_entry_may_have_been_cut(self) -> None:
+    def test_shows_whether_an_entry_may_have_been_cut(self) -> None:
         found, _ = read("dn: cn=a\ncn: a\n\ndn: cn=b\ncn: b")
         assert [entry.closed for entry in found] == [True, False]
 
@@ -87,7 +87,7 @@ class TestReading:
         (entry,), _ = read("dn: cn=a\njpegPhoto:< file:///etc/shadow\n")
         assert entry.first("jpegPhoto") == ""
 
-    def test_reads_what_ldapsearch_said_on_stderr_as_noise(self) -> None:
+    def test_ignores_the_messages_of_ldapsearch_on_stderr(self) -> None:
         _, document = read("SASL/EXTERNAL authentication started\nSASL SSF: 0\ndn: cn=a\ncn: a\n")
         assert document.missed == 0
 
@@ -159,7 +159,7 @@ class TestTheFormat:
     @pytest.mark.parametrize(
         "text", ["dn: uid=a,dc=b\nuid: a\n", "dn: cn=config\nchangetype: modify\nreplace: olcThreads\n"]
     )
-    def test_yields_nothing_and_says_why_for_other_entries(self, text: str) -> None:
+    def test_yields_nothing_for_other_entries_and_notes_why(self, text: str) -> None:
         document = Document(path="x", source=text.splitlines())
         assert FORMAT.read
         assert list(FORMAT.read(document)) == []

@@ -125,4 +125,4 @@ def _services(front: ProxySection, backends: dict[str, ProxySection]) -> Iterato
             yield ServiceTimeout(name=name, seconds=limits[name], servers=frozenset(back.servers))
 
 
-FORMAT = Format(name="haproxy.cfg", title="the configuration of a HAProxy", recognises=recognises, read=read)
+FORMAT = Format(name="haproxy.cfg", title="a configuration of HAProxy", recognises=recognises, read=read)

@@ -13,7 +13,7 @@ NOT_LISTENING = "stopped accepting connections: too many descriptors open"
 ACCEPT_FAILED = "accepting a connection failed: no descriptor left"
 DENIED = "accepted and closed at once: no descriptor left"
 BEYOND_TABLE = "accepted and closed at once: beyond the descriptor table"
-TABLE_FULL = "no free place in the connection table"
+TABLE_FULL = "no free slot in the connection table"
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@
 
 The last dot separates address and port. An address is truncated to 16 characters, or to 12 with -A and without -n;
 address, dot and port to 22, with -A to 18. So without -A, ports and IPv4 addresses are always complete; with -A the
-last digits of a port may be missing (the row above is .389 to .58862), and an IPv4 address may be truncated.
+last digits of a port may be missing (the row previous is .389 to .58862), and an IPv4 address may be truncated.
 A longer text shows that nothing is truncated (-W; on macOS -l for IPv6). macOS prints a Flowhash after the PCB, and
 after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R print no states.
 OpenBSD repeats the heading for each protocol, NetBSD for IPv6: a tcp6 section that follows belongs to the same table.
@@ -95,17 +95,17 @@ def read(document: Document) -> Iterator[SocketTable]:
         if not fields:
             continue
         if fields[0] in TCP:
-            snapshot, finished = snapshot.begun_by(fields[0])
+            snapshot, finished = snapshot.snapshot_of_row(fields[0])
             if finished is not None:
                 yield finished.table(document)
             if not snapshot.take(fields):
                 document.misread(line)
         elif fields[0] in HEADINGS:
-            snapshot = snapshot.headed_by(line.lstrip())  # a table pasted into a report is indented
+            snapshot = snapshot.snapshot_of_heading(line.lstrip())  # a table pasted into a report is indented
         elif not (snapshot.take_other(fields) or line.startswith(NOISE)):
             document.misread(line)
-    if snapshot.above is not None:
-        yield snapshot.above.table(document)
+    if snapshot.previous is not None:
+        yield snapshot.previous.table(document)
     if snapshot.rows or (snapshot.has_header and not snapshot.others and not document.missed):
         yield snapshot.table(document)
 
@@ -128,7 +128,7 @@ class NetstatBsdSnapshot:
         """Within a section of other sockets: UNIX, kernel control."""
         self.others = False
         self.protocols: set[str] = set()
-        self.above: NetstatBsdSnapshot | None = None
+        self.previous: NetstatBsdSnapshot | None = None
         """The snapshot above a heading, until the first row below shows whether that continues it."""
         self.words: set[str] = set()
         """Unknown state names."""
@@ -147,22 +147,22 @@ class NetstatBsdSnapshot:
             fields = line.split(None, 6 + at)
         return fields[at:]
 
-    def begun_by(self, protocol: str) -> tuple[NetstatBsdSnapshot, NetstatBsdSnapshot | None]:
+    def snapshot_of_row(self, protocol: str) -> tuple[NetstatBsdSnapshot, NetstatBsdSnapshot | None]:
         """Return the snapshot of a row, and the previous snapshot if it is finished.
 
         IPv6 rows below IPv4 rows belong to the same snapshot.
         """
-        above, self.above = self.above, None
-        if above is not None and protocol == "tcp6" and above.protocols == {"tcp"}:
-            return above, None
-        return self, above
+        previous, self.previous = self.previous, None
+        if previous is not None and protocol == "tcp6" and previous.protocols == {"tcp"}:
+            return previous, None
+        return self, previous
 
-    def headed_by(self, line: str) -> NetstatBsdSnapshot:
+    def snapshot_of_heading(self, line: str) -> NetstatBsdSnapshot:
         """Return the snapshot of a heading, a new one if it follows rows; the next row shows whether it is."""
         snapshot = self
         if self.rows and (line.startswith("Active Internet connections") or HEADER.match(line[:400])):
             snapshot = NetstatBsdSnapshot(self.addresses, self.ports)
-            snapshot.above = self
+            snapshot.previous = self
         snapshot.take_heading(line)
         return snapshot
 

@@ -66,7 +66,7 @@ def read(document: Document) -> Iterator[SocketTable]:
             if not snapshot.take(fields, document):
                 document.misread(line)
         elif fields[0] == "UDP":
-            snapshot.above = "udp"
+            snapshot.previous = "udp"
         elif _is_heading(line):
             if snapshot.rows:
                 yield snapshot.table(document)
@@ -99,13 +99,13 @@ class NetstatWindowsSnapshot:
         self.words = words
         self.owners: dict[str, str] = {}
         self.has_header = False
-        self.above = ""
+        self.previous = ""
         """The kind of the previous row, to which a line of -b belongs: tcp, udp or empty."""
         self.unknown: set[str] = set()
 
     def take(self, fields: list[str], document: Document) -> bool:
         """Add a row; return whether the fields are a TCP row."""
-        self.above = ""
+        self.previous = ""
         if len(fields) < 4:
             return False
         local, _, local_port = fields[1].rpartition(":")
@@ -132,7 +132,7 @@ class NetstatWindowsSnapshot:
         )
         if pid and pid != "0":
             self.rows.set("pid", count_of(pid))
-        self.above = "tcp"
+        self.previous = "tcp"
         return True
 
     def _rest(self, text: str) -> tuple[str, str]:
@@ -155,10 +155,10 @@ class NetstatWindowsSnapshot:
 
     def take_below(self, line: str) -> bool:
         """Read a line of -b, which follows a row; return whether it is one."""
-        found = (PROGRAM.fullmatch(line) or BELOW.fullmatch(line)) if self.above else None
+        found = (PROGRAM.fullmatch(line) or BELOW.fullmatch(line)) if self.previous else None
         if found is None:
             return False
-        if self.above == "tcp" and found[1]:
+        if self.previous == "tcp" and found[1]:
             owner = found[1][:LONGEST_OWNER]
             self.rows.set("owner", self.owners.setdefault(owner, owner))
         return True
@@ -168,7 +168,7 @@ class NetstatWindowsSnapshot:
         text = in_ascii(line.strip())
         return (
             not self.rows
-            and not self.above
+            and not self.previous
             and len(text) <= LONGEST_HEADING
             and not any(char in ":\\" for char in text)
         ) and not any(map(str.isdigit, text))

@@ -95,7 +95,7 @@ def read(document: Document) -> Iterator[SocketTable]:
                 snapshot = SsSnapshot(snapshot.addresses, snapshot.ports)
             snapshot.take_header(line)
         elif not line.startswith(NOISE):
-            snapshot.above = ""
+            snapshot.previous = ""
             document.misread(line)
     if snapshot.is_of_tcp() if snapshot.rows else snapshot.is_empty() and not document.missed:
         yield snapshot.table(document)
@@ -111,7 +111,7 @@ class SsSnapshot:
         self.has_header = False
         self.has_netid = False
         self.has_state = True
-        self.above = ""
+        self.previous = ""
         """The kind of the previous row, to which a line of details belongs: tcp, another, or empty."""
         self.others = False
 
@@ -132,7 +132,7 @@ class SsSnapshot:
         if state is None or len(fields) < 5:
             return False
         if kind != "tcp":
-            self.above = kind
+            self.previous = kind
             self.others = True
             return True
         local, _, local_port = fields[3].rpartition(":")
@@ -141,7 +141,7 @@ class SsSnapshot:
         send_queue = 0 if fields[2] == "0" else count_of(fields[2])
         if not local or not remote or receive_queue is None or send_queue is None:
             return False
-        self.above = kind
+        self.previous = kind
         addresses, ports = self.addresses, self.ports
         self.rows.add(
             (
@@ -172,9 +172,9 @@ class SsSnapshot:
         """Read the second line of a row (-i, -m without -O), which may be empty; return whether it is one."""
         if not line.strip():
             return True
-        if self.above == "tcp":
+        if self.previous == "tcp":
             self._take_details(" " + line)
-        return self.above != "" and ":" in line
+        return self.previous != "" and ":" in line
 
     def _take_details(self, text: str) -> None:
         """Add the details after the addresses, in the same line or the next, to the last row."""

@@ -1,4 +1,4 @@
-"""The LDAP policies of a domain controller, however somebody looked at them."""
+"""The LDAP policies of a domain controller, in all notations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_other_tools_write_the_same(text: str) -> None:
     assert (found.idle_timeout_seconds, found.max_connections, found.origin.not_understood) == (300, 4000, 0)
 
 
-def test_what_is_not_committed_does_not_hold_and_is_said() -> None:
+def test_uncommitted_values_are_noted_and_not_used() -> None:
     found = read("Policy    Current(New)\n\nMaxConnIdleTime   900(600)\n")
     assert found.idle_timeout_seconds == 900
     assert found.origin.notes == ("A new MaxConnIdleTime of 600 was entered in ntdsutil but not committed.",)
@@ -79,7 +79,7 @@ class TestSeveralPolicies:
         f"dn: {dn}\nlDAPAdminLimits: MaxConnIdleTime={idle}\n\n" for dn, idle in ((BRANCH, 60), (DEFAULT, 900))
     )
 
-    def test_the_default_one_is_taken_and_the_choice_is_said(self) -> None:
+    def test_the_default_one_is_used_and_the_choice_noted(self) -> None:
         found = read(self.LDIF)
         assert (found.idle_timeout_seconds, found.complete) == (900, True)
         assert "queryPolicyObject" in found.origin.notes[0]
@@ -97,7 +97,7 @@ class TestSeveralPolicies:
         found = read(self.LDIF.partition("\n\n")[0] + "\n\n")
         assert (found.idle_timeout_seconds, len(found.origin.notes)) == (60, 1)
 
-    def test_a_site_that_names_its_own_is_said(self) -> None:
+    def test_a_site_that_names_its_own_is_noted(self) -> None:
         found = read(
             f"dn: {DEFAULT}\nlDAPAdminLimits: MaxConnIdleTime=900\n\n"
             f"dn: CN=NTDS Site Settings,CN=Branch,CN=Sites,CN=Configuration,DC=x\nqueryPolicyObject: {BRANCH}\n\n"
@@ -117,7 +117,7 @@ def test_a_line_of_something_else_is_counted() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "MaxConnections=100\nMaxConnIdleTime=30\n",  # anybody's connection pool
+        "MaxConnections=100\nMaxConnIdleTime=30\n",  # of a connection pool
         "Policy\n",
         "MaxValRange=1500\n",
         "MaxConnections 100 MaxValRange 5\n",

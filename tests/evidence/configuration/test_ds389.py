@@ -71,7 +71,7 @@ class TestEntries:
         (found,) = facts_of(f"dn: cn=config\nnsslapd-port: 389\nnsslapd-securePort: 636\n{line}")
         assert found.ports == ports
 
-    def test_collects_who_is_spared_and_who_replicates(self) -> None:
+    def test_collects_exempt_and_replication_accounts(self) -> None:
         (found,) = facts_of(
             "dn: cn=Replication Manager,cn=config\nnsIdleTimeout: -1\n\n"
             "dn: uid=pool,dc=example,dc=com\nnsIdleTimeout: 900\n\n"

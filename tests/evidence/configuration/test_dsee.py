@@ -27,7 +27,7 @@ def configuration_of(text: str) -> Configuration:
 
 
 class TestLdif:
-    def test_a_version_tells_it_from_389(self) -> None:
+    def test_a_version_shows_it_from_389(self) -> None:
         found = configuration_of(
             "dn: cn=config\nobjectClass: top\ncn: config\nnsslapd-versionstring: Sun-Directory-Server/11.1.1.7.0\n"
             "nsslapd-idletimeout: 0\nnsslapd-maxdescriptors: 1024\nnsslapd-reservedescriptors: 64\n"
@@ -39,12 +39,12 @@ class TestLdif:
         assert "hunter2" not in repr(found)
 
     @pytest.mark.parametrize("name", ["nsslapd-infolog-area: 0", "nsslapd-maxconnections: 9", "ds-maxheaphigh: 1"])
-    def test_attributes_that_389_never_had_tell_it_too(self, name: str) -> None:
+    def test_attributes_that_389_never_had_show_it_too(self, name: str) -> None:
         text = "dn: cn=config\nnsslapd-idletimeout: 300\n"
         assert configuration_of(f"{text}{name}\n").identity.family is Family.DSEE
         assert configuration_of(text).identity.family is Family.DS389
 
-    def test_a_monitor_in_the_same_file_tells_it_too(self) -> None:
+    def test_a_monitor_in_the_same_file_shows_it_too(self) -> None:
         monitor, configuration = facts_of(
             "dn: cn=monitor\nversion: Sun-Directory-Server/11.1.1.7\ncurrentconnections: 1\nthreads: 30\n\n"
             "dn: cn=config\nnsslapd-idletimeout: 300\n\n"

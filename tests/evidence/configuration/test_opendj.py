@@ -54,7 +54,7 @@ class TestCaptures:
         assert (found.ports, found.keepalive, found.listen_backlog) == ((23489,), True, 128)
         assert (found.idle_timeout_seconds, found.origin.not_understood) == (None, 0)
 
-    def test_tables_of_other_things_say_nothing(self, corpus: Path) -> None:
+    def test_other_tables_are_ignored(self, corpus: Path) -> None:
         path = corpus / "3-opendj-unindexed" / "config" / "dsconfig-backend-userRoot.txt"
         assert facts_of(path.read_bytes()) == []
 
@@ -83,7 +83,7 @@ class TestLdif:
         assert configuration_of(handler.format("a", 389, "false")).keepalive is False
         assert configuration_of(handler.format("a", 389, "false") + handler.format("b", 636, "true")).keepalive is None
 
-    def test_pingdirectory_is_told_by_its_own_limit_and_its_policies_are_noted(self) -> None:
+    def test_pingdirectory_is_recognised_by_its_own_limit_and_its_policies_are_noted(self) -> None:
         found = configuration_of(
             "dn: cn=config\nds-cfg-idle-time-limit: 0 s\nds-cfg-maximum-concurrent-connections: 2000\n\n"
             "dn: cn=default,cn=Client Connection Policies,cn=config\n"

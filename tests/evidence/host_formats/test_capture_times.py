@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TestCaptureTimes:
-    def test_reads_the_span_and_says_how_it_is_known(self, captures: Path) -> None:
+    def test_reads_the_span_and_notes_why(self, captures: Path) -> None:
         path = captures / "389ds" / "ghosts-behind-a-firewall" / "captured-at.txt"
         (times,) = facts_of(path.read_bytes(), path="ldap/captured-at.txt")
         assert times.span.start <= times.span.end

@@ -21,7 +21,7 @@ class TestDescriptors:
         "ls: cannot read symbolic link '/proc/1/fd/9': Permission denied\n"
     )
 
-    def test_reads_a_count_by_the_name_of_the_file_and_says_so(self, captures: Path) -> None:
+    def test_reads_a_count_by_the_name_of_the_file_and_notes_it(self, captures: Path) -> None:
         path = captures / "openldap" / "fd-exhaustion" / "proc-fd-count.txt"
         (count,) = facts_of(path.read_bytes(), path="ldap/proc-fd-count.txt")
         assert count.open == 128

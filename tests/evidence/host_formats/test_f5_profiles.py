@@ -11,9 +11,9 @@ from reading import facts_of
 
 
 def services(text):
-    (told,) = facts_of(text)
-    assert isinstance(told, BoxTimeouts)
-    return [(one.name, one.seconds, one.servers) for one in told.services]
+    (timeouts,) = facts_of(text)
+    assert isinstance(timeouts, BoxTimeouts)
+    return [(one.name, one.seconds, one.servers) for one in timeouts.services]
 
 
 PROFILES = """ltm profile tcp /Common/tcp-ldap {
@@ -29,10 +29,10 @@ ltm profile fastl4 forever {
 """
 
 
-def test_profiles_of_an_f5_tell_their_timeouts():
-    (told,) = facts_of(PROFILES)
-    assert told.relay is Relay.NAT
-    assert [(one.name, one.seconds) for one in told.services] == [
+def test_profiles_of_an_f5_show_their_timeouts():
+    (timeouts,) = facts_of(PROFILES)
+    assert timeouts.relay is Relay.NAT
+    assert [(one.name, one.seconds) for one in timeouts.services] == [
         ("idle-timeout of tcp profile /Common/tcp-ldap", 1800),
         ("idle-timeout of tcp profile tcp", 300),
     ]

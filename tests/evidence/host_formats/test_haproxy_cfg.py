@@ -29,14 +29,14 @@ LDAP = ("10.77.1.2", 389)
 
 
 def services(text):
-    (told,) = facts_of(text)
-    assert isinstance(told, BoxTimeouts)
-    return [(one.name, one.seconds, one.servers) for one in told.services]
+    (timeouts,) = facts_of(text)
+    assert isinstance(timeouts, BoxTimeouts)
+    return [(one.name, one.seconds, one.servers) for one in timeouts.services]
 
 
 def test_the_sooner_of_client_and_server_ends_a_connection():
-    told = [("timeout client of ldap_in", 3600, {LDAP, ("10.77.1.3", 389)})]
-    assert services(CONFIGURATION) == told
+    timeouts = [("timeout client of ldap_in", 3600, {LDAP, ("10.77.1.3", 389)})]
+    assert services(CONFIGURATION) == timeouts
     assert services(CONFIGURATION.replace("client 1h", "client 2h"))[0][:2] == ("timeout server of ldap_out", 5400)
 
 
@@ -46,8 +46,8 @@ def test_the_captured_configuration_is_read(captures):
 
 
 def test_a_tunnel_goes_before_both():
-    told = services(CONFIGURATION.replace("backend ldap_out\n", "backend ldap_out\n  timeout tunnel 12h\n"))
-    assert told[0][:2] == ("timeout tunnel of ldap_out", 43200)
+    timeouts = services(CONFIGURATION.replace("backend ldap_out\n", "backend ldap_out\n  timeout tunnel 12h\n"))
+    assert timeouts[0][:2] == ("timeout tunnel of ldap_out", 43200)
 
 
 def test_a_section_goes_before_its_defaults_and_new_defaults_before_old_ones():
@@ -76,7 +76,7 @@ def test_zero_is_no_timeout(zero):
     assert services(CONFIGURATION.replace("client 1h", zero))[0][:2] == ("timeout server of ldap_out", 5400)
 
 
-def test_a_configuration_without_timeouts_of_sessions_tells_none():
+def test_a_configuration_without_timeouts_of_sessions_shows_none():
     text = CONFIGURATION.replace("  timeout client 1h\n", "").replace("  timeout server 90m   # longer\n", "")
     assert services(text) == []
 

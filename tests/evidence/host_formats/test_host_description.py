@@ -1,4 +1,4 @@
-"""A host's description of itself: every system's spelling, and nothing a hostile host says crashes the reader."""
+"""A host's description of itself: the notations of all systems, and hostile text."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def described(text):
     return fact
 
 
-def test_linux_tells_all() -> None:
-    told = described(LINUX)
-    assert (told.name, told.system) == ("app1", "Linux 6.1.0-18-amd64 x86_64")
-    assert told.clock == datetime(2026, 11, 20, 13, 0, 1, 123456, UTC)
-    assert told.booted == datetime.fromtimestamp(1795160000, UTC)
-    assert (told.machine[:8], told.namespace) == ("0f9c8e0a", "net:[4026531840]")
-    assert (told.namespaces_read, told.namespaces_unread) == (3, 0)
-    assert told.addresses == {"127.0.0.1", "10.77.2.2", "10.77.2.3", "fe80::1"}
-    assert told.origin.not_understood == 0
+def test_linux_has_every_value() -> None:
+    description = described(LINUX)
+    assert (description.name, description.system) == ("app1", "Linux 6.1.0-18-amd64 x86_64")
+    assert description.clock == datetime(2026, 11, 20, 13, 0, 1, 123456, UTC)
+    assert description.booted == datetime.fromtimestamp(1795160000, UTC)
+    assert (description.machine[:8], description.namespace) == ("0f9c8e0a", "net:[4026531840]")
+    assert (description.namespaces_read, description.namespaces_unread) == (3, 0)
+    assert description.addresses == {"127.0.0.1", "10.77.2.2", "10.77.2.3", "fe80::1"}
+    assert description.origin.not_understood == 0
 
 
 @pytest.mark.parametrize(
@@ -54,21 +54,26 @@ def test_linux_tells_all() -> None:
         ("9" * 30, None),
     ],
 )
-def test_the_boot_is_told_in_each_systems_words(booted: str, seconds: int | None) -> None:
-    told = described(f"ldapdiag-host 1\nname: a\nbooted: {booted}\n").booted
-    assert told == (None if seconds is None else datetime.fromtimestamp(seconds, UTC))
+def test_the_boot_time_is_read_in_each_systems_format(booted: str, seconds: int | None) -> None:
+    description = described(f"ldapdiag-host 1\nname: a\nbooted: {booted}\n").booted
+    assert description == (None if seconds is None else datetime.fromtimestamp(seconds, UTC))
 
 
 @pytest.mark.parametrize("clock", ["2026-11-20T13:00:01Z", "2026-11-20T13:00:01.5Z", "2026-11-20T13:00:01.000000001Z"])
 def test_a_clock_may_have_a_fraction(clock: str) -> None:
-    told = described(f"ldapdiag-host 1\nclock: {clock}\n").clock
-    assert told is not None
-    assert told.replace(microsecond=0) == datetime(2026, 11, 20, 13, 0, 1, tzinfo=UTC)
+    description = described(f"ldapdiag-host 1\nclock: {clock}\n").clock
+    assert description is not None
+    assert description.replace(microsecond=0) == datetime(2026, 11, 20, 13, 0, 1, tzinfo=UTC)
 
 
 def test_what_is_unknown_is_none() -> None:
-    told = described("ldapdiag-host 1\nname: a\nnamespaces-unread: unknown\nclock: soon\n")
-    assert (told.namespaces_read, told.namespaces_unread, told.clock, told.booted) == (None, None, None, None)
+    description = described("ldapdiag-host 1\nname: a\nnamespaces-unread: unknown\nclock: soon\n")
+    assert (description.namespaces_read, description.namespaces_unread, description.clock, description.booted) == (
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_another_first_line_is_another_format() -> None:

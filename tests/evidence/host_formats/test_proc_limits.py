@@ -17,7 +17,7 @@ class TestProcessLimits:
         (limits,) = facts_of((captures / "openldap" / "fd-exhaustion" / "proc-limits.txt").read_bytes())
         assert limits.open_files_soft == 128
 
-    def test_says_when_it_holds_more_than_one_process(self) -> None:
+    def test_notes_the_limits_of_several_processes(self) -> None:
         row = "Max open files            {0}                 {0}                files     \n"
         (limits,) = facts_of(row.format(1024) + row.format(4096) + "?\n")
         assert (limits.open_files_soft, limits.origin.not_understood) == (4096, 1)

@@ -49,10 +49,10 @@ def test_numbers_without_their_names_are_counted_and_not_read(text: str, missed:
 @pytest.mark.skipif(
     not shutil.which("nstat") or not Path("/proc/net/netstat").exists(), reason="nstat is not installed"
 )
-def test_they_are_what_nstat_says_on_this_host() -> None:
+def test_they_equal_those_of_nstat_on_this_host() -> None:
     text = Path("/proc/net/netstat").read_text() + Path("/proc/net/snmp").read_text()
-    told = subprocess.run(["nstat", "-asz"], capture_output=True, text=True, check=True).stdout
-    (ours,), (theirs,) = facts_of(text), facts_of(told)
+    found = subprocess.run(["nstat", "-asz"], capture_output=True, text=True, check=True).stdout
+    (ours,), (theirs,) = facts_of(text), facts_of(found)
     assert len(ours.values) > 100
     common = ours.values.keys() & theirs.values.keys()
     assert {"TcpExtListenOverflows", "TcpExtListenDrops", "TcpCurrEstab", "TcpEstabResets"} - common <= {"TcpCurrEstab"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from random import Random
 
 PEOPLE = {"cn", "sn", "givenname", "mail", "telephonenumber"}
-"""What whoever set up the captured server indexed for presence, equality and substrings."""
+"""The attributes that were indexed for presence, equality and substrings on the captured server."""
 TELLINGS = (
     "userRoot-subtree.ldif",
     "userRoot-index.wrapped.ldif",
@@ -34,7 +34,7 @@ TELLINGS = (
 
 class TestCaptures:
     @pytest.mark.parametrize("name", TELLINGS)
-    def test_tell_what_whoever_set_it_up_indexed(self, captures: Path, name: str) -> None:
+    def test_contain_the_indexes_that_were_added(self, captures: Path, name: str) -> None:
         found = read((captures / "389ds" / "indexes" / name).read_bytes())
         (backend,) = found.backends
         indexed = by_attribute(backend.definitions)
@@ -48,19 +48,19 @@ class TestCaptures:
         assert found.whole
         assert (found.identity.family, found.origin.not_understood) == (Family.DS389, 0)
 
-    def test_tell_the_same_however_they_are_written(self, captures: Path) -> None:
+    def test_are_equal_in_every_notation(self, captures: Path) -> None:
         folder = captures / "389ds" / "indexes"
-        told = [by_attribute(read((folder / name).read_bytes()).backends[0].definitions) for name in TELLINGS]
-        assert told[0] == told[1] == told[2] == told[3]
-        assert len(told[0]) == 31
+        result = [by_attribute(read((folder / name).read_bytes()).backends[0].definitions) for name in TELLINGS]
+        assert result[0] == result[1] == result[2] == result[3]
+        assert len(result[0]) == 31
 
-    def test_tell_the_backend(self, captures: Path) -> None:
+    def test_show_the_backend(self, captures: Path) -> None:
         (backend,) = read((captures / "389ds" / "indexes" / TELLINGS[0]).read_bytes()).backends
         assert (backend.name, backend.suffixes) == ("userroot", ("dc=example,dc=com",))
         assert backend.entry == f"cn=userroot,{DATABASES}"
         assert not backend.refuses_unindexed
 
-    def test_tell_the_limits_and_what_a_new_backend_gets(self, captures: Path) -> None:
+    def test_show_the_limits_and_what_a_new_backend_gets(self, captures: Path) -> None:
         found = read((captures / "389ds" / "indexes" / "ldbm-config.ldif").read_bytes())
         assert (found.scan_limit, found.lookthrough_limit, found.range_lookthrough_limit) == (4000, 5000, 5000)
         assert (found.paged_scan_limit, found.paged_lookthrough_limit) == (0, 0)
@@ -68,7 +68,7 @@ class TestCaptures:
         assert by_attribute(found.templates)["uidnumber"].types == {"eq"}
         assert by_attribute(found.templates)["parentid"].rules == ("integerOrderingMatch",)
 
-    def test_the_whole_file_says_what_its_excerpts_say(self, captures: Path, corpus: Path) -> None:
+    def test_the_whole_file_reads_as_its_excerpts(self, captures: Path, corpus: Path) -> None:
         folder = captures / "389ds" / "indexes"
         whole = read((corpus / "1-389ds-unindexed" / "config" / "dse.ldif").read_bytes())
         (backend,), (expected,) = whole.backends, read((folder / TELLINGS[0]).read_bytes()).backends
@@ -126,7 +126,7 @@ class TestWhole:
 
 
 class TestDsee:
-    def test_is_told_by_its_threshold(self) -> None:
+    def test_is_recognised_by_its_threshold(self) -> None:
         found = read(
             limits("nsslapd-allidsthreshold: 100")
             + BACKEND.replace("\n\n", "\nnsslapd-allidsthreshold: -1\n\n")
@@ -139,12 +139,12 @@ class TestDsee:
         assert [one.entry_limit for one in backend.definitions] == [5000, None]
 
     @pytest.mark.parametrize("vendor", ["Sun Microsystems, Inc.", "Oracle Corporation"])
-    def test_is_told_by_who_made_its_database(self, vendor: str) -> None:
+    def test_is_recognised_by_the_vendor_of_its_database(self, vendor: str) -> None:
         made = f"dn: {DATABASES}\nnsslapd-pluginVersion: 11.1.1.7.0\nnsslapd-pluginVendor: {vendor}\n\n"
         found = read(made + index("nsIndexType: eq"))
         assert (found.identity.family, found.identity.version) == (Family.DSEE, (11, 1, 1))
 
-    def test_is_told_by_another_entry_of_the_file(self) -> None:
+    def test_is_taken_from_another_entry_of_the_file(self) -> None:
         config = "dn: cn=config\nnsslapd-idletimeout: 0\nnsslapd-infolog-area: 0\n\n"
         assert read(config + index("nsIndexType: eq")).identity.family is Family.DSEE
         monitor = "dn: cn=monitor\nversion: Sun-Directory-Server/11.1.1.7\ncurrentconnections: 1\nthreads: 30\n\n"
@@ -157,9 +157,9 @@ class TestIdentity:
             "dn: cn=monitor\nversion: 389-Directory/2.3.1 B2025\ncurrentconnections: 1\ndtablesize: 9\nthreads: 30\n\n"
             "dn: cn=config\nnsslapd-idletimeout: 0\n\n" + index("nsIndexType: eq")
         )
-        told = [fact.identity for fact in facts]
-        assert len(told) == 3
-        assert {identity.version for identity in told} == {(2, 3, 1)}
+        result = [fact.identity for fact in facts]
+        assert len(result) == 3
+        assert {identity.version for identity in result} == {(2, 3, 1)}
 
     def test_a_configuration_keeps_its_own_version(self) -> None:
         made = f"dn: {DATABASES}\nnsslapd-pluginVersion: 1.4.3.28\nnsslapd-pluginVendor: 389 Project\n\n"
@@ -184,7 +184,7 @@ class TestBounds:
 
 @given(st.randoms(use_true_random=False), st.integers(1, 70), st.booleans())
 @examples.every(12)
-def test_any_spelling_tells_the_same(random: Random, width: int, upper: bool) -> None:  # noqa: FBT001  drawn by hypothesis
+def test_all_spellings_are_read_alike(random: Random, width: int, upper: bool) -> None:  # noqa: FBT001  drawn by hypothesis
     """However the entries are ordered, folded and capitalised, and whatever blanks are in their DNs."""
     folder = CAPTURES / "389ds" / "indexes"
     entries = [*entries_of(folder / TELLINGS[0]), *entries_of(folder / "ldbm-config.ldif")]
@@ -211,10 +211,10 @@ def respelled(entry: str, width: int, *, upper: bool) -> str:
 
 
 def plain(found: IndexConfiguration) -> dict[str, object]:
-    """Return what is told, without where from and in no order."""
-    told = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "origin"}
+    """Return what is result, without where from and in no order."""
+    result = {field.name: getattr(found, field.name) for field in fields(found) if field.name != "origin"}
     backends = {one.name: (by_attribute(one.definitions), one.suffixes, one.kind) for one in found.backends}
-    return told | {"templates": by_attribute(found.templates), "backends": backends}
+    return result | {"templates": by_attribute(found.templates), "backends": backends}
 
 
 PIECES = re.findall(

@@ -21,7 +21,7 @@ class TestAnIndex:
             ([], set()),
         ],
     )
-    def test_has_the_types_that_it_is_told(self, lines: list[str], types: set[str]) -> None:
+    def test_has_the_types_in_its_entry(self, lines: list[str], types: set[str]) -> None:
         assert the_index(*lines).types == types
 
     def test_has_matching_rules_and_lengths(self) -> None:
@@ -57,7 +57,7 @@ class TestAnIndex:
         assert "not an attribute type" in found.origin.notes[0]
         assert name not in found.origin.notes[0]
 
-    def test_that_is_told_twice_is_as_told_last(self) -> None:
+    def test_of_repeated_parts_the_last_counts(self) -> None:
         found = read(index("nsIndexType: eq") + index("nsIndexType: sub", attribute="UID"))
         (definition,) = found.backends[0].definitions
         assert definition.types == {"sub"}

@@ -66,8 +66,8 @@ ANYTHING = st.recursive(
 @given(
     ANYTHING | st.lists(ANYTHING | st.just(ITEM)).map(lambda items: {"type": "list", "items": items}), st.integers(0, 9)
 )
-def test_hostile_text_is_counted_never_raised(told: object, cut: int) -> None:
-    text = json.dumps(told)
+def test_hostile_text_is_counted_never_raised(result: object, cut: int) -> None:
+    text = json.dumps(result)
     for fact in facts_of(text[: len(text) - cut], form=FORM):
         assert fact.origin.lines == fact.origin.understood + fact.origin.not_understood
 

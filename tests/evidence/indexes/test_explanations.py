@@ -28,7 +28,7 @@ def test_reads_the_answers_of_a_real_server(captures: Path) -> None:
     assert (found.origin.not_understood, found.origin.notes) == (0, ())
 
 
-def test_tells_each_part_and_the_whole() -> None:
+def test_shows_each_part_and_the_whole() -> None:
     found = explanation(
         "filter=(|(cn=*joe*)[INDEX:cn.substring][COUNT:2936](displayName=*joe*)[NOT-INDEXED])[NOT-INDEXED]"
         " scope=sub[NOT-INDEXED] final=[NOT-INDEXED]"
@@ -92,7 +92,7 @@ def test_reads_every_use_that_a_server_counted(captures: Path) -> None:
     assert uses["(displayName=*)"].answer.outcome is Outcome.LIMIT_EXCEEDED
 
 
-def test_another_product_s_words_are_told_of() -> None:
+def test_another_product_s_format_is_noted() -> None:
     facts = facts_of("dn: cn=debugsearch\ndebugsearchindex: 0.040 ms - Beginning index processing for search request\n")
     assert [fact for fact in facts if isinstance(fact, IndexExplanations)] == []
 

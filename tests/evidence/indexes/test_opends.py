@@ -44,7 +44,7 @@ dn: cn=two,cn=Composite Index,ds-cfg-backend-id=userRoot,cn=Backends,cn=config
 objectClass: ds-cfg-composite-index
 ds-cfg-index-filter-pattern: (&(sn=?)(l=?))
 """
-"""After PingDirectory's configuration reference; nobody of ours has one to ask."""
+"""After PingDirectory's configuration reference; there is none to test with."""
 
 
 def configuration_of(content: bytes | str) -> IndexConfiguration:
@@ -75,7 +75,7 @@ class TestCaptures:
             "aci", "ds-sync-conflict", "ds-sync-hist", "entryUUID", "objectClass",
         ]  # fmt: skip
 
-    def test_the_list_of_dsconfig_says_the_same(self, captures: Path) -> None:
+    def test_the_list_of_dsconfig_is_read_alike(self, captures: Path) -> None:
         folder = captures / "opendj" / "indexes"
         listed = configuration_of((folder / "dsconfig-list-backend-indexes.txt").read_bytes())
         (backend,) = listed.backends
@@ -91,7 +91,7 @@ class TestCaptures:
         listed = captures / "opendj" / "unbuilt-index" / "dsconfig-list-backend-indexes.txt"
         assert types_of(configuration_of(listed.read_bytes()).backends[0]) == types_of(backend)
 
-    def test_the_monitor_tells_the_entries_of_suffixes_that_are_not_the_server_s_own(self, corpus: Path) -> None:
+    def test_the_monitor_shows_the_entries_of_suffixes_that_are_not_the_server_s_own(self, corpus: Path) -> None:
         content = (corpus / "3-opendj-unindexed" / "monitor" / "cn-monitor-subtree.ldif").read_bytes()
         counts = [fact for fact in facts_of(content) if isinstance(fact, EntryCount)]
         assert [(one.suffix, one.entries) for one in counts] == [("dc=example,dc=com", 20211)]
@@ -134,7 +134,7 @@ class TestRest:
     def test_a_disabled_backend_is_left_out(self) -> None:
         assert configuration_of(PING.replace("enabled: true", "enabled: false")).backends == ()
 
-    def test_the_server_s_own_searches_are_told(self) -> None:
+    def test_the_server_s_internal_searches_are_read(self) -> None:
         plugin = (
             "dn: cn=U,cn=Plugins,cn=config\nobjectClass: ds-cfg-unique-attribute-plugin\nds-cfg-enabled: true\n"
             "ds-cfg-type: uid\n"
@@ -152,7 +152,7 @@ class TestRest:
         assert set(found.virtual_attributes) == {"status"}
 
     @pytest.mark.parametrize("name", ["backendstat-list-indexes.offline.txt", "verify-index.txt"])
-    def test_what_a_tool_says_when_it_fails_is_no_evidence(self, captures: Path, name: str) -> None:
+    def test_error_messages_of_tools_are_no_evidence(self, captures: Path, name: str) -> None:
         with pytest.raises(AssertionError, match="nothing recognises"):
             facts_of((captures / "opendj" / "indexes" / name).read_bytes())
 

@@ -43,7 +43,7 @@ def own(*settings: tuple[str, str]) -> SlapdInternalSearches:
 
 
 class TestCaptures:
-    def test_slapd_conf_and_cn_config_say_the_same(self, captures: Path) -> None:
+    def test_slapd_conf_and_cn_config_are_read_alike(self, captures: Path) -> None:
         folder = captures / "openldap" / "held-42"
         text, entry = (indexes_of((folder / name).read_bytes()) for name in ("slapd.conf", "cn-config.ldif"))
         (a,), (b,) = text.backends, entry.backends
@@ -57,7 +57,7 @@ class TestCaptures:
         assert entry.whole
         assert "password" not in repr((text, entry))
 
-    def test_an_excerpt_of_whole_entries_tells_all_their_lines(self, captures: Path) -> None:
+    def test_an_excerpt_of_whole_entries_has_all_their_lines(self, captures: Path) -> None:
         found = indexes_of((captures / "openldap" / "indexes" / "olcDbIndex.wrapped.ldif").read_bytes())
         (backend,) = found.backends
         assert len(backend.definitions) == 10
@@ -93,7 +93,7 @@ class TestLines:
         }
 
     @pytest.mark.parametrize(
-        ("told", "kept"),
+        ("result", "kept"),
         [
             ("substr", ["sub"]),
             ("sub,subinitial", ["sub"]),
@@ -102,8 +102,8 @@ class TestLines:
             ("eq,approx,nolang,nosubtypes", ["approx", "eq"]),
         ],
     )
-    def test_types_are_in_slapd_s_words(self, told: str, kept: list[str]) -> None:
-        assert types(f"cn {told}") == {"cn": kept}
+    def test_types_are_in_slapd_s_words(self, result: str, kept: list[str]) -> None:
+        assert types(f"cn {result}") == {"cn": kept}
 
     def test_specials(self) -> None:
         found = definitions("cn eq,nosubtypes", "sn eq,notags", "l eq,nolang", "o eq")
@@ -114,7 +114,7 @@ class TestLines:
             "o": (True, True),
         }
 
-    def test_an_index_for_options_alone_says_so(self) -> None:
+    def test_an_index_for_options_only_is_marked(self) -> None:
         assert types("cn;lang-fr eq") == {"cn;lang-fr": ["eq"]}
 
     @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ class TestEntries:
             "database mdb\nsuffix dc=x\nupdatedn cn=u\nthreads 8\n",
         ],
     )
-    def test_an_excerpt_that_tells_no_indexes_does_not_say_that_there_are_none(self, text: str) -> None:
+    def test_an_excerpt_without_indexes_does_not_mean_that_there_are_none(self, text: str) -> None:
         assert not [fact for fact in facts_of(text) if isinstance(fact, IndexConfiguration)]
 
-    def test_lines_that_slapd_would_refuse_are_told(self) -> None:
+    def test_lines_that_slapd_would_refuse_are_noted(self) -> None:
         assert "slapd would refuse" in indexes_of(DATABASE + "olcDbIndex: cn none\n\n").origin.notes[0]
 
     @given(st.binary(max_size=200))
@@ -244,7 +244,7 @@ class TestOwnSearches:
         }
         assert "member" not in found
 
-    def test_overlays_that_are_told_nothing(self) -> None:
+    def test_overlays_without_settings(self) -> None:
         found = indexes_of(
             DATABASE + "olcDbIndex: cn eq\n\ndn: olcOverlay={0}syncprov,olcDatabase={1}mdb,cn=config\n"
             "olcOverlay: {0}syncprov\n\n"

@@ -23,7 +23,7 @@ def as_pairs(one: MonitoredConnection, number: int = 14) -> str:
 
 
 def as_json(one: MonitoredConnection, number: int = 14) -> str:
-    told = {
+    result = {
         "connId": number,
         "connectTime": f"{one.opened:%Y%m%d%H%M%SZ}",
         "source": f"{one.client}:{one.client_port}",
@@ -33,12 +33,12 @@ def as_json(one: MonitoredConnection, number: int = 14) -> str:
         "security": "none",
         "opsInProgress": 0,
     }
-    return json.dumps(told | ({} if one.persistent_searches is None else {"persistentSearches": 1}))
+    return json.dumps(result | ({} if one.persistent_searches is None else {"persistentSearches": 1}))
 
 
-def connection(**told: object) -> MonitoredConnection:
+def connection(**result: object) -> MonitoredConnection:
     known = {"account": "uid=a,dc=x", "client": "192.0.2.1", "client_port": 5000, "opened": OPENED}
-    return MonitoredConnection(**known | told)  # type: ignore[arg-type]  # a test names what it is about
+    return MonitoredConnection(**known | result)  # type: ignore[arg-type]  # a test names what it is about
 
 
 @pytest.mark.parametrize("write", [as_pairs, as_json])

@@ -53,7 +53,7 @@ def monitor_of(content: bytes | str) -> Monitor:
 
 class TestCaptures:
     @pytest.mark.parametrize("name", ["cn-monitor-subtree.ldif", "cn-monitor-connections.ldif"])
-    def test_shows_the_39_connections_that_were_held_by_account_and_client(self, captures: Path, name: str) -> None:
+    def test_shows_the_39_connections_by_account_and_client(self, captures: Path, name: str) -> None:
         folder = captures / "opendj" / "held-39"
         held = json.loads((folder / "held-connections.json").read_text())["connections"]
         truth = Counter(
@@ -83,8 +83,8 @@ class TestCaptures:
         assert len(monitor_of(path.read_bytes()).connections or ()) == 40
 
     def test_a_backend_s_entries_alone_say_nothing(self, corpus: Path) -> None:
-        told = facts_of((corpus / "public" / "monitor" / "opendj-docs-userRoot-backend.ldif").read_bytes())
-        assert [fact for fact in told if isinstance(fact, Monitor)] == []
+        result = facts_of((corpus / "public" / "monitor" / "opendj-docs-userRoot-backend.ldif").read_bytes())
+        assert [fact for fact in result if isinstance(fact, Monitor)] == []
 
 
 class TestForgeRock:
@@ -118,7 +118,7 @@ class TestEntries:
         monitor = monitor_of(text)
         assert (len(monitor.connections or ()), monitor.origin.not_understood) == (1, 1)
 
-    def test_an_empty_list_says_that_nobody_is_connected(self) -> None:
+    def test_an_empty_list_means_no_connections(self) -> None:
         assert monitor_of("dn: cn=Client Connections,cn=monitor\nobjectClass: ds-monitor-entry\n\n").connections == ()
 
     def test_counters_without_the_list_leave_the_connections_unknown(self) -> None:

@@ -24,8 +24,8 @@ monitorConnectionActivityTime: 20261120085447Z
 
 
 def monitor_of(folder: Path, name: str) -> Monitor:
-    told = facts_of((folder / name).read_bytes(), path=f"{folder.name}/{name}")
-    (monitor,) = [fact for fact in told if isinstance(fact, Monitor)]
+    result = facts_of((folder / name).read_bytes(), path=f"{folder.name}/{name}")
+    (monitor,) = [fact for fact in result if isinstance(fact, Monitor)]
     assert isinstance(monitor, Monitor)
     return monitor
 
@@ -58,7 +58,7 @@ class TestCaptures:
         assert monitor.taken_at == datetime(2026, 11, 20, 8, 54, 47, tzinfo=UTC)
         assert monitor.origin.not_understood == 0
 
-    def test_says_that_plus_is_missing(self, captures: Path) -> None:
+    def test_notes_that_plus_is_missing(self, captures: Path) -> None:
         monitor = monitor_of(captures / "openldap" / "held-42", "cn-Connections.user-attrs-only.ldif")
         assert monitor.connections is None
         assert monitor.origin.notes == (
@@ -96,7 +96,7 @@ class TestEntries:
         text = CONNECTION.format(1001) + CONNECTION.format(1002)
         assert [len(one.connections) for one in facts_of(text + CONNECTION.format(1001))] == [2, 1]
 
-    def test_knows_when_nobody_is_connected(self) -> None:
+    def test_recognises_that_there_are_no_connections(self) -> None:
         (monitor,) = facts_of("dn: cn=Current,cn=Connections,cn=Monitor\nmonitorCounter: 0\n")
         assert monitor.connections == ()
 

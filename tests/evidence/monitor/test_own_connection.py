@@ -22,7 +22,7 @@ OURS = replace(OLDER, account="cn=directory manager", opened=LATE)
 
 class TestTheComment:
     @pytest.mark.parametrize(
-        ("told", "client", "port", "account"),
+        ("text", "client", "port", "account"),
         [
             (TOLD, "10.0.0.1", 40001, MANAGER),
             ("10.0.0.1:40001 as ", "10.0.0.1", 40001, ""),
@@ -31,14 +31,14 @@ class TestTheComment:
             ("ldapi as cn=root", "ldapi", None, "cn=root"),
         ],
     )
-    def test_names_our_end_and_account(self, told, client, port, account):
-        own = parse_own_connection(told)
+    def test_names_our_end_and_account(self, text, client, port, account):
+        own = parse_own_connection(text)
         assert (own.client, own.port, own.account) == (client, port, account)
 
-    @pytest.mark.parametrize("told", ["", "somebody", "10.0.0.1 as x", "10.0.0.1:x as y", " as "])
-    def test_that_names_nobody_takes_nobody_away(self, told):
-        assert parse_own_connection(told) is None
-        assert without_own_connection((OURS,), 1, told) == ((OURS,), 1)
+    @pytest.mark.parametrize("text", ["", "somebody", "10.0.0.1 as x", "10.0.0.1:x as y", " as "])
+    def test_without_a_connection_removes_none(self, text):
+        assert parse_own_connection(text) is None
+        assert without_own_connection((OURS,), 1, text) == ((OURS,), 1)
 
 
 class TestWithoutPorts:
@@ -62,7 +62,7 @@ class TestWithPorts:
         other, ours = replace(OURS, client_port=40000), replace(RESTING, client_port=40001)
         assert without_own_connection((other, ours), 2, TOLD) == ((other,), 1)
 
-    def test_nobody_goes_when_a_box_has_changed_our_address(self):
+    def test_none_is_removed_when_a_middlebox_has_translated_our_address(self):
         other = replace(OURS, client_port=40000)
         assert without_own_connection((other,), 1, TOLD) == ((other,), 1)
 
@@ -78,25 +78,25 @@ class TestCaptures:
     """What is left out of a capture is one connection, and nothing without the comment."""
 
     @pytest.mark.parametrize(
-        ("file", "told"),
+        ("file", "text"),
         [
             ("389ds/held-43/cn-monitor-base.ldif", "127.0.0.1:40001 as cn=Directory Manager"),
             ("openldap/held-42/cn-Monitor-subtree.ldif", None),
             ("opendj/held-39/cn-monitor-subtree.ldif", None),
         ],
     )
-    def test_of_each_family(self, captures, file, told):
+    def test_of_each_family(self, captures, file, text):
         content = (captures / file).read_bytes()
         (whole,) = [fact for fact in facts_of(content) if isinstance(fact, Monitor)]
         some = whole.connections[-1]
-        told = told or f"{some.client}:{some.client_port} as {some.account}"
-        asked = facts_of(f"# asked by {told}\n".encode() + content)
+        text = text or f"{some.client}:{some.client_port} as {some.account}"
+        asked = facts_of(f"# asked by {text}\n".encode() + content)
         (without,) = [fact for fact in asked if isinstance(fact, Monitor)]
         assert len(without.connections) == len(whole.connections) - 1
         assert without.current_connections == whole.current_connections - 1
         assert without.total_connections == whole.total_connections
         assert without.origin.not_understood == whole.origin.not_understood
 
-    def test_any_other_comment_says_nothing(self, captures):
+    def test_any_other_comment_is_ignored(self, captures):
         content = (captures / "389ds/held-43/cn-monitor-base.ldif").read_bytes()
         assert facts_of(b"# asked for by ldapi as x\n#\n" + content)[0].connections == facts_of(content)[0].connections

@@ -126,8 +126,8 @@ def descriptions(draw: st.DrawFn) -> tuple[AttributeType, str]:
     quote = draw(st.sampled_from(["{}", "'{}'"]))
     listed = [f"'{name}'" for name in one.names]
     parts = [f"NAME {listed[0] if len(listed) == 1 else f'( {gap.join(listed)} )'}"]
-    told = {"SUP": one.sup, "EQUALITY": one.equality, "ORDERING": one.ordering, "SUBSTR": one.substring}
-    parts += [f"{keyword}{gap}{quote.format(rule)}" for keyword, rule in told.items() if rule]
+    result = {"SUP": one.sup, "EQUALITY": one.equality, "ORDERING": one.ordering, "SUBSTR": one.substring}
+    parts += [f"{keyword}{gap}{quote.format(rule)}" for keyword, rule in result.items() if rule]
     parts += [f"SYNTAX {quote.format(one.syntax + draw(st.sampled_from(['', '{64}'])))}"] if one.syntax else []
     parts += [f"USAGE {one.usage}"] if one.usage else []
     parts += draw(st.lists(st.sampled_from(["SINGLE-VALUE", "COLLECTIVE", "OBSOLETE", "NO-USER-MODIFICATION"])))

@@ -31,7 +31,7 @@ AGAIN = "Listening for new connections again\n"
 
 class TestExhaustion:
     @pytest.mark.parametrize("prefix", ERAS)
-    def test_is_heard_in_every_era(self, prefix: str) -> None:
+    def test_is_read_in_every_version(self, prefix: str) -> None:
         (log,) = facts_of(NEW + "x\n" + (prefix + FULL) * 2 + prefix + AGAIN, form=FORMAT)
         (witness,) = log.exhaustion_messages
         assert (witness.meaning, witness.count) == (log_summary.NOT_LISTENING, 2)
@@ -49,7 +49,7 @@ class TestExhaustion:
         )
         assert (log.starts, log.recovered) == (1, True)
 
-    def test_is_heard_from_the_portable_runtime(self) -> None:
+    def test_is_read_from_the_portable_runtime(self) -> None:
         (log,) = facts_of(
             "[20/Nov/2026:08:45:18 +0000] - PR_Accept() failed, Netscape Portable Runtime error -5971 "
             "(Process open FD table is full.)\n"

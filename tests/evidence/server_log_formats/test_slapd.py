@@ -55,7 +55,7 @@ def counted(log: ServerLog) -> dict[str, int]:
 
 class TestPrefixes:
     @pytest.mark.parametrize("prefix", PREFIXES)
-    def test_testimony_is_heard_behind_each(self, prefix: str) -> None:
+    def test_messages_are_read_after_each(self, prefix: str) -> None:
         banner = "@(#) $OpenLDAP: slapd 2.5.13+dfsg-5 (Feb  8 2023 01:56:12) $"
         log = log_of(banner, START, ACCEPT, EMFILE, BEYOND, DENIED, prefix=prefix)
         assert counted(log) == {log_summary.ACCEPT_FAILED: 1, log_summary.BEYOND_TABLE: 1, log_summary.DENIED: 1}
@@ -155,7 +155,7 @@ class TestCaptures:
         assert (log.recovered, log.origin.not_understood) == (False, 0)
 
     @pytest.mark.parametrize("name", ["syslog-iso.head40.log", "syslog-rfc5424.head40.log"])
-    def test_other_tellings_of_rsyslog_read_the_same(self, captures: Path, name: str) -> None:
+    def test_other_formats_of_rsyslog_read_the_same(self, captures: Path, name: str) -> None:
         (log,) = facts_of((captures / "openldap" / "held-42" / name).read_bytes())
         assert (log.identity.version, log.starts, log.origin.not_understood) == ((2, 5, 13), 1, 0)
         assert log.listeners == (("*", 13390),)

@@ -29,7 +29,7 @@ def test_a_flow_is_told_as_each_end_writes_it():
 
 
 @pytest.mark.parametrize("name", ["conntrack-L-extended", "proc-nf_conntrack"])
-def test_the_extended_form_says_the_same(captures, name):
+def test_the_extended_form_is_read_alike(captures, name):
     table = read((captures / "sockets" / f"{name}.txt").read_bytes())
     assert len(table.client) == 4
     assert (table.client[0], table.server[0]) == (CLIENT, SERVER)
@@ -103,7 +103,7 @@ def test_public_samples_have_the_flows_counted_by_hand(corpus):
     assert table.origin.not_understood == 0
 
 
-def test_the_firewall_of_the_incident_knows_the_living(corpus):
+def test_the_firewall_of_the_incident_lists_the_live_connections(corpus):
     folder = corpus / "5a-ghost-389ds" / "fw"
     tables = [
         read((folder / f"{name}.txt").read_bytes())

@@ -1,4 +1,4 @@
-"""A box's table as XML says what the lines of conntrack say, and never more than is there."""
+"""A connection tracking table in XML is read as its lines are, and never contains more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An F5's connections are read in rows and in records, with the timeout it tells itself."""
+"""An F5's connections are read in rows and in records, with their idle timeouts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_row_is_told_as_each_end_writes_it(flow, columns):
 
 
 @pytest.mark.parametrize("flow", [FLOW, SIX])
-def test_a_record_tells_its_timeout_too(flow):
+def test_a_record_shows_its_timeout_too(flow):
     table, (timeouts,) = read(as_f5_properties([flow, flow]))
     assert (table.client, table.server) == ([flow.client] * 2, [flow.server] * 2)
     assert (table.idle_seconds, table.seconds_left) == ([7, 7], [293, 293])
@@ -85,7 +85,7 @@ KEYS = st.tuples(ADDRESSES, PORTS, ADDRESSES, PORTS)
 
 
 @given(st.lists(st.builds(Flow, client=KEYS, server=KEYS), min_size=1, max_size=5))
-def test_rows_and_records_say_the_same(flows):
+def test_rows_and_records_are_read_alike(flows):
     row, _ = read(as_f5(flows))
     record, _ = read(as_f5_properties(flows))
     assert (row.client, row.server, row.idle_seconds) == (record.client, record.server, record.idle_seconds)

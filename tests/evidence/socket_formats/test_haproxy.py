@@ -28,7 +28,7 @@ def test_sessions_in_full_join_the_ports_that_both_programs_saw(captures):
     truth = json.loads((captures / CASE / "TRUTH.json").read_text())
     table = read((captures / CASE / "haproxy" / "show-sess-all.txt").read_bytes())
     carried = {
-        (app, one["port"], one["seen"]) for app, told in truth.items() for one in told if one["state"] != "ghost"
+        (app, one["port"], one["seen"]) for app, result in truth.items() for one in result if one["state"] != "ghost"
     }
     hosts = {"10.77.2.2": "app1", "10.77.3.2": "app2"}
     rows = zip(table.client, table.server, strict=True)
@@ -40,7 +40,7 @@ def test_sessions_in_full_join_the_ports_that_both_programs_saw(captures):
     assert (table.origin.not_understood, table.origin.notes) == (0, ())
 
 
-def test_plain_sessions_tell_the_clients_alone(captures):
+def test_plain_sessions_show_only_the_clients(captures):
     full, plain = (
         read((captures / CASE / "haproxy" / f"{name}.txt").read_bytes()) for name in ("show-sess-all", "show-sess")
     )
@@ -67,7 +67,7 @@ def test_public_samples_have_the_sessions_counted_by_hand(corpus, name, clients,
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_old_and_new_forms_say_the_same(old):
+def test_old_and_new_forms_are_read_alike(old):
     table = read(as_show_sess([FLOW], old=old))
     assert table.client == [("10.77.3.2", 41946, "*", -1)]
     assert (table.state, table.seconds_left) == (["ESTABLISHED"], [42])
@@ -94,7 +94,7 @@ def test_ipv6_has_no_brackets():
 @pytest.mark.parametrize(
     ("text", "seconds"), [("1h29m", 5340), ("59m39s", 3579), ("2d3h", 183600), ("4s", 4), ("<NEVER>", None), ("", None)]
 )
-def test_times_are_told_in_units(text, seconds):
+def test_times_have_units(text, seconds):
     assert haproxy.seconds_of(text) == seconds
 
 

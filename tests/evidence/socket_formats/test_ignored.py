@@ -39,5 +39,5 @@ def test_an_event_is_no_flow(line):
     assert form.name == "conntrack-events"
 
 
-def test_each_title_says_why_it_is_of_no_use():
+def test_each_title_gives_the_reason():
     assert all(":" in form.title and form.read is None for form in ignored.FORMATS)

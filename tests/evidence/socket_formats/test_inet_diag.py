@@ -51,7 +51,7 @@ def rows_of(table):
 @BOTH
 @examples.every(5)
 @given(sockets=st.lists(drawn.sockets(), min_size=1, max_size=12))
-def test_a_dump_tells_what_ss_tells(order, sockets):
+def test_a_dump_shows_what_ss_tells(order, sockets):
     sockets = [replace(one, inode=one.inode & 0xFFFFFFFF) for one in sockets]
     table = read(diag.as_inet_diag(sockets, order=order))
     assert rows_of(table) == rows_of(read(as_ss(sockets)))
@@ -78,11 +78,11 @@ def test_ages_are_milliseconds_and_mapped_addresses_are_plain(order):
     ("size", "ages", "received", "busy", "sent"),
     [(104, 7000, None, None, None), (136, 7000, 96, None, 147), (192, 7000, 96, 2, 147), (60, 7000, None, None, None)],
 )
-def test_an_old_kernel_tells_less_and_nothing_is_made_up(size, ages, received, busy, sent):
+def test_an_old_kernel_has_fewer_columns(size, ages, received, busy, sent):
     info = diag.attribute("<", 2, diag.tcp_info("<", size=size))
     table = read(dumped(diag.row(IDLE, cookie=1, attributes=[info])))
-    told = (table.last_received, table.bytes_received, table.busy, table.bytes_sent)
-    assert told == ([ages], [received], [busy], [sent])
+    result = (table.last_received, table.bytes_received, table.busy, table.bytes_sent)
+    assert result == ([ages], [received], [busy], [sent])
 
 
 def test_without_tcp_info_these_columns_are_not_there():
@@ -109,7 +109,7 @@ def test_tcp_info_is_found_wherever_it_is():
     ("number", "state"),
     [(12, TcpState.SYN_RECEIVED), (13, TcpState.CLOSED), (14, TcpState.UNKNOWN), (255, TcpState.UNKNOWN)],
 )
-def test_states_that_only_the_kernel_knows(number, state):
+def test_states_of_the_kernel_only(number, state):
     assert read(dumped(diag.row(replace(IDLE, state=number), cookie=1))).state == [state]
 
 
@@ -200,7 +200,7 @@ def test_lengths_that_lie_never_raise(lengths, family, content):
 
 
 @pytest.mark.parametrize("attributes", [b"\x03\0\2\0", b"\0\0\2\0", b"\xff\xff\2\0", b"\4\0\2\0", b"\2"])
-def test_attributes_that_lie_tell_nothing(attributes):
+def test_wrong_attributes_are_ignored(attributes):
     table = read(dumped(diag.row(IDLE, cookie=1, attributes=[attributes.ljust(4, b"\0")])))
     assert len(table) == 1
     assert table.last_received is None
@@ -225,7 +225,7 @@ def test_too_much_is_refused(monkeypatch):
     assert "more than" in "".join(document.samples)
 
 
-def test_a_real_dump_tells_what_ss_told_at_that_moment(captures):
+def test_a_real_dump_shows_what_ss_told_at_that_moment(captures):
     folder = captures / "sockets" / "inet_diag"
     mine, theirs = read((folder / "sockets-1.inet_diag").read_bytes()), read((folder / "sockets-1.ss").read_bytes())
     names = ("cookie", "state", "inode", "owner", "pid", "bytes_sent", "bytes_received", "timer", "receive_queue")

@@ -1,4 +1,4 @@
-"""lsof tells the sockets that programs hold, each of them once."""
+"""lsof lists the sockets of programs, each of them once."""
 
 from __future__ import annotations
 

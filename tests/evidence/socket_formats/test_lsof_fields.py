@@ -1,4 +1,4 @@
-"""lsof -F tells the sockets that programs hold, field by field, each of them once."""
+"""lsof -F lists the sockets of programs, field by field, each of them once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_capture_has_the_sockets_its_script_opened(captures, name):
 
 def test_a_capture_without_protocols_says_what_it_lacks(captures):
     table = read((captures / "lsof-fields" / "lsof-Fpcn.txt").read_bytes())
-    assert len(table) == 6, "one of them is UDP's, which nobody can tell"
+    assert len(table) == 6, "one of them is of UDP, which cannot be recognised"
     assert set(table.state) == {TcpState.UNKNOWN}
     assert table.receive_queue is None
     assert [note.partition(" ")[2][:20] for note in table.origin.notes] == [

@@ -128,13 +128,13 @@ def test_the_program_is_the_rest_whatever_is_in_its_name(rest, pid, owner, inode
         ("unkn-4 (3.10/0/5)", Timer.PERSIST, 0, 5),
     ],
 )
-def test_the_timer_tells_retransmissions_and_probes(timer, kind, retransmits, probes):
+def test_the_timer_shows_retransmissions_and_probes(timer, kind, retransmits, probes):
     table = row_of(f"tcp        0      1 10.0.0.1:389            10.0.0.2:4000           ESTABLISHED 1/x (y)   {timer}")
     assert (table.timer, table.retransmits, table.probes) == ([kind], [retransmits], [probes])
     assert table.owner == ["x (y)"]
 
 
-def test_keepalive_is_told_by_the_server(captures):
+def test_keepalive_is_a_setting_of_the_server(captures):
     table = read((captures / "sockets" / "netstat-tano-keepalive.txt").read_bytes())
     assert table.timer == [Timer.OFF, Timer.OFF, Timer.KEEPALIVE, Timer.KEEPALIVE]
     assert table.probes == [0, 0, 0, 0]
@@ -150,7 +150,7 @@ def test_keepalive_is_told_by_the_server(captures):
         ("Connexions Internet actives (sans serveurs)", True),
     ],
 )
-def test_the_heading_tells_whether_time_wait_would_be_there(heading, shows):
+def test_the_heading_shows_whether_time_wait_would_be_there(heading, shows):
     table = read(f"{heading}\n{COLUMNS}\ntcp 0 0 10.0.0.1:389 0.0.0.0:* LISTEN\n")
     assert table.shows_time_wait is shows
     assert table.origin.not_understood == 0
@@ -164,7 +164,7 @@ def test_rows_without_a_heading_may_be_a_selection():
     assert read(row + row.replace("ESTABLISHED", "TIME_WAIT")).shows_time_wait is True
 
 
-def test_listeners_alone_are_said_to_be_no_connections(captures):
+def test_listeners_alone_are_noted(captures):
     table = read((captures / "sockets" / "netstat-ltn.txt").read_bytes())
     assert table.state == [TcpState.LISTEN] * 2
     assert "listening sockets only" in table.origin.notes[0]

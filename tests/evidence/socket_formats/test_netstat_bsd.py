@@ -36,7 +36,7 @@ def sample(request, captures):
     return read((captures / "sockets" / f"{request.param}.txt").read_bytes())
 
 
-def test_each_system_is_told_by_netstat_and_understood(sample):
+def test_netstat_of_each_system_is_understood(sample):
     assert sample.tool == "netstat"
     assert sample.has_header
     assert sample.shows_time_wait is True
@@ -152,7 +152,7 @@ STATELESS = {
 
 
 @pytest.mark.parametrize("option", STATELESS)
-def test_an_option_that_takes_the_states_away_is_said(option):
+def test_an_option_without_states_is_noted(option):
     columns, row = STATELESS[option]
     table = rows_of(row, columns=columns)
     assert list(table.keys()) == [("10.77.1.2", 389, "10.77.2.2", 40001)]

@@ -1,4 +1,4 @@
-"""Windows netstat tells keys, states, process ids and programs, in any language."""
+"""Windows netstat shows endpoints, states, process ids and programs, in any language."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TestADomainController:
         assert keys[13] == (ANY, 389, ANY, ANY_PORT)
         assert ("10.77.1.2", 389, "10.77.2.2", 58862) in keys
         assert ("fe80::1", 389, "fe80::2", 50123) in keys
-        assert (table.pid[2], table.pid[10]) == (688, None), "a TIME_WAIT socket is nobody's"
+        assert (table.pid[2], table.pid[10]) == (688, None), "a TIME_WAIT socket has no process"
         assert table.receive_queue is table.send_queue is None
         assert (table.tool, table.shows_time_wait, table.has_header) == ("netstat", True, True)
         assert (table.origin.not_understood, table.origin.notes) == (0, ())
@@ -75,7 +75,7 @@ def test_names_are_no_addresses():
     assert table.pid is None
 
 
-def test_the_peer_of_a_listener_is_nobody_even_by_name():
+def test_a_listener_has_no_peer_even_by_name():
     assert list(read("  TCP    0.0.0.0:389            DC1:0                  LISTENING\n").keys()) == [
         (ANY, 389, ANY, ANY_PORT)
     ]

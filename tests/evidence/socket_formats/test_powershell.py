@@ -1,4 +1,4 @@
-"""Get-NetTCPConnection as CSV, whichever columns somebody selected."""
+"""Get-NetTCPConnection as CSV, with any columns."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_columns_are_known_by_their_names():
         ),
     ],
 )
-def test_what_was_not_selected_is_unknown_and_said(columns, row, key, state):
+def test_columns_not_selected_are_unknown_and_noted(columns, row, key, state):
     table = read(f"{columns}\n{row}\n")
     assert (list(table.keys()), table.state) == ([key], [state])
     assert any("lacks columns" in note for note in table.origin.notes)
@@ -129,7 +129,7 @@ def test_it_is_recognised_by_its_content_alone(captures):
         assert names == ["powershell-csv"]
 
 
-def test_without_listeners_nothing_is_said_of_time_wait():
+def test_without_listeners_time_wait_is_unknown():
     assert read(HEADER + ROW).shows_time_wait is None
 
 

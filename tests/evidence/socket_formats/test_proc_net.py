@@ -36,7 +36,7 @@ def test_two_families_in_one_file_are_a_sum(captures):
     assert table.shows_time_wait is True
 
 
-def test_one_family_says_so(captures):
+def test_one_family_is_marked(captures):
     four, six = (captures / "sockets" / "proc-net-tcp-and-tcp6.txt").read_text().split("  sl  ")[1:]
     assert read("  sl  " + four).families == {4}
     assert read("  sl  " + six).families == {6}
@@ -62,7 +62,7 @@ def test_a_header_without_rows_is_an_empty_table_of_its_family(captures):
         ("01 00000052:00000000 04:00000A6F 00000000   105        2 552251 2 ff 20 4 31 15 -1", Timer.PERSIST, 0, 2),
     ],
 )
-def test_the_timer_tells_retransmissions_and_probes(fields, timer, retransmits, probes):
+def test_the_timer_shows_retransmissions_and_probes(fields, timer, retransmits, probes):
     table = row_of(f"C864C90A:9C41 6364C90A:0185 {fields}")
     assert (table.timer, table.retransmits, table.probes) == ([timer], [retransmits], [probes])
     assert list(table.keys()) == [("10.201.100.200", 40001, "10.201.100.99", 389)]

@@ -65,7 +65,7 @@ def test_a_key_that_is_left_out_is_zero():
     assert (table.last_received, table.last_acknowledged, table.busy) == ([0], [4], [0])
 
 
-def test_iproute2_before_4_19_tells_only_what_was_acknowledged():
+def test_iproute2_before_4_19_shows_only_what_was_acknowledged():
     table = read(HEADER + ROW + "\n\t cubic rto:204 mss:1448 cwnd:10 bytes_acked:1126 bytes_received:7\n")
     assert (table.bytes_sent, table.bytes_received) == ([1126], [7])
 
@@ -84,7 +84,7 @@ def test_a_second_line_belongs_to_the_row_above_it():
     assert table.origin.not_understood == 0
 
 
-def test_what_a_second_line_repeats_is_told_once():
+def test_a_repeated_line_counts_once():
     table = read(f"{HEADER}{ROW} ino:5 timer:(on,1sec,1)\n\t ino:5 timer:(on,1sec,2) rto:204 lastrcv:7\n{ROW} ino:6\n")
     assert (table.inode, table.retransmits, table.last_received) == ([5, 6], [2, 0], [7, None])
 
@@ -104,7 +104,7 @@ def test_a_second_line_with_no_row_above_it_is_not_understood():
         ("persist,14sec,6", Timer.PERSIST, 0, 6),
     ],
 )
-def test_the_timer_tells_retransmissions_and_probes(timer, kind, retransmits, probes):
+def test_the_timer_shows_retransmissions_and_probes(timer, kind, retransmits, probes):
     table = read(f"{HEADER}{ROW} timer:({timer}) ino:0 sk:3b6a2 ---\n")
     assert (table.timer, table.retransmits, table.probes) == ([kind], [retransmits], [probes])
 
@@ -191,7 +191,7 @@ def test_unix_sockets_alone_are_no_empty_table_of_tcp():
     assert len(read(header)) == 0
 
 
-def test_listeners_alone_do_not_tell_whether_time_wait_would_be_there(captures):
+def test_listeners_alone_do_not_show_whether_time_wait_would_be_there(captures):
     table = capture(captures, "ss-ltn")
     assert table.state == [TcpState.LISTEN] * 2
     assert table.shows_time_wait is None
