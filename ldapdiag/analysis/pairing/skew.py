@@ -94,9 +94,7 @@ def exclude_churn(
     others = [row for row in absent if row not in old and row not in persistent]
     reasons = _proof_reasons(len(old), interval, minimum_age, sum(row in persistent for row in absent))
     if not others or bracketed:
-        young = (
-            {"absent in snapshots before and after, but too young for that to prove it": len(others)} if others else {}
-        )
+        young = {TOO_YOUNG: len(others)} if others else {}
         return AbsentRows(count=len(proven), rows=proven, unproven=young, reasons=reasons)
     bound = bound_churn(len(others), evidence)
     if len(others) <= bound.budget:

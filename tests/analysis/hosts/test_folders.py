@@ -17,9 +17,9 @@ def lying(fact: Any, folder: str) -> Any:
 
 
 def log(folder: str, family: Family = Family.DS389) -> Any:
-    story = Log()
-    story.passes(1)
-    return lying(story.fact(family=family), folder)
+    log_of = Log()
+    log_of.passes(1)
+    return lying(log_of.fact(family=family), folder)
 
 
 def indexes(folder: str) -> Any:
@@ -41,8 +41,8 @@ def test_a_log_and_the_only_configuration_are_one_server(logs: str, settings: st
 
 
 def test_folders_of_one_name_belong_together() -> None:
-    told = [log("/log/ds1"), log("/log/ds2"), indexes("/etc/ds1"), indexes("/etc/ds2")]
-    assert name_servers(told) == {"/log/ds1": "ds1", "/etc/ds1": "ds1", "/log/ds2": "ds2", "/etc/ds2": "ds2"}
+    names = [log("/log/ds1"), log("/log/ds2"), indexes("/etc/ds1"), indexes("/etc/ds2")]
+    assert name_servers(names) == {"/log/ds1": "ds1", "/etc/ds1": "ds1", "/log/ds2": "ds2", "/etc/ds2": "ds2"}
 
 
 def test_a_log_with_its_own_configuration_takes_no_other() -> None:
@@ -50,11 +50,11 @@ def test_a_log_with_its_own_configuration_takes_no_other() -> None:
 
 
 def test_of_two_configurations_the_nearer_is_the_logs() -> None:
-    told = name_servers([log("/site/ds1/logs"), indexes("/site/ds1/config"), indexes("/site/ds2/config")])
-    assert told == {"/site/ds1/logs": "ds1", "/site/ds1/config": "ds1"}
+    names = name_servers([log("/site/ds1/logs"), indexes("/site/ds1/config"), indexes("/site/ds2/config")])
+    assert names == {"/site/ds1/logs": "ds1", "/site/ds1/config": "ds1"}
 
 
-def test_two_configurations_equally_near_are_nobodys() -> None:
+def test_of_two_configurations_equally_near_none_is_taken() -> None:
     assert "/b" not in name_servers([log("/a"), indexes("/b"), indexes("/c")])
 
 

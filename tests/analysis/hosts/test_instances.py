@@ -42,7 +42,7 @@ def test_a_client_is_none() -> None:
     assert found(facts.host("app1", facts.table(facts.at_client(3), "app1"))) == []
 
 
-def test_a_server_is_known_by_what_it_says_of_itself() -> None:
+def test_a_server_is_identified_by_what_it_reports() -> None:
     (server,) = found(Host(host="ldap"), monitors=(facts.monitor(),))
     assert (server.family, server.version, server.established) == (Family.DS389, (2, 3, 1), None)
 
@@ -77,7 +77,7 @@ def test_facts_of_another_host_are_not_taken() -> None:
     assert server.kernel is None
 
 
-class TestSeveralTellings:
+class TestSeveralReadings:
     def test_the_monitor_with_connections_goes_first_then_the_latest(self) -> None:
         def monitor(name: str, minute: int, **counters: Any) -> Monitor:
             at = facts.START + timedelta(minutes=minute)

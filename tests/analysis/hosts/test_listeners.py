@@ -12,7 +12,7 @@ def test_the_registered_ports_are_ldap(port: int) -> None:
     assert served_ports(facts.table([facts.listening(port)]), ()) == {port}
 
 
-def test_another_port_is_ldap_when_it_is_known() -> None:
+def test_another_port_is_ldap_when_it_is_named() -> None:
     table = facts.table([facts.listening(10389), facts.listening(22)])
     assert served_ports(table, ()) == frozenset()
     assert served_ports(table, {10389}) == {10389}
@@ -51,7 +51,7 @@ def test_two_registered_ports_that_talk_to_each_other_prove_no_server() -> None:
     assert served_ports(facts.table([facts.row("10.77.1.2:389", "10.77.9.9:636")]), ()) == frozenset()
 
 
-def test_a_list_of_listeners_cannot_say_who_is_connected() -> None:
+def test_a_list_of_listeners_does_not_show_connections() -> None:
     assert unfit_because(facts.table([facts.listening()]), {389}) == "lists listening sockets only"
     assert unfit_because(facts.table(facts.at_server(1, state=TcpState.UNKNOWN)), {389}) is not None
     assert unfit_because(facts.table([facts.listening(), *facts.at_server(1)]), {389}) is None

@@ -1,4 +1,4 @@
-"""A host of containers that is a client, too: its flows tell theirs, its own table its own."""
+"""A container host that is a client, too: its flow table has the containers' connections, its socket table its own."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_containers_live_and_the_hosts_own_dead_ones_are_found() -> None:
     assert direction.client_hosts == ("app1",)
 
 
-def test_what_the_host_itself_remembers_of_a_closed_connection_spares_nothing() -> None:
+def test_the_hosts_own_entry_of_a_closed_connection_excludes_nothing() -> None:
     assert site(conntrack(own=5, inner=4)).ghosts.count == 3
 
 
@@ -67,7 +67,7 @@ def test_without_a_word_on_machines_a_containers_address_is_anybodys() -> None:
 
 
 def test_what_was_opened_since_the_flows_were_listed_may_be_a_containers() -> None:
-    """Forty connections a second of a container come and go; the host told its flows four seconds ago."""
+    """A container opens and closes 40 connections a second; the host's flows were listed four seconds ago."""
     old = conntrack(own=2, inner=1)
     direction = site(replace(old, origin=facts.origin("app1", "conntrack.txt", taken=-700)))
     assert direction.ghosts.count == 0

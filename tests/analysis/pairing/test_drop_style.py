@@ -1,4 +1,4 @@
-"""What parted the ends: told by the client's retransmissions, its host's counters and boot time, or not at all."""
+"""How the ends were separated: by the client's retransmissions, its host's counters and boot time, or unknown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def counted(**values: int) -> TcpCounters:
     return TcpCounters(origin=facts.origin("app1", "counters.txt"), values=values)
 
 
-def parted(idle_ms: int = IDLE_MS, **client: Any) -> Direction:
+def separated(idle_ms: int = IDLE_MS, **client: Any) -> Direction:
     """Return a direction of which three of five connections are gone at the client."""
     at_ldap = table(
         [listening(), *at_server(5, last_received=idle_ms)], columns=("receive_queue", "last_received"), taken=1
@@ -50,35 +50,35 @@ def parted(idle_ms: int = IDLE_MS, **client: Any) -> Direction:
     ],
     ids=str,
 )
-def test_the_clients_counters_tell_only_when_they_rule_the_other_out(counters: dict[str, int], style: str) -> None:
-    assert str(parted(counters=counted(**counters)).style) == style
+def test_the_clients_counters_decide_only_when_they_exclude_the_other(counters: dict[str, int], style: str) -> None:
+    assert str(separated(counters=counted(**counters)).style) == style
 
 
 class TestBooting:
     def test_what_was_last_heard_of_before_the_client_booted_went_with_it(self) -> None:
-        direction = parted(description=facts.description(up=100))
+        direction = separated(description=facts.description(up=100))
         assert str(direction.style) == "client-gone"
         assert proof_of(direction).degree == "certain"
         assert "booted at 2026-11-20 08:58:19 UTC" in " ".join(ghost_sentences(direction, "ldap", None, None))
 
     def test_what_was_heard_of_since_did_not(self) -> None:
-        direction = parted(idle_ms=90_000, description=facts.description(up=100))
+        direction = separated(idle_ms=90_000, description=facts.description(up=100))
         assert direction.evidence.before_boot == 0
         assert str(direction.style) == "unknown"
 
-    def test_a_second_is_allowed_for_times_told_in_seconds(self) -> None:
-        assert parted(idle_ms=102_100, description=facts.description(up=100)).evidence.before_boot == 3
-        assert parted(idle_ms=101_900, description=facts.description(up=100)).evidence.before_boot == 0
+    def test_a_second_is_allowed_for_times_in_whole_seconds(self) -> None:
+        assert separated(idle_ms=102_100, description=facts.description(up=100)).evidence.before_boot == 3
+        assert separated(idle_ms=101_900, description=facts.description(up=100)).evidence.before_boot == 0
 
 
 class TestNamespaces:
     def test_a_host_of_which_all_namespaces_were_read_hides_nothing(self) -> None:
-        direction = parted(description=facts.description(namespaces_read=3, namespaces_unread=0))
+        direction = separated(description=facts.description(namespaces_read=3, namespaces_unread=0))
         assert proof_of(direction).degree == "certain"
         assert "Every network namespace of app1 was read" in proof_of(direction).because
 
-    def test_nobody_knows_of_others_without_rights(self) -> None:
-        assert proof_of(parted(description=facts.description())).degree == "likely"
+    def test_others_are_unknown_without_privileges(self) -> None:
+        assert proof_of(separated(description=facts.description())).degree == "likely"
 
 
 def joined(*others: Any, **client: Any) -> Direction:
@@ -102,8 +102,8 @@ class TestUnreadNamespaces:
         assert joined(kernel=kernel).ghosts.count == 3
 
     @pytest.mark.parametrize(("inner", "ghosts"), [(1, 2), (3, 0), (4, 0)])
-    def test_what_a_container_holds_under_translated_ports_is_taken_off(self, inner: int, ghosts: int) -> None:
-        """A container's connections leave under ports of their own, and nobody read which."""
+    def test_connections_of_a_container_with_translated_ports_are_subtracted(self, inner: int, ghosts: int) -> None:
+        """A container's connections leave under ports of their own, and which these are was not read."""
         rows = at_client(inner, "172.30.0.2", first=50000)
         container = facts.host("app1-web", table(rows, "app1-web", taken=0), description=facts.description("app1-web"))
         direction = joined(container, description=facts.description(namespaces_unread=0))

@@ -22,7 +22,7 @@ class TestMatching:
         assert (direction.server_count, direction.client_count) == (3, 3)
         assert (str(direction.join), str(direction.path.kind)) == ("4-tuple", "direct")
 
-    def test_what_the_client_lacks_is_a_ghost_when_nothing_comes_and_goes(self) -> None:
+    def test_an_absent_connection_is_a_ghost_without_churn(self) -> None:
         direction = joined(table(at_server(5), shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
         assert direction.ghosts.ports == (40002, 40003, 40004)
         assert proof_of(direction).degree == "likely"
@@ -90,12 +90,12 @@ class TestMatching:
 
 
 class TestStranded:
-    def test_what_only_the_client_has_is_stranded_when_nothing_comes_and_goes(self) -> None:
+    def test_a_connection_of_the_client_alone_is_stranded_without_churn(self) -> None:
         direction = joined(table(at_server(2), shows_time_wait=True), table(at_client(5), "app1", shows_time_wait=True))
         assert direction.stranded.ports == (40002, 40003, 40004)
         assert direction.ghosts.count == 0
 
-    def test_a_client_of_which_the_server_has_nothing_left_is_told(self) -> None:
+    def test_a_client_whose_connections_the_server_has_all_lost_is_reported(self) -> None:
         direction = joined(
             table([facts.listening(), *at_server(0), row(f"{LDAP}:22", "10.77.4.2:50000")], shows_time_wait=True),
             table(at_client(5), "app1", shows_time_wait=True),
@@ -111,7 +111,7 @@ class TestStranded:
         assert (direction.stranded.count, direction.closing) == (0, 30)
         assert sum(direction.stranded.unproven.values()) == 30
 
-    def test_what_one_look_at_the_client_lacks_is_not_stranded(self) -> None:
+    def test_a_connection_absent_in_one_snapshot_of_the_client_is_not_stranded(self) -> None:
         direction = joined(
             table(at_server(2), taken=5, shows_time_wait=True),
             table(at_client(4), "app1", taken=4, shows_time_wait=True),
@@ -121,8 +121,8 @@ class TestStranded:
         assert direction.stranded.unproven == {"not in every snapshot of the client: opened or closed between them": 1}
 
 
-class TestSeveralLooks:
-    def test_a_later_look_at_the_client_speaks_for_the_living(self) -> None:
+class TestSeveralSnapshots:
+    def test_a_later_snapshot_of_the_client_proves_live_ones(self) -> None:
         direction = joined(
             table(at_server(2), taken=5),
             table([*at_client(1), *OTHERS], "app1", taken=4),
@@ -130,7 +130,7 @@ class TestSeveralLooks:
         )
         assert (direction.matched, direction.ghosts.count) == (2, 0)
 
-    def test_one_that_went_between_looks_at_the_client_is_unproven(self) -> None:
+    def test_one_that_closed_between_snapshots_of_the_client_is_unproven(self) -> None:
         direction = joined(
             table(at_server(2), taken=5, shows_time_wait=True),
             table(at_client(2), "app1", taken=1, shows_time_wait=True),
@@ -142,7 +142,7 @@ class TestSeveralLooks:
         ]
         assert closed == [1]
 
-    def test_it_is_a_ghost_when_the_box_lacks_it(self) -> None:
+    def test_it_is_a_ghost_when_the_middlebox_has_no_entry(self) -> None:
         direction = joined(
             table(at_server(2), taken=5, shows_time_wait=True),
             table(at_client(2), "app1", taken=1, shows_time_wait=True),
@@ -152,18 +152,18 @@ class TestSeveralLooks:
         assert direction.ghosts.ports == (40001,)
         assert proof_of(direction).degree == "certain"
 
-    def test_looks_at_the_server_before_and_after_the_clients_prove_that_it_was_there(self) -> None:
+    def test_snapshots_of_the_server_before_and_after_the_clients_prove_it(self) -> None:
         server = facts.host("ldap", table(at_server(3), taken=0), table(at_server(3), taken=10))
         direction = joined(server, table(at_client(1), "app1", taken=5))
         assert direction.ghosts.ports == (40001, 40002)
         assert direction.ghosts.reasons == ("2 are in snapshots before and after the other end's table",)
 
-    def test_looks_at_the_server_on_one_side_prove_nothing(self) -> None:
+    def test_snapshots_of_the_server_on_one_side_prove_nothing(self) -> None:
         server = facts.host("ldap", table(at_server(3), taken=6), table(at_server(3), taken=10))
         direction = joined(server, table(at_client(1), "app1", taken=5))
         assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 2)
 
-    def test_a_row_that_a_telling_of_the_servers_table_lacks_is_unproven(self) -> None:
+    def test_a_row_that_a_listing_of_the_servers_table_lacks_is_unproven(self) -> None:
         other = table(at_server(2), tool="netstat", shows_time_wait=True)
         other = replace(other, origin=replace(other.origin, path="ldap/netstat.txt"))
         server = facts.host("ldap", table(at_server(3), shows_time_wait=True), other)
@@ -173,30 +173,30 @@ class TestSeveralLooks:
 
 
 class TestPortsWithNames:
-    """A table taken without -n has names for ports, which nobody knows the numbers of."""
+    """A table taken without -n has names for ports, whose numbers are unknown."""
 
     NAMED = "-1"
 
     def named(self, count: int) -> list[facts.Row]:
         return [row(f"{LDAP}:389", f"{APP1}:{self.NAMED}") for _ in range(count)]
 
-    def dialled(self, count: int) -> list[facts.Row]:
+    def connections(self, count: int) -> list[facts.Row]:
         return [row(f"{APP1}:{self.NAMED}", f"{LDAP}:389") for _ in range(count)]
 
-    def test_at_the_server_nobody_can_say_whose_they_are(self) -> None:
+    def test_at_the_server_they_cannot_be_attributed(self) -> None:
         direction = joined(table([*at_server(2), *self.named(3)]), table(at_client(5), "app1"))
         assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (2, 0, 3)
         assert (direction.stranded.count, sum(direction.stranded.unproven.values())) == (0, 3)
 
     def test_at_the_client_they_may_be_any_of_the_absent_ones(self) -> None:
-        client = table([*at_client(2), *self.dialled(3)], "app1", shows_time_wait=True)
+        client = table([*at_client(2), *self.connections(3)], "app1", shows_time_wait=True)
         direction = joined(table(at_server(5), shows_time_wait=True), client)
         assert (direction.client_count, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (5, 0, 3)
         direction = joined(table(at_server(9), shows_time_wait=True), client)
         assert (direction.ghosts.count, direction.ghosts.ports, sum(direction.ghosts.unproven.values())) == (4, None, 3)
 
     def test_at_both_ends_they_are_the_same(self) -> None:
-        direction = joined(table([*at_server(1), *self.named(2)]), table([*at_client(1), *self.dialled(2)], "app1"))
+        direction = joined(table([*at_server(1), *self.named(2)]), table([*at_client(1), *self.connections(2)], "app1"))
         assert (direction.matched, direction.ghosts.count, direction.stranded.count) == (3, 0, 0)
 
 
@@ -208,7 +208,7 @@ def test_half_a_client_table_proves_nothing(families: set[int], ghosts: int) -> 
 
 
 @pytest.mark.parametrize(("families", "stranded"), [({4}, 0), ({4, 6}, 3)])
-def test_half_a_server_table_strands_nobody(families: set[int], stranded: int) -> None:
+def test_half_a_server_table_strands_no_client(families: set[int], stranded: int) -> None:
     rows = [facts.listening(), row(f"{LDAP}:22", "10.77.9.9:50000")]
     server = table(rows, shows_time_wait=True, families=frozenset(families))
     direction = joined(server, table(at_client(3), "app1", shows_time_wait=True))
@@ -217,14 +217,14 @@ def test_half_a_server_table_strands_nobody(families: set[int], stranded: int) -
 
 
 def test_a_client_table_of_one_state_proves_nothing() -> None:
-    """It is taken with ss -tn state time-wait, say: it has no column that tells."""
+    """For example from ss -tn state time-wait: it has no column of states."""
     client = table(at_client(2, first=50000, state=TcpState.UNKNOWN), "app1", shows_time_wait=True)
     direction = joined(table(at_server(3), shows_time_wait=True), client)
     assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 3)
 
 
-class TestWhatABoxSays:
-    def test_a_flow_it_carries_lives_where_the_clients_table_does_not_look(self) -> None:
+class TestFlowTables:
+    def test_a_carried_flow_may_be_live_outside_the_clients_table(self) -> None:
         direction = joined(
             table(at_server(3), shows_time_wait=True),
             table(at_client(1), "app1", shows_time_wait=True),
@@ -242,8 +242,8 @@ class TestWhatABoxSays:
         )
         assert (direction.ghosts.count, direction.closing) == (0, 2)
 
-    def test_a_table_that_lacks_most_of_the_living_proves_nothing(self) -> None:
-        """It may be cut, or a selection, or that of one of two boxes."""
+    def test_a_table_that_lacks_most_live_connections_proves_nothing(self) -> None:
+        """It may be truncated, a selection, or that of one of two middleboxes."""
         direction = joined(
             table(at_server(8), shows_time_wait=True),
             table(at_client(5), "app1", shows_time_wait=True),
@@ -252,7 +252,7 @@ class TestWhatABoxSays:
         assert (direction.ghosts.count, direction.evidence.without_flow) == (3, 0)
         assert proof_of(direction).degree == "likely"
 
-    def test_a_box_that_carries_none_of_the_path_says_nothing(self) -> None:
+    def test_a_middlebox_that_carries_none_of_the_path_proves_nothing(self) -> None:
         direction = joined(
             table(at_server(3), shows_time_wait=True),
             table(at_client(1), "app1", shows_time_wait=True),
@@ -262,10 +262,10 @@ class TestWhatABoxSays:
         assert proof_of(direction).degree == "likely"
 
 
-class TestPortsThatWereCut:
+class TestTruncatedPorts:
     """BSD's netstat -A cuts digits of ports; a port with a name is as unknown."""
 
-    def test_a_cut_port_at_the_server_is_unproven_and_the_others_are_judged(self) -> None:
+    def test_a_truncated_port_at_the_server_is_unproven_and_the_others_are_judged(self) -> None:
         rows = [*at_server(15), *at_server(1, first=UNKNOWN_PORT)]
         direction = joined(table(rows, shows_time_wait=True), table(at_client(2), "app1", shows_time_wait=True))
         assert (direction.matched, direction.ghosts.count) == (2, 13)
@@ -275,17 +275,17 @@ class TestPortsThatWereCut:
     def test_what_may_stand_under_a_cut_port_at_the_server_is_not_stranded(self) -> None:
         rows = [*at_server(2), *at_server(1, first=UNKNOWN_PORT)]
         whole = joined(table(at_server(2), shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
-        cut = joined(table(rows, shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
-        assert (whole.stranded.count, cut.stranded.count) == (28, 0)
-        assert sum(cut.stranded.unproven.values()) == 28
+        truncated = joined(table(rows, shows_time_wait=True), table(at_client(30), "app1", shows_time_wait=True))
+        assert (whole.stranded.count, truncated.stranded.count) == (28, 0)
+        assert sum(truncated.stranded.unproven.values()) == 28
 
     @pytest.mark.parametrize(
-        "cut",
+        "truncated",
         [at_client(1, first=UNKNOWN_PORT), [row(f"{APP1}:41000", f"{LDAP}:{UNKNOWN_PORT}")]],
         ids=["its own", "the server's"],
     )
-    def test_a_cut_port_at_the_client_may_be_any_of_the_absent(self, cut: list[facts.Row]) -> None:
-        client = table([*at_client(2), *cut], "app1", shows_time_wait=True, ports_truncated=True)
+    def test_a_truncated_port_at_the_client_may_be_any_of_the_absent(self, truncated: list[facts.Row]) -> None:
+        client = table([*at_client(2), *truncated], "app1", shows_time_wait=True, ports_truncated=True)
         direction = joined(table(at_server(30), shows_time_wait=True), client)
         assert (direction.matched, direction.ghosts.count, direction.stranded.count) == (2, 0, 0)
         assert sum(direction.ghosts.unproven.values()) == 28
@@ -293,12 +293,12 @@ class TestPortsThatWereCut:
 
     def test_a_server_that_cuts_its_own_ports_is_not_judged(self) -> None:
         rows = [facts.listening(), *at_server(2), row(f"{LDAP}:{UNKNOWN_PORT}", f"{APP1}:40009")]
-        cut = facts.host("ldap", table(rows, ports_truncated=True))
-        missing = pair(facts.server(), (cut, facts.host("app1", table(at_client(1), "app1"))), ())
+        truncated = facts.host("ldap", table(rows, ports_truncated=True))
+        missing = pair(facts.server(), (truncated, facts.host("app1", table(at_client(1), "app1"))), ())
         assert isinstance(missing, Missing)
         assert "netstat -A" in missing.reason
 
-    def test_a_cut_port_behind_a_box_is_unproven(self) -> None:
+    def test_a_truncated_port_behind_a_middlebox_is_unproven(self) -> None:
         nat = "10.77.1.1"
         rows = [row(f"{LDAP}:389", f"{nat}:{port}") for port in (40000, UNKNOWN_PORT)]
         flow = replace(facts.flows(at_server(1, nat)), client=[(APP1, 40000, LDAP, 389)])
@@ -309,7 +309,7 @@ class TestPortsThatWereCut:
         assert sum(found.ghosts.unproven.values()) == 1
 
 
-class TestPortsUsedAgain:
+class TestReusedPorts:
     def test_another_socket_on_the_same_port_has_not_lasted(self) -> None:
         def server(cookie: int, taken: float) -> Any:
             return table([*at_server(1, cookie=1), *at_server(1, first=50000, cookie=cookie)], taken=taken)

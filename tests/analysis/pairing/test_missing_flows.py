@@ -1,4 +1,4 @@
-"""A box that has no flow of a connection proves it dead, if the connection was there when the box was asked."""
+"""A flow table without an entry for a connection proves it dead, if the connection existed when it was taken."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.sockets import TcpState, Timer
 
 FORWARDS = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
-LIVING, HIDDEN = 10, 50
+LIVE, HIDDEN = 10, 50
 
 
-def direction(age_ms: int | None, *boxes: Any, ages_of_living: int = 500) -> Any:
-    """Return ten living connections, and fifty of a container that nobody may read, seen by the server after 4 s."""
+def direction(age_ms: int | None, *boxes: Any, live_ages: int = 500) -> Any:
+    """Return ten live connections, and fifty of a container that was not read, in the server's table 4 s later."""
     ages: dict[str, Any] = {} if age_ms is None else {"last_received": age_ms}
-    living: dict[str, Any] = {} if age_ms is None else {"last_received": ages_of_living}
-    seen = [listening(), *at_server(LIVING, **living), *at_server(HIDDEN, first=50000, **ages)]
+    live: dict[str, Any] = {} if age_ms is None else {"last_received": live_ages}
+    seen = [listening(), *at_server(LIVE, **live), *at_server(HIDDEN, first=50000, **ages)]
     server = facts.host("ldap", table(seen, columns=("receive_queue", *ages), taken=4))
-    looks = [
-        table([*at_client(LIVING), *row_of_another_service()], "app1", taken=taken, shows_time_wait=True)
+    snapshots = [
+        table([*at_client(LIVE), *row_of_another_service()], "app1", taken=taken, shows_time_wait=True)
         for taken in (3.9, 4.1)
     ]
-    app1 = facts.host("app1", *looks, description=facts.description(), kernel=FORWARDS)
+    app1 = facts.host("app1", *snapshots, description=facts.description(), kernel=FORWARDS)
     return next(iter(pair(facts.server(), (server, app1), boxes).directions))
 
 
-def box(*, carries: int = LIVING, taken: float | None = 0.2, first: int = 0) -> Any:
-    return facts.flows(at_server(LIVING)[first : first + carries], taken=taken)
+def box(*, carries: int = LIVE, taken: float | None = 0.2, first: int = 0) -> Any:
+    return facts.flows(at_server(LIVE)[first : first + carries], taken=taken)
 
 
-def test_of_what_was_opened_after_it_was_asked_a_box_says_nothing() -> None:
+def test_a_flow_table_proves_nothing_of_what_was_opened_later() -> None:
     found = direction(2_000, box())
     assert found.ghosts.count == 0
     assert sum(found.ghosts.unproven.values()) == HIDDEN
@@ -46,26 +46,26 @@ def test_what_was_there_before_and_that_it_lacks_is_dead() -> None:
 
 
 @pytest.mark.parametrize(("carries", "ghosts"), [(1, 0), (4, 0), (5, HIDDEN)])
-def test_a_box_that_lacks_most_of_the_living_was_cut(carries: int, ghosts: int) -> None:
+def test_a_flow_table_that_lacks_most_live_connections_was_truncated(carries: int, ghosts: int) -> None:
     assert direction(60_000, box(carries=carries)).ghosts.count == ghosts
 
 
-def test_a_box_that_was_asked_later_speaks_of_what_rests_longer_than_living_ones() -> None:
+def test_a_later_flow_table_proves_only_what_is_idle_for_longer_than_live_ones() -> None:
     assert direction(60_000, box(taken=5)).ghosts.count == HIDDEN
-    assert direction(60_000, box(taken=5), ages_of_living=40_000).ghosts.count == 0
+    assert direction(60_000, box(taken=5), live_ages=40_000).ghosts.count == 0
 
 
-def test_of_several_tellings_the_last_before_the_server_counts() -> None:
+def test_of_several_flow_tables_the_last_before_the_server_counts() -> None:
     assert direction(2_000, box(), box(taken=3.95)).ghosts.count == HIDDEN
 
 
-def test_without_times_a_box_is_believed() -> None:
+def test_without_times_a_flow_table_counts() -> None:
     assert direction(60_000, box(taken=None)).ghosts.count == HIDDEN
 
 
 class TestClosingBefore:
-    def test_a_client_that_retransmitted_its_end_had_done_with_it(self) -> None:
-        """Its leftover is there at the first look, and gone at the second."""
+    def test_a_client_that_retransmits_its_fin_has_closed(self) -> None:
+        """Its retransmitting socket is in the first snapshot, and absent in the second."""
         left = at_client(3, first=50000, state=TcpState.FIN_WAIT_1, timer=Timer.RETRANSMIT, retransmits=2)
         seen = [listening(), *at_server(2, last_received=100), *at_server(3, first=50000, last_received=5_000)]
         server = facts.host("ldap", table(seen, columns=("receive_queue", "last_received"), taken=4))

@@ -33,12 +33,12 @@ def test_a_client_that_was_not_read_is_missing_with_the_way_to_get_it() -> None:
     assert (why.how or "").startswith(f"on {APP1}: ss -tan")
 
 
-def test_what_a_box_carries_of_an_unread_client_is_said() -> None:
+def test_what_a_middlebox_carries_of_an_unread_client_is_reported() -> None:
     why = missing(directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1])
     assert "fw carries 2 of these 3" in why.reason
 
 
-def test_a_box_is_on_the_path_of_a_client_that_was_not_read() -> None:
+def test_a_middlebox_is_on_the_path_of_an_unread_client() -> None:
     assert directions(table(at_server(3)), flows=(facts.flows(at_server(2)),))[APP1].path.middleboxes == ("fw",)
 
 
@@ -51,7 +51,7 @@ def test_what_another_server_of_the_same_address_has_is_not_stranded() -> None:
     assert (found.matched, found.client_count, found.stranded.ports) == (3, 4, (40005,))
 
 
-def test_an_address_of_several_hosts_tells_nobodys_end() -> None:
+def test_an_address_of_several_hosts_identifies_no_client() -> None:
     shared = [row(f"{APP1}:22", "10.77.9.9:50000")]
     one = facts.host("one", table([*shared, row("10.77.5.1:22", "10.77.9.9:50000")], "one"))
     two = facts.host("two", table([*shared, row("10.77.5.2:22", "10.77.9.9:50000")], "two"))
@@ -79,7 +79,7 @@ def test_a_host_that_stands_in_for_others_is_not_asked_for_their_sockets() -> No
 
 
 def test_ports_that_another_host_has_open_unseen_are_no_ghosts() -> None:
-    """The gateway has one connection of its own, so it looks like a client; the others keep their clients' ports."""
+    """The gateway has one connection of its own, as a client has; the others keep their clients' ports."""
     gateway = facts.host("gateway", table(at_client(1, "10.77.1.1"), "gateway", shows_time_wait=True))
     behind = facts.host("app1", table(at_client(3, first=40001), "app1", shows_time_wait=True))
     found = directions(table(at_server(4, "10.77.1.1"), shows_time_wait=True), gateway, behind)
@@ -89,7 +89,7 @@ def test_ports_that_another_host_has_open_unseen_are_no_ghosts() -> None:
 
 @pytest.mark.parametrize(("behind", "judged"), [(2, True), (3, False)])
 def test_a_gateway_with_connections_of_its_own_may_stand_in_for_others(behind: int, *, judged: bool) -> None:
-    """It gives the others new ports, so only their number tells."""
+    """It translates the others to new ports, so only their number is known."""
     gateway = facts.host("gateway", table(at_client(1, "10.77.1.1"), "gateway", shows_time_wait=True))
     others = facts.host("app1", table(at_client(behind, first=50000), "app1", shows_time_wait=True))
     found = directions(table(at_server(4, "10.77.1.1"), shows_time_wait=True), gateway, others)
@@ -116,8 +116,8 @@ def test_a_list_of_listeners_cannot_be_paired() -> None:
     assert "listening sockets only" in why.reason
 
 
-class TestThroughABox:
-    """Behind masquerade the server sees the box's address; the box's table leads to the client's socket."""
+class TestViaTranslation:
+    """Behind masquerade the server sees the NAT's address; the NAT's flow table leads to the client's socket."""
 
     BOX = "10.77.1.1"
 
@@ -184,18 +184,18 @@ class TestThroughABox:
         assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (6, 0, 4)
         assert direction.client_hosts == ("fw",)
 
-    def test_a_living_client_that_the_table_does_not_show_makes_it_a_selection(self) -> None:
+    def test_a_live_client_that_the_table_lacks_makes_it_a_selection(self) -> None:
         direction = self.through(self.flows(range(40000, 40004)), client_rows=at_client(10))
         assert (direction.matched, direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (4, 0, 6)
 
-    def test_what_is_new_at_the_box_is_churn(self) -> None:
+    def test_new_flows_at_the_middlebox_are_churn(self) -> None:
         server = table([facts.listening(), *at_server(30, self.BOX)])
         client = facts.host("app1", table([*at_client(10), *at_client(20, first=50000)], "app1"))
         flows = (self.flows(range(40000, 40010)), self.flows(range(50000, 50020)))
         direction = directions(server, client, flows=flows)[self.BOX]
         assert (direction.ghosts.count, sum(direction.ghosts.unproven.values())) == (0, 20)
 
-    def test_churn_at_the_box_is_taken_off(self) -> None:
+    def test_churn_at_the_middlebox_is_subtracted(self) -> None:
         rows = [
             facts.listening(),
             *at_server(10, self.BOX),
