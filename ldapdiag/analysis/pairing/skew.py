@@ -26,6 +26,8 @@ SECOND = timedelta(seconds=1)
 MINIMUM_IDLE_SECONDS = 5.0
 """Applications that close a connection soon after its last use leave it idle for less."""
 
+TOO_YOUNG = "absent in snapshots before and after, but too young for that to prove it"
+
 FEW_ABSENCES = 10
 """Up to this many absences, a lack of new connections at the other end proves nothing."""
 
