@@ -189,7 +189,7 @@ def test_nothing_is_judged_of_clients_whose_ports_the_server_cuts(name: str) -> 
     for client, count in (("10.77.2.2", 270), ("10.77.3.2", 40)):
         verdict = not_judged(diagnosis, "ghost-connections", f"{LONG[client]} -> 10.77.1.2:389")
         assert f"{count} of {count} are absent at the client" in verdict.reason
-        assert "port cut" in verdict.reason
+        assert "truncated port" in verdict.reason
     assert findings(diagnosis, "stranded-connections") == {}
 
 
@@ -201,7 +201,7 @@ def test_nothing_is_judged_of_clients_that_cut_ports(name: str, spelled: dict[st
     assert len(verdicts) == 2
     for verdict in verdicts.values():
         assert isinstance(verdict, NotJudged)
-        assert "cuts ports" in verdict.reason
+        assert "truncates ports" in verdict.reason
     assert findings(diagnosis, "stranded-connections") == {}
 
 
@@ -213,7 +213,7 @@ def test_nothing_is_judged_where_addresses_of_ipv6_are_cut(name: str) -> None:
     assert verdicts
     for verdict in verdicts:
         assert isinstance(verdict, NotJudged)
-        assert "cut this address" in verdict.reason
+        assert "truncates this address" in verdict.reason
 
 
 def test_the_incident_is_told_whole() -> None:

@@ -16,7 +16,7 @@
 
 The last dot separates address and port. An address is truncated to 16 characters, or to 12 with -A and without -n;
 address, dot and port to 22, with -A to 18. So without -A, ports and IPv4 addresses are always complete; with -A the
-last digits of a port may be missing (the row previous is .389 to .58862), and an IPv4 address may be truncated.
+last digits of a port may be missing (the row above is .389 to .58862), and an IPv4 address may be truncated.
 A longer text shows that nothing is truncated (-W; on macOS -l for IPv6). macOS prints a Flowhash after the PCB, and
 after the state rxbytes and txbytes (-b), rhiwat, shiwat and pid, or process:pid (-v). -T, -x and -R print no states.
 OpenBSD repeats the heading for each protocol, NetBSD for IPv6: a tcp6 section that follows belongs to the same table.
