@@ -36,7 +36,7 @@ class TestDrain:
     @pytest.mark.parametrize(
         ("rest", "seconds"), [(8, 300), (200, 300), (201, 600), (400, 600), (3600, 5400), (3601, 7200), (28800, 43200)]
     )
-    def test_it_is_the_smallest_round_value_half_as_long_again_as_any_living_rest(
+    def test_it_is_the_smallest_round_value_one_and_a_half_times_the_longest_idle_time(
         self, rest: float, seconds: int
     ) -> None:
         advice = advised(facts.direction(server_count=2, matched=2, idle_seconds=(1.0, rest)))
@@ -64,14 +64,14 @@ class TestDrain:
         assert advice.would_cut_live is None
 
     @pytest.mark.parametrize(
-        ("rate", "seconds", "hurried"), [(3600, 90, True), (1200.1, 240, True), (1200, 300, False), (0, 300, False)]
+        ("rate", "seconds", "shortened"), [(3600, 90, True), (1200.1, 240, True), (1200, 300, False), (0, 300, False)]
     )
     def test_it_is_shorter_when_the_descriptors_run_out_first(
-        self, rate: float, seconds: int, *, hurried: bool
+        self, rate: float, seconds: int, *, shortened: bool
     ) -> None:
         descriptors = facts.descriptors(used=900, limit=1000, rate_per_hour=rate)
         advice = advised(facts.direction(), descriptors=descriptors)
-        assert (advice.recommended_seconds, advice.shortened) == (seconds, hurried)
+        assert (advice.recommended_seconds, advice.shortened) == (seconds, shortened)
 
     def test_with_nothing_left_it_is_the_shortest_there_is(self) -> None:
         full = facts.descriptors(used=1000, limit=1000, rate_per_hour=60)
@@ -90,37 +90,37 @@ class TestCureAndTidy:
             (None, 5, None, None, False),
         ],
     )
-    def test_they_follow_from_when_the_box_forgets_at_the_soonest(
+    def test_they_follow_from_the_shortest_timeout_of_a_middlebox(
         self, lower: float | None, upper: float, keepalive: int | None, tidy: int | None, *, unsafe: bool
     ) -> None:
         advice = advised(facts.direction(), bounds=bounds(lower, upper))
         assert (advice.keepalive_seconds, advice.tidy_seconds) == (keepalive, tidy)
         assert advice.tidy_unsafe is unsafe
 
-    def test_without_an_upper_bound_nothing_is_argued(self) -> None:
+    def test_without_an_upper_bound_there_is_no_value(self) -> None:
         advice = advised(facts.direction(), bounds=bounds(24, None))
         assert (advice.keepalive_seconds, advice.tidy_seconds, advice.tidy_unsafe) == (None, None, False)
 
 
 class TestWhatItWouldClose:
-    def test_connections_that_rest_longer_are_counted_and_the_living_among_them(self) -> None:
+    def test_longer_idle_connections_are_counted_and_the_live_ones_among_them(self) -> None:
         rows = [*facts.at_server(2, last_received=400_000), *facts.at_server(3, first=50000, last_received=300_000)]
         host = facts.host("ldap", facts.table([facts.listening(), *rows]))
         living = facts.direction(server_count=5, ghosts=2, matched=3, idle_seconds=(150.0, 100.0, 1.0))
         advice = advised(living, host=host)
         assert (advice.recommended_seconds, advice.would_close_now, advice.would_cut_live) == (300, 2, 0)
 
-    def test_a_hurried_value_tells_how_many_living_ones_it_cuts(self) -> None:
+    def test_a_shortened_value_counts_the_live_connections_it_would_close(self) -> None:
         living = facts.direction(server_count=3, matched=3, idle_seconds=(150.0, 100.0, 1.0))
         full = facts.descriptors(used=900, limit=1000, rate_per_hour=3600)
         assert advised(living, descriptors=full).would_cut_live == 2
 
-    def test_without_ages_nobody_knows(self) -> None:
+    def test_without_ages_the_counts_are_unknown(self) -> None:
         host = facts.host("ldap", facts.table(facts.at_server(2)))
         assert advised(facts.direction(server_count=2, matched=2), host=host).would_close_now is None
 
 
-def test_connections_that_nobody_can_judge_are_counted() -> None:
+def test_unclassified_connections_are_counted() -> None:
     unread = facts.direction(server_count=7, missing=Missing(reason="no table"))
     unproven = facts.direction(facts.APP2, server_count=5, unproven={"churn": 2})
     assert advised(unread, unproven).unclassified == 9

@@ -75,7 +75,7 @@ class TestABoxesOwnSetting:
         assert (path.lower_seconds, path.upper_seconds) == (None, None)
 
     @pytest.mark.parametrize(("forwards", "upper"), [("0", None), ("1", 30)])
-    def test_a_host_that_does_not_forward_is_no_box(self, forwards: str, upper: int | None) -> None:
+    def test_a_host_that_does_not_forward_is_no_middlebox(self, forwards: str, upper: int | None) -> None:
         kernel = replace(self.KERNEL, values={**self.KERNEL.values, "net.ipv4.ip_forward": forwards})
         assert only(bound(direction(), kernels=(kernel,))).upper_seconds == upper
 
@@ -92,7 +92,7 @@ class TestABoxesOwnSetting:
             "10.77.3.0/24": None,
         }
 
-    def test_of_two_boxes_the_one_that_forgets_sooner_decides(self) -> None:
+    def test_of_two_middleboxes_the_shorter_timeout_decides(self) -> None:
         kernels = (facts.settings("a", tcp_timeout_established=600), facts.settings("b", tcp_timeout_established=60))
         assert only(bound(direction(), kernels=kernels)).middlebox == "b"
 
@@ -100,7 +100,7 @@ class TestABoxesOwnSetting:
         assert only(bound(direction(), kernels=(facts.settings("fw", max=5),))).upper_seconds is None
 
 
-class TestRestsThatSurvived:
+class TestSurvivedIdleTimes:
     @staticmethod
     def looks(before: int | None, after: int | None, *, apart: float = 10, **first: Any) -> Host:
         return facts.host(
@@ -109,18 +109,18 @@ class TestRestsThatSurvived:
             table(at_server(1, last_received=after), taken=apart),
         )
 
-    def test_a_rest_followed_by_traffic_is_a_lower_bound(self) -> None:
+    def test_an_idle_time_followed_by_traffic_is_a_lower_bound(self) -> None:
         assert survived_idle_times(self.looks(24_000, 3_000), lifetime()) == {APP1: 24.0}
 
     @pytest.mark.parametrize(("after", "survived"), [(9_999, True), (10_000, False)])
     def test_traffic_is_shown_by_an_age_below_the_time_between(self, after: int, *, survived: bool) -> None:
         assert bool(survived_idle_times(self.looks(24_000, after), lifetime())) is survived
 
-    def test_a_rest_counts_no_further_than_the_keepalive_interval(self) -> None:
+    def test_an_idle_time_counts_up_to_the_keepalive_interval(self) -> None:
         assert survived_idle_times(self.looks(3_600_000, 3_000), lifetime(keepalive=300)) == {APP1: 300}
         assert survived_idle_times(self.looks(24_000, 3_000), lifetime(keepalive=300)) == {APP1: 24.0}
 
-    def test_the_longest_rest_of_a_client_counts(self) -> None:
+    def test_the_longest_idle_time_of_a_client_counts(self) -> None:
         rows = [*at_server(1, last_received=24_000), *at_server(1, first=40001, last_received=8_000)]
         later = at_server(2, last_received=1_000)
         assert survived_idle_times(facts.host("ldap", table(rows, taken=0), table(later, taken=10)), lifetime()) == {
@@ -133,7 +133,7 @@ class TestRestsThatSurvived:
         assert survived_idle_times(untimed, lifetime()) == {}
         assert survived_idle_times(NO_TABLE, lifetime()) == {}
 
-    def test_the_access_log_tells_rests_of_whole_days(self) -> None:
+    def test_the_access_log_shows_idle_times_of_whole_days(self) -> None:
         traffic = rested(APP1, 7200.5, 24)
         assert logged_idle_times(traffic, lifetime()) == {APP1: 7200.5}
         assert logged_idle_times(traffic, lifetime(keepalive=300)) == {APP1: 300}
@@ -142,7 +142,7 @@ class TestRestsThatSurvived:
         assert (path.lower_seconds, path.upper_seconds) == (7200.5, None)
         assert path.source == "the longest idle time followed by traffic in the access log"
 
-    def test_a_rest_of_another_client_is_no_bound(self) -> None:
+    def test_an_idle_time_of_another_client_is_no_bound(self) -> None:
         assert only(bound(direction(), traffic=rested(APP2, 7200))).lower_seconds is None
 
     @pytest.mark.parametrize(("logged", "lower", "by_log"), [(20, 24.0, False), (25, 25.0, True)])
@@ -193,27 +193,27 @@ class TestTheUpperBound:
         assert only(bound(one, other)).upper_seconds == 30.0
 
     def test_a_bracket_with_one_vendors_default_in_it_names_the_suspect(self) -> None:
-        host = TestRestsThatSurvived.looks(310_000, 3_000)
+        host = TestSurvivedIdleTimes.looks(310_000, 3_000)
         path = only(bound(direction(idle_before_loss=(350.1, 350.2)), host=host))
         assert path.range_text == "310 to 350.1 s"
         assert path.suspects == ("AWS Network Load Balancer", "AWS NAT gateway")
 
     def test_bounds_that_contradict_each_other_leave_the_lower_one(self) -> None:
-        host = TestRestsThatSurvived.looks(60_000, 3_000)
+        host = TestSurvivedIdleTimes.looks(60_000, 3_000)
         path = only(bound(direction(idle_before_loss=(30.0, 30.1)), host=host))
         assert (path.lower_seconds, path.upper_seconds) == (60.0, None)
         assert "contradict" in path.source
 
 
 class TestTheWholeServer:
-    def test_the_tightest_path_speaks(self) -> None:
+    def test_the_tightest_path_gives_the_bounds(self) -> None:
         one, other = direction(idle_before_loss=(30.0, 30.1)), direction(APP2, idle_before_loss=(9.0, 9.1))
         bounds = bound(one, other)
         assert bounds.tightest == bounds.for_client(APP2)
         assert bounds.silent_drop_seconds == 9.0
 
-    def test_without_an_upper_bound_the_highest_lower_one_is_told(self) -> None:
-        bounds = bound(direction(), host=TestRestsThatSurvived.looks(24_000, 3_000))
+    def test_without_an_upper_bound_the_highest_lower_one_is_given(self) -> None:
+        bounds = bound(direction(), host=TestSurvivedIdleTimes.looks(24_000, 3_000))
         assert (bounds.tightest, bounds.silent_drop_seconds, bounds.lower_seconds) == (None, None, 24.0)
 
     def test_a_client_that_is_not_on_any_path_has_no_bounds(self) -> None:
@@ -227,7 +227,7 @@ class TestTheWholeServer:
         assert network(address) == told
 
 
-def test_what_is_known_of_a_path_is_said_in_words() -> None:
+def test_the_bounds_of_a_path_as_text() -> None:
     path = PathBounds(client_network="", lower_seconds=None, upper_seconds=None, source="")
     assert path.range_text == "an unknown time"
     assert replace(path, lower_seconds=30, upper_seconds=30).range_text == "30 s"

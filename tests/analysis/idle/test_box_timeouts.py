@@ -1,4 +1,4 @@
-"""Which of the boxes' own timeouts hold for which direction."""
+"""Which configured timeouts of middleboxes hold for which direction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_proxys_timeout_holds_for_what_its_table_holds() -> None:
     assert settings(told(service(3600, (LDAP, 389))), THROUGH, DIRECT) == [(3600, 3600, source, [SUBJECT])]
 
 
-def test_it_says_that_both_ends_are_told() -> None:
+def test_it_closes_both_ends() -> None:
     (setting,) = middlebox_timeouts(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
     assert setting.closes_both_ends
 
@@ -47,13 +47,13 @@ def test_it_holds_for_the_legs_its_own_host_dials() -> None:
     assert len(settings(told(service(60, (LDAP, 389))), own)) == 1
 
 
-def test_without_its_table_it_holds_where_nobody_was_joined() -> None:
+def test_without_its_table_it_holds_where_no_client_was_joined() -> None:
     unread = facts.direction(OWN, server_count=5, client_hosts=())
     ((_, _, _, subjects),) = settings(told(service(60, (LDAP, 389))), unread, DIRECT)
     assert subjects == [SUBJECT]
 
 
-def test_a_table_that_lacks_the_direction_says_that_it_is_no_box_of_it() -> None:
+def test_a_table_without_the_direction_excludes_the_middlebox_from_its_path() -> None:
     sessions = facts.sessions(facts.at_server(1, "10.9.9.9"), facts.at_client(1))
     unread = facts.direction(OWN, server_count=5, client_hosts=())
     assert settings(told(service(60, (LDAP, 389))), unread, flows=(sessions,)) == []
@@ -73,7 +73,7 @@ def test_a_service_holds_for_its_own_servers(servers: list[tuple[str, int]], *, 
     assert bool(settings(told(service(60, *servers)), THROUGH)) == holds
 
 
-def test_of_profiles_that_may_hold_the_bounds_are_told() -> None:
+def test_several_possible_profiles_give_bounds() -> None:
     profiles = told(
         service(300, name="idle-timeout of tcp profile tcp"),
         service(1800, name="idle-timeout of tcp profile ldap"),
@@ -86,6 +86,6 @@ def test_of_profiles_that_may_hold_the_bounds_are_told() -> None:
     assert source == "idle-timeout of tcp profile tcp of f5, the shortest of 2 that may hold"
 
 
-def test_a_settings_host_that_is_an_end_is_no_box_of_the_path() -> None:
+def test_a_host_that_is_an_end_is_no_middlebox_of_the_path() -> None:
     timeouts = told(service(60), host="app2", relay=Relay.NAT)
     assert settings(timeouts, DIRECT) == []

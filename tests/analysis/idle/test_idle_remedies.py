@@ -68,7 +68,7 @@ class TestDrain:
         assert "nsslapd-idletimeout: 300" in drain.text
         assert "nsslapd-idletimeout: 0" in drain.undo
 
-    def test_openldap_has_its_own_words(self) -> None:
+    def test_openldap_has_its_own_setting(self) -> None:
         (drain, *_), _ = treated(identity=facts.OPENLDAP, keepalive=None)
         assert "olcIdleTimeout: 300" in drain.text
 
@@ -77,7 +77,7 @@ class TestDrain:
         remedies, _ = treated(idle=current)
         assert ("drain" in steps(remedies)) is set_anew
 
-    def test_a_product_nobody_knows_gets_advice_and_no_command(self) -> None:
+    def test_an_unknown_product_gets_advice_and_no_command(self) -> None:
         (drain, *_), _ = treated(identity=None)
         assert drain.kind is RemedyKind.ADVICE
         assert "300 s" in drain.text
@@ -106,7 +106,7 @@ class TestDrain:
 
 
 class TestCure:
-    def test_it_probes_at_half_the_boxes_time(self) -> None:
+    def test_it_probes_at_half_the_middleboxs_timeout(self) -> None:
         remedies, _ = treated(bounds=forgetting(30))
         cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
         assert "nsslapd-tcp-keepalive-time: 15" in cure.text
@@ -116,12 +116,12 @@ class TestCure:
         remedies, _ = treated(bounds=forgetting(30), keepalive=keepalive)
         assert ("cure" in steps(remedies)) is set_anew
 
-    def test_a_product_nobody_knows_is_cured_by_its_kernel(self) -> None:
+    def test_an_unknown_product_is_cured_by_its_kernel(self) -> None:
         remedies, _ = treated(bounds=forgetting(30), identity=None)
         cure = next(remedy for remedy in remedies if remedy.title.startswith("cure"))
         assert "net.ipv4.tcp_keepalive_time" in cure.text
 
-    def test_without_knowing_the_box_there_is_none(self) -> None:
+    def test_without_a_known_timeout_there_is_none(self) -> None:
         assert "cure" not in steps(treated()[0])
 
     @pytest.mark.parametrize(("seconds", "slow"), [(7200, True), (16, True), (15, False)])
@@ -134,13 +134,13 @@ class TestCure:
             assert "net.ipv4.tcp_keepalive_time = 15" in cure.text
             assert f"tcp_keepalive_time={seconds}" in cure.undo
 
-    def test_a_client_that_nobody_knows_behind_a_box_is_not_named(self) -> None:
+    def test_an_unknown_client_behind_a_middlebox_is_not_named(self) -> None:
         remedies, _ = treated(facts.direction(server_count=5, ghosts=3, translated_by="fw"), forgetting(30))
         assert "or cure" not in steps(remedies)
 
 
 class TestTidy:
-    def test_below_a_minute_the_box_is_asked_to_remember_longer(self) -> None:
+    def test_below_a_minute_the_middleboxs_timeout_is_raised(self) -> None:
         remedies, _ = treated(bounds=forgetting(30))
         tidy = remedies[-1]
         assert (tidy.where, tidy.target) == (Where.BOX, "fw")
@@ -148,22 +148,22 @@ class TestTidy:
         assert "(20 s)" in tidy.changes
         assert "unsafe" in tidy.changes
 
-    def test_a_long_rest_asks_for_a_longer_memory(self) -> None:
+    def test_a_long_idle_time_asks_for_a_longer_timeout(self) -> None:
         resting = facts.direction(server_count=2, matched=2, idle_seconds=(2000.0,))
         assert "8000" in treated(resting, forgetting(30))[0][-1].text
 
     @pytest.mark.parametrize(("current", "tidied"), [(1800, False), (1801, True)])
-    def test_a_timeout_below_the_boxes_is_tidy_already(self, current: int, *, tidied: bool) -> None:
+    def test_a_timeout_below_the_middleboxs_is_tidy_already(self, current: int, *, tidied: bool) -> None:
         remedies, _ = treated(bounds=forgetting(3600), idle=current)
         assert ("tidy" in steps(remedies)) == tidied
 
-    def test_from_a_minute_on_it_is_an_idle_timeout_below_the_boxes(self) -> None:
+    def test_from_a_minute_on_it_is_an_idle_timeout_below_the_middleboxs(self) -> None:
         remedies, _ = treated(bounds=forgetting(3600))
         tidy = remedies[-1]
         assert tidy.where is Where.SERVER
         assert "nsslapd-idletimeout: 1800" in tidy.text
 
-    def test_without_knowing_the_box_there_is_none(self) -> None:
+    def test_without_a_known_timeout_there_is_none(self) -> None:
         assert "tidy" not in steps(treated()[0])
 
 

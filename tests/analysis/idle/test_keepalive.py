@@ -37,7 +37,7 @@ def lived(host: Host = NO_TABLE, **evidence: Any) -> GhostLifetime:
     return measure_lifetime(facts.server(**evidence), host)
 
 
-def test_the_sooner_of_both_ends_a_ghost() -> None:
+def test_the_shorter_of_both_closes_a_ghost() -> None:
     assert lived(configuration=configured(idle_timeout_seconds=0, keepalive_seconds=300)).seconds == 975
     assert lived(configuration=configured(idle_timeout_seconds=90, keepalive_seconds=300)).seconds == 90
     assert lived(configuration=configured(idle_timeout_seconds=3600, keepalive_seconds=300)).seconds == 975
@@ -61,7 +61,7 @@ def test_without_a_setting_the_versions_default_holds() -> None:
     assert lifetime.idle_timeout_source == "the default of 389 Directory Server 2.3.1"
 
 
-def test_an_excerpt_that_is_silent_does_not_speak_for_the_default() -> None:
+def test_an_excerpt_without_the_setting_does_not_mean_the_default() -> None:
     lifetime = lived(configuration=configured())
     assert lifetime.idle_timeout_seconds is None
     assert "does not set it" in lifetime.idle_timeout_source
@@ -80,14 +80,14 @@ def test_sockets_without_a_keepalive_timer_outvote_the_configuration() -> None:
     assert "lasts until the server restarts" in lifetime.summary
 
 
-def test_a_configuration_that_switches_keepalives_off_is_believed_until_timers_show_them() -> None:
+def test_a_configuration_that_disables_keepalive_counts_until_timers_show_it() -> None:
     configuration = configured(identity=OPENDJ, idle_timeout_seconds=0, keepalive=False)
     lifetime = lived(identity=OPENDJ, configuration=configuration)
     assert (lifetime.keepalive, lifetime.keepalive_source) == (False, "ldap/cn-config.ldif disables keepalive")
     assert lived(running(Timer.KEEPALIVE), identity=OPENDJ, configuration=configuration).keepalive is True
 
 
-def test_a_server_that_may_switch_no_keepalives_on_gets_no_kernel_s_time() -> None:
+def test_a_server_that_may_not_enable_keepalive_gets_no_kernel_time() -> None:
     configuration = configured(identity=DSEE, idle_timeout_seconds=0)
     lifetime = lived(identity=DSEE, configuration=configuration)
     assert (lifetime.keepalive, lifetime.seconds) == (None, None)
@@ -102,7 +102,7 @@ def test_an_idle_limit_that_the_version_ignores_is_none_but_for_one_of_every_acc
     assert lived(identity=OPENDJ, configuration=own).seconds == 300
 
 
-def test_what_is_not_known_is_said() -> None:
+def test_an_unknown_lifetime_is_reported_as_unknown() -> None:
     lifetime = lived(identity=None)
     assert (lifetime.seconds, lifetime.keepalive) == (None, None)
     assert "unknown" in lifetime.summary

@@ -1,4 +1,4 @@
-"""What an index costs: dearer for more keys and more writes, and never cheap for the members of groups."""
+"""The cost of an index rises with keys and writes, and is never low for the members of groups."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ WRITES = st.builds(
 
 
 @given(FAMILIES, NAMES, st.sampled_from(TYPES), WRITES)
-def test_a_price_is_above_zero_and_whole(family, name, type_, writes) -> None:
+def test_a_cost_is_a_whole_number_above_zero(family, name, type_, writes) -> None:
     cost = index_cost(family, name, type_, writes, SCHEMA)
     assert isinstance(cost, int)
     assert cost >= UNIT
 
 
 @given(FAMILIES, NAMES, WRITES, st.sampled_from(DEARER))
-def test_more_keys_are_dearer(family, name, writes, pair) -> None:
+def test_more_keys_cost_more(family, name, writes, pair) -> None:
     less, more = (index_cost(family, name, type_, writes, SCHEMA) for type_ in pair)
     assert less <= more
     assert less < more or why_expensive(family, name, pair[0], SCHEMA)
@@ -72,7 +72,7 @@ def test_all_names_of_an_attribute_cost_the_same(family, name, type_, writes) ->
 
 
 @given(WRITES, st.sampled_from(["member", "uniqueMember", "memberOf", "memberUid", "MEMBER"]))
-def test_substrings_of_members_are_dearer_than_a_dozen_others(writes, name) -> None:
+def test_substrings_of_members_cost_more_than_a_dozen_others(writes, name) -> None:
     """Where 389-ds compares all values, no plan has them as long as anything else does as well."""
     dear = index_cost(Family.DS389, name, "sub", QUIET, SCHEMA)
     assert dear > 12 * index_cost(Family.DS389, "cn", "sub", writes, SCHEMA)
@@ -111,7 +111,7 @@ def test_an_expensive_index_says_why(name, type_, said) -> None:
 
 
 @given(FAMILIES, NAMES, st.sampled_from(TYPES))
-def test_only_what_says_why_is_dearer_than_cn(family, name, type_) -> None:
+def test_only_an_index_with_a_reason_costs_more_than_one_of_cn(family, name, type_) -> None:
     dearer = index_cost(family, name, type_, QUIET, SCHEMA) > index_cost(family, "cn", type_, QUIET, SCHEMA)
     assert dearer == bool(why_expensive(family, name, type_, SCHEMA))
 
@@ -136,10 +136,10 @@ class TestWrites:
         writes = WriteCounts.of(self.log(mail=12, **{OTHER.decode(): 2}))
         assert writes.share("sn", SCHEMA) == 70_000
 
-    def test_a_log_without_operations_says_nothing(self) -> None:
+    def test_a_log_without_operations_changes_nothing(self) -> None:
         assert WriteCounts.of(Segment()).share("cn", SCHEMA) == 0
 
 
-def test_the_origin_of_a_schema_changes_no_price() -> None:
+def test_the_origin_of_a_schema_changes_no_cost() -> None:
     moved = Schema(origin=facts.origin(), types=SCHEMA.types)
     assert index_cost(None, "cn", "sub", QUIET, moved) == index_cost(None, "cn", "sub", QUIET, SCHEMA)

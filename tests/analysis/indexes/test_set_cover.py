@@ -158,8 +158,8 @@ def test_large_ones_stay_within_their_bound(seed, traits) -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 1000, 20_000])
-def test_the_search_keeps_to_its_work(steps) -> None:
-    """It may finish the node at which the work runs out: a branch per alternative, each in few passes."""
+def test_the_search_keeps_to_its_budget(steps) -> None:
+    """It may finish the branch at which the budget runs out: a branch per alternative, each in few passes."""
     problem = as_problem(*generated(1, 300, 200, 6, 2))
     work = WorkBudget(steps)
     best, bound = solved(problem.demands, problem.costs, work)
@@ -180,7 +180,7 @@ def test_greedy_is_improved_and_never_made_worse() -> None:
 
 
 def test_ten_thousand_demands_end() -> None:
-    """Counted in steps; that the steps are short is what the suite's patience proves."""
+    """The budget counts steps; the time of the suite shows that they are short."""
     wanted, cost_by_name = generated(5, 10_000, 2000, 4, 2)
     found = cheapest(wanted, cost_by_name, reduction_steps=50_000, search_steps=50_000)
     chosen = frozenset(found.chosen)

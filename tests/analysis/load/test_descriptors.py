@@ -68,16 +68,16 @@ class TestWhatTheServerKeeps:
     """Measured with 389-ds 2.3.1: limits of 150, 200 and 250 serve 22, 72 and 122 connections."""
 
     @pytest.mark.parametrize(("limit", "served"), [(150, 22), (200, 72), (250, 122)])
-    def test_389_takes_its_reserve_off_twice(self, limit: int, served: int) -> None:
+    def test_389_subtracts_its_reserve_twice(self, limit: int, served: int) -> None:
         assert limited(max_descriptors=limit).served == served
         assert limited(max_descriptors=limit, reserved_descriptors=10).served == limit - 20
 
-    def test_others_keep_nothing(self) -> None:
+    def test_others_reserve_none(self) -> None:
         assert limited(facts.OPENLDAP, process=1024).served is None
 
 
 class TestTheAccessLog:
-    """What a log says of connections where nobody counted descriptors."""
+    """Connections in an access log when descriptors were not counted."""
 
     @staticmethod
     def count(log: Log, limit: int = 200, **server: Any) -> Descriptors:
@@ -97,7 +97,7 @@ class TestTheAccessLog:
         log.searches(0 if before else 1001, 6)
         return log
 
-    def test_what_is_open_at_its_end_is_the_least_there_is(self) -> None:
+    def test_the_connections_open_at_its_end_are_a_lower_bound(self) -> None:
         found = self.count(self.gaining(0.1))
         assert (found.used, found.exact) == (30, False)
         assert found.used_source == "at least: the connections open where its access log ends"
@@ -109,7 +109,7 @@ class TestTheAccessLog:
         assert found.rate_per_hour == pytest.approx(rate)
         assert found.rate_source == ("over its access log" if rate else "")
 
-    def test_a_server_that_began_in_the_log_has_no_rate(self) -> None:
+    def test_a_server_that_started_within_the_log_has_no_rate(self) -> None:
         assert self.count(self.gaining(30, before=0)).rate_per_hour is None
         assert self.count(self.gaining(30, before=6)).rate_per_hour is None
         assert self.count(self.gaining(30, before=7)).rate_per_hour is not None
@@ -119,7 +119,7 @@ class TestTheAccessLog:
         assert self.count(log).rate_per_hour is None
 
     @pytest.mark.parametrize(("limit", "closed", "recovered"), [(30, 0, False), (30, 1, True), (31, 0, None)])
-    def test_a_peak_at_the_limit_is_a_witness(self, limit: int, closed: int, recovered: bool | None) -> None:  # noqa: FBT001  a parameter
+    def test_a_peak_at_the_limit_shows_exhaustion(self, limit: int, closed: int, recovered: bool | None) -> None:  # noqa: FBT001  a parameter
         log = self.gaining(2)
         for number in range(closed):
             log.closes(number)
@@ -136,5 +136,5 @@ class TestTheAccessLog:
         found = self.count(log, 30)
         assert (found.exhaustion_reports, found.used, found.rate_per_hour) == ((), None, None)
 
-    def test_more_connections_than_there_can_be_are_no_witness(self) -> None:
+    def test_a_peak_above_the_limit_shows_nothing(self) -> None:
         assert self.count(self.gaining(2), 29).exhaustion_reports == ()

@@ -1,4 +1,4 @@
-"""Traffic: all access logs of a server added up, none of them changed."""
+"""Traffic: all access logs of a server combined, none of them changed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_several_logs_of_a_server_are_one_and_stay_as_they_are() -> None:
         assert traffic.origins == ("ldap/access", "ldap/access")
 
 
-def test_words_for_closes_are_of_one_product_or_of_none() -> None:
+def test_close_codes_are_of_one_product_or_of_none() -> None:
     assert added(visited(1)).workload.family is Family.DS389
     assert added(visited(1), visited(1), families=(Family.DS389, Family.OPENLDAP)).workload.family is None
 
 
-def test_without_a_log_it_says_how_to_get_one() -> None:
+def test_without_a_log_the_report_shows_how_to_get_one() -> None:
     missing = combine_logs(facts.server())
     assert isinstance(missing, Missing)
     assert missing.lacks == ("access-log",)
@@ -60,7 +60,7 @@ def test_waits_are_counted_from_the_bucket_above() -> None:
     assert (traffic.timed_waits, traffic.waited_at_least(10**8)) == (5, 2)
 
 
-def test_rests_by_a_clock_of_whole_seconds_may_have_been_a_second_shorter() -> None:
+def test_idle_times_by_a_clock_of_whole_seconds_may_be_a_second_shorter() -> None:
     log = Log()
     number = log.opens()
     log.searches(number, 0, took=0)

@@ -1,4 +1,4 @@
-"""Workload: what of a log is one, how it is ranked, and whose it is."""
+"""Workload: what is combined, how it is ranked, and to which client and account it is attributed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def worked(talk):
     return Workload(talk.segment(), Family.DS389)
 
 
-def test_the_slow_search_of_one_application_comes_first_with_who_asks():
+def test_the_slow_search_of_one_application_comes_first_with_its_requester():
     first, *_ = (work := worked(founding_story())).searches
     assert (first.shape, first.base, first.scope) == (
         "(&(objectClass=person)(displayName=?*))",
@@ -35,7 +35,7 @@ def test_the_slow_search_of_one_application_comes_first_with_who_asks():
 
 
 class TestWhatIsOne:
-    def test_filters_that_differ_in_the_case_of_names_are_one_in_the_spelling_seen_most(self):
+    def test_filters_that_differ_in_the_case_of_names_are_one_in_the_commonest_spelling(self):
         talk = Conversations()
         talk.open(1)
         for filter_ in (b"(displayname=a)", b"(displayName=b)", b"(displayName=c)", b"(DISPLAYNAME=d)"):
@@ -43,7 +43,7 @@ class TestWhatIsOne:
         (search,) = worked(talk).searches
         assert (search.shape, search.count, search.requesters[0].count) == ("(displayName=?)", 4, 4)
 
-    def test_of_spellings_seen_as_often_the_smallest_is_shown(self):
+    def test_of_equally_common_spellings_the_smallest_is_shown(self):
         talk = Conversations()
         talk.open(1)
         for filter_ in (b"(Cn=a)", b"(cn=b)", b"(CN=c)"):
@@ -85,7 +85,7 @@ class TestWhatIsOne:
         assert folded_dn(b'cn="a , b",dc=x') != folded_dn(b'cn="a,b",dc=x')
 
     @given(st.lists(st.tuples(st.sampled_from([b"a", b"A", b"aA", b"AA", b"b"]), st.integers(0, 9)), min_size=1))
-    def test_the_order_in_which_names_are_seen_is_nothing(self, seen):
+    def test_the_order_in_which_names_are_counted_does_not_matter(self, seen):
         there, back = SpellingCounts(caseless), SpellingCounts(caseless)
         for name, count in seen:
             there.add(name, count)
@@ -95,7 +95,7 @@ class TestWhatIsOne:
 
 
 class TestWho:
-    def test_of_nobody_known_is_said_so(self):
+    def test_unknown_requesters_are_named_unknown(self):
         talk = Conversations()
         talk.open(1, account=b"")
         talk.search(1)
