@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
 
 
-class Outlook(StrEnum):
+class IndexUse(StrEnum):
     """How a search finds its candidates."""
 
     INDEXED = "indexed"
@@ -66,7 +66,7 @@ class Leaf:
     """The predicted use of indexes for one assertion of a filter."""
 
     assertion: Assertion
-    outlook: Outlook
+    index_use: IndexUse
     cause: Cause
     change: Change | None = None
     """The index that would answer it; None if one exists or none would."""
@@ -78,18 +78,18 @@ class Leaf:
 class Forecast:
     """The predicted use of indexes for a search."""
 
-    outlook: Outlook
+    index_use: IndexUse
     leaves: tuple[Leaf, ...]
     """One per assertion, in the order of the filter, the negated ones included."""
     added: tuple[Leaf, ...] = ()
     """Assertions that the server adds to the filter with OR (slapd: objectClass=referral): each must be indexed too."""
     why: str = ""
-    possible: frozenset[Outlook] = frozenset()
-    """The possible outlooks, where it depends; empty if the product's simulation does not give them."""
+    possible: frozenset[IndexUse] = frozenset()
+    """The possible values, if it depends; empty if the product's simulation does not give them."""
     notes: frozenset[str] = frozenset()
     """The possible notes in the server's log (389-ds: none, U, A); empty if the product's simulation lacks them.
 
-    A note differs from the outlook: without a scan limit 389-ds reads all entries and notes U, or nothing.
+    A note differs from the index_use: without a scan limit 389-ds reads all entries and notes U, or nothing.
     """
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Forecast, Leaf, Outlook
+from ldapdiag.servers.candidates import Amount, Forecast, IndexUse, Leaf
 from ldapdiag.servers.opends_index_lookup import MOST_IN_RANGE, RANGES, limit_of, look_up, negated, not_looked_up
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ UNINDEXED = "unindexed"
 class FilterCandidates:
     """The candidates of a part of a filter."""
 
-    outlook: Outlook
+    index_use: IndexUse
     """INDEXED: a list of candidates."""
     amount: Amount
     leaves: tuple[Leaf, ...]
@@ -52,15 +52,15 @@ class FilterCandidates:
 def forecast(filter_: Node, base: str, scope: str, database: Database, *, shared: bool) -> Forecast:
     """Predict the use of indexes for a search; `shared`: matching rules with the same keys share one index."""
     if scope == "base":
-        return _forecast(Outlook.INDEXED, tuple(map(not_looked_up, assertions(filter_))), BASE_ALONE)
+        return _forecast(IndexUse.INDEXED, tuple(map(not_looked_up, assertions(filter_))), BASE_ALONE)
     found = _find(filter_, database, shared=shared)
-    if found.outlook is Outlook.INDEXED:
+    if found.index_use is IndexUse.INDEXED:
         partly = any(leaf.change is not None for leaf in found.leaves)
-        return _forecast(Outlook.PARTIALLY if partly else Outlook.INDEXED, found.leaves)
+        return _forecast(IndexUse.PARTIALLY if partly else IndexUse.INDEXED, found.leaves)
     if _is_found_by("entrydn", filter_):
-        return _forecast(Outlook.INDEXED, found.leaves, BY_NAME)
-    if found.outlook is Outlook.UNINDEXED and _is_found_by("ismemberof", filter_):
-        return replace(_forecast(Outlook.INDEXED, found.leaves, BY_GROUP), notes=frozenset({UNINDEXED}))
+        return _forecast(IndexUse.INDEXED, found.leaves, BY_NAME)
+    if found.index_use is IndexUse.UNINDEXED and _is_found_by("ismemberof", filter_):
+        return replace(_forecast(IndexUse.INDEXED, found.leaves, BY_GROUP), notes=frozenset({UNINDEXED}))
     return _by_scope(found, base, scope, database)
 
 
@@ -71,20 +71,20 @@ def _by_scope(found: FilterCandidates, base: str, scope: str, database: Database
     exceeds = database.frequencies.below(base, scope).exceeds(limit)
     if exceeds is False:
         return _forecast(
-            Outlook.INDEXED, found.leaves, f"at most {limit:,} entries are in scope, and all of them are tested"
+            IndexUse.INDEXED, found.leaves, f"at most {limit:,} entries are in scope, and all of them are tested"
         )
     # A whole database is assumed to be larger than the limit, unless its size is known.
     whole = scope != "one" and comparable(base) in {"", *map(comparable, database.backend.suffixes)}
     if exceeds is None and not whole:
-        return _forecast(Outlook.DEPENDS, found.leaves, f"on whether more than {limit:,} entries are in scope")
-    return _forecast(found.outlook, found.leaves, REFUSED if found.outlook is Outlook.UNINDEXED else "")
+        return _forecast(IndexUse.DEPENDS, found.leaves, f"on whether more than {limit:,} entries are in scope")
+    return _forecast(found.index_use, found.leaves, REFUSED if found.index_use is IndexUse.UNINDEXED else "")
 
 
-def _forecast(outlook: Outlook, leaves: tuple[Leaf, ...], why: str = "") -> Forecast:
+def _forecast(index_use: IndexUse, leaves: tuple[Leaf, ...], why: str = "") -> Forecast:
     """Return a forecast with the possible notes in the log."""
-    possible = frozenset({Outlook.INDEXED, Outlook.UNINDEXED} if outlook is Outlook.DEPENDS else {outlook})
-    notes = frozenset(UNINDEXED if one is Outlook.UNINDEXED else "" for one in possible)
-    return Forecast(outlook=outlook, leaves=leaves, why=why, possible=possible, notes=notes)
+    possible = frozenset({IndexUse.INDEXED, IndexUse.UNINDEXED} if index_use is IndexUse.DEPENDS else {index_use})
+    notes = frozenset(UNINDEXED if one is IndexUse.UNINDEXED else "" for one in possible)
+    return Forecast(index_use=index_use, leaves=leaves, why=why, possible=possible, notes=notes)
 
 
 def _find(node: Node, database: Database, *, shared: bool) -> FilterCandidates:
@@ -94,30 +94,30 @@ def _find(node: Node, database: Database, *, shared: bool) -> FilterCandidates:
         case Or(members):
             return _union([_find(member, database, shared=shared) for member in members])
         case Not(member):
-            return FilterCandidates(Outlook.UNINDEXED, Amount(), tuple(map(negated, assertions(member))))
+            return FilterCandidates(IndexUse.UNINDEXED, Amount(), tuple(map(negated, assertions(member))))
         case Assertion():
             leaf = look_up(node, database, shared=shared)
-            listed = leaf.outlook is Outlook.INDEXED
-            return FilterCandidates(leaf.outlook, database.frequencies.of(node) if listed else Amount(), (leaf,))
+            listed = leaf.index_use is IndexUse.INDEXED
+            return FilterCandidates(leaf.index_use, database.frequencies.of(node) if listed else Amount(), (leaf,))
 
 
 def _intersection(members: tuple[Node, ...], database: Database, *, shared: bool) -> FilterCandidates:
     """Return the intersection of the members, with their predictions in the order of the filter."""
-    outlook, most = Outlook.UNINDEXED, None
+    index_use, most = IndexUse.UNINDEXED, None
     leaves: dict[int, tuple[Leaf, ...]] = {}
     for position in sorted(range(len(members)), key=lambda position: _lookup_rank(members[position])):
-        if outlook is Outlook.INDEXED and most is not None and most <= ENOUGH:
+        if index_use is IndexUse.INDEXED and most is not None and most <= ENOUGH:
             leaves[position] = tuple(map(not_looked_up, assertions(members[position])))
             continue
         one = _find(members[position], database, shared=shared)
         leaves[position] = one.leaves
-        if one.outlook is Outlook.INDEXED:
-            outlook = Outlook.INDEXED
+        if one.index_use is IndexUse.INDEXED:
+            index_use = IndexUse.INDEXED
             most = min((number for number in (most, one.amount.most) if number is not None), default=None)
-        elif one.outlook is Outlook.DEPENDS and outlook is Outlook.UNINDEXED:
-            outlook = Outlook.DEPENDS
+        elif one.index_use is IndexUse.DEPENDS and index_use is IndexUse.UNINDEXED:
+            index_use = IndexUse.DEPENDS
     ordered = tuple(leaf for position in range(len(members)) for leaf in leaves[position])
-    return FilterCandidates(outlook, Amount(most=most), ordered)
+    return FilterCandidates(index_use, Amount(most=most), ordered)
 
 
 def _lookup_rank(member: Node) -> int:
@@ -129,11 +129,11 @@ def _lookup_rank(member: Node) -> int:
 
 def _union(several: list[FilterCandidates]) -> FilterCandidates:
     """Return the union; members after one without a list are predicted as if the server evaluated them."""
-    outlooks = {one.outlook for one in several}
-    outlook = next((one for one in (Outlook.UNINDEXED, Outlook.DEPENDS) if one in outlooks), Outlook.INDEXED)
+    index_uses = {one.index_use for one in several}
+    index_use = next((one for one in (IndexUse.UNINDEXED, IndexUse.DEPENDS) if one in index_uses), IndexUse.INDEXED)
     numbers = [one.amount.most for one in several]
     most = None if None in numbers else sum(number for number in numbers if number is not None)
-    return FilterCandidates(outlook, Amount(most=most), tuple(leaf for one in several for leaf in one.leaves))
+    return FilterCandidates(index_use, Amount(most=most), tuple(leaf for one in several for leaf in one.leaves))
 
 
 def _is_found_by(attribute: str, node: Node) -> bool:

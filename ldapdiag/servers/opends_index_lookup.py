@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.opends_matching_rules import MatchingRules, canonical, rules_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
         return _unindexable(assertion, "computed by the server")
     if definition is None and schema.types and schema.whole and assertion.attribute and not schema.find(name):
         why = "the schema lacks the attribute, but the server scans the database all the same"
-        return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
+        return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNKNOWN_ATTRIBUTE, why=why)
     length = (definition.middle if definition else None) or SUBSTRING_LENGTH
     answers = answers_to(assertion, rules_of(name, schema), shared=shared, length=length)
     if definition is None:
@@ -83,10 +83,10 @@ def look_up(assertion: Assertion, database: Database, *, shared: bool) -> Leaf:
     if not usable:
         return _without_index(assertion, answers, name, database, definition)
     found = [_listed(assertion, one, definition, database, answers) for one in usable]
-    return min(found, key=lambda leaf: PREFERRED.index(leaf.outlook))
+    return min(found, key=lambda leaf: PREFERRED.index(leaf.index_use))
 
 
-PREFERRED = (Outlook.INDEXED, Outlook.DEPENDS, Outlook.PARTIALLY, Outlook.UNINDEXED)
+PREFERRED = (IndexUse.INDEXED, IndexUse.DEPENDS, IndexUse.PARTIALLY, IndexUse.UNINDEXED)
 
 
 def answers_to(
@@ -159,7 +159,7 @@ def _listed(
     if definition.built is False or (definition.built is None and state is not None and not state.valid):
         change = Change(definition.attribute, type_) if type_ != "extensible" else None
         why = "the index must be built before it is used"
-        return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.NOT_BUILT, change=change, why=why)
+        return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.NOT_BUILT, change=change, why=why)
     longest = longest_list(database, definition, type_)
     amount = database.frequencies.of(assertion)
     if type_ in answers.by_range:
@@ -171,8 +171,8 @@ def _listed(
     if exceeds:
         limit = longest if longest >= 0 and type_ not in answers.by_range else MOST_IN_RANGE
         why = f"more than {limit:,} entries match"
-        return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.LIMIT, why=why)
-    return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NONE)
+        return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.LIMIT, why=why)
+    return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NONE)
 
 
 def _key_exceeds(assertion: Assertion, amount: Amount, longest: int, state: IndexState | None) -> bool | None:
@@ -235,11 +235,11 @@ def _without_index(
     longest = longest_list(database, definition, answers.add)
     if answers.add not in answers.by_range and database.frequencies.of(assertion).exceeds(longest):
         why = f"more than {longest:,} entries match, so an index would not be used"
-        return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.LIMIT, why=why)
+        return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.LIMIT, why=why)
     cause = Cause.NO_INDEX if definition is None or not definition.types else Cause.TYPE_MISSING
     return Leaf(
         assertion=assertion,
-        outlook=Outlook.UNINDEXED,
+        index_use=IndexUse.UNINDEXED,
         cause=cause,
         change=Change(definition.attribute if definition else name, answers.add),
         why=f"no {answers.add} index",
@@ -261,11 +261,11 @@ def _is_computed(assertion: Assertion, database: Database) -> bool:
 
 
 def _unindexable(assertion: Assertion, why: str) -> Leaf:
-    return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
 
 
 def _limit_unknown(assertion: Assertion, why: str) -> Leaf:
-    return Leaf(assertion=assertion, outlook=Outlook.DEPENDS, cause=Cause.LIMIT_PERHAPS, why=why)
+    return Leaf(assertion=assertion, index_use=IndexUse.DEPENDS, cause=Cause.LIMIT_PERHAPS, why=why)
 
 
 def negated(assertion: Assertion) -> Leaf:
@@ -275,4 +275,4 @@ def negated(assertion: Assertion) -> Leaf:
 
 def not_looked_up(assertion: Assertion) -> Leaf:
     """Return the prediction for an assertion that needs no lookup any more."""
-    return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NOT_LOOKED_UP)
+    return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NOT_LOOKED_UP)

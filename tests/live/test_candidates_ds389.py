@@ -27,7 +27,7 @@ from lab.odd_directory import (
 from ldapdiag.evidence.filter_tree import AssertionKind, assertions, parse
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Cause, Database, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Amount, Cause, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.ds389.candidates import MANY, forecast
 from reading import facts_of
 
@@ -163,8 +163,8 @@ class TestNotes:
         for logged, told in zip(trial.logged[limit], trial.told(limit), strict=True):
             if limit <= MANY and len(told.notes) == 1 and logged.err == 0:
                 assert (
-                    told.outlook
-                    is {"A": Outlook.UNINDEXED, "U": Outlook.PARTIALLY, "": Outlook.INDEXED}[letter(logged.notes)]
+                    told.index_use
+                    is {"A": IndexUse.UNINDEXED, "U": IndexUse.PARTIALLY, "": IndexUse.INDEXED}[letter(logged.notes)]
                 )
 
 
@@ -177,7 +177,7 @@ class TestCauses:
 
     def test_of_what_was_looked_up(self, trial, limit):
         for leaf, asked, logged in told_apart(trial, limit):
-            if leaf.cause in {*INDEXED, *LACKING, Cause.LIMIT} and leaf.outlook is not Outlook.DEPENDS:
+            if leaf.cause in {*INDEXED, *LACKING, Cause.LIMIT} and leaf.index_use is not IndexUse.DEPENDS:
                 assert ids(logged), asked
 
     def test_of_lists_and_of_all_ids(self, trial, limit):
@@ -209,7 +209,7 @@ def ids(logged):
     return [count for key, count in logged.items() if key != "referral"]
 
 
-class TestOutlook:
+class TestIndexUse:
     """Without a scan limit the note says nothing; the lookthrough limit shows how many entries are looked at."""
 
     def test_unindexed_means_that_many_are_looked_at(self, trial):
@@ -218,12 +218,12 @@ class TestOutlook:
         refused = [one.err == 11 for one in ask(trial.server, trial.asked, PERSON)]
         seen = Counter()
         for asked, many, told in zip(trial.asked, refused, trial.told(UNLIMITED), strict=True):
-            if told.outlook is Outlook.UNINDEXED:
+            if told.index_use is IndexUse.UNINDEXED:
                 assert many, asked
             elif not any(
                 trial.database.frequencies.of(leaf.assertion).exceeds(MANY) is not False for leaf in told.leaves
             ):
                 assert not many, asked
-            seen[many, told.outlook] += 1
+            seen[many, told.index_use] += 1
         many_there_are = trial.database.frequencies.below(SUFFIX, "sub").least > MANY
-        assert (seen[True, Outlook.UNINDEXED] > 20) is many_there_are
+        assert (seen[True, IndexUse.UNINDEXED] > 20) is many_there_are

@@ -18,7 +18,7 @@ from lab.odd_slapd import FEW, GAPS, LONG_KEYS, NO_OBJECT_CLASS, PEOPLE, SCHEMA,
 from lab.terminal import paste
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions, parse, parse_shape
 from ldapdiag.evidence.filters import shape
-from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, Leaf, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 from ldapdiag.servers.openldap.index_remedies import (
     UNTIL_BUILT,
@@ -140,7 +140,7 @@ def test_what_slapd_finds_is_foreseen(slapd, drawing) -> None:
         filters = [*ROWS, *(drawing.filter() for _ in range(120 if base == SUFFIX else 40))]
         for asked in slapd.compared(filters, base, scope):
             check(asked)
-            assert asked.foreseen.outlook is not Outlook.DEPENDS, asked
+            assert asked.foreseen.index_use is not IndexUse.DEPENDS, asked
 
 
 def test_a_shape_is_foreseen_like_its_filter(slapd, drawing) -> None:
@@ -151,11 +151,14 @@ def test_a_shape_is_foreseen_like_its_filter(slapd, drawing) -> None:
         literal, lengths = forecast(tree, SUFFIX, "sub", database), lengths_of(tree)
         if any(is_soundless(leaf) for leaf in literal.leaves):
             continue  # the value decides, and a shape has none
-        assert forecast(parse_shape(told, lengths), SUFFIX, "sub", database).outlook is literal.outlook, (text, told)
-        without = forecast(parse_shape(told), SUFFIX, "sub", database).outlook
-        depends += without is Outlook.DEPENDS
-        scans = {one is Outlook.UNINDEXED for one in (without, literal.outlook)}
-        assert without is Outlook.DEPENDS or len(scans) == 1, (text, told)
+        assert forecast(parse_shape(told, lengths), SUFFIX, "sub", database).index_use is literal.index_use, (
+            text,
+            told,
+        )
+        without = forecast(parse_shape(told), SUFFIX, "sub", database).index_use
+        depends += without is IndexUse.DEPENDS
+        scans = {one is IndexUse.UNINDEXED for one in (without, literal.index_use)}
+        assert without is IndexUse.DEPENDS or len(scans) == 1, (text, told)
     assert depends < 60
 
 
@@ -166,7 +169,7 @@ def test_a_scan_ends_where_the_scope_does(slapd, drawing) -> None:
         filters = [drawing.filter() for _ in range(60)]
         for text, told in zip(filters, slapd.ask(filters, base, scope, root=True), strict=True):
             foreseen = forecast(parse(text), base, told.scope, database)
-            if foreseen.outlook is Outlook.UNINDEXED:
+            if foreseen.index_use is IndexUse.UNINDEXED:
                 assert told.examined == all_below.nentries, (text, told)
             assert told.examined <= all_below.nentries, (text, told)
 
@@ -194,7 +197,7 @@ def test_the_ldif_does_the_same_and_an_index_is_dropped_again(slapd) -> None:
     added = slapd.database()
     told = slapd.ask(["(departmentNumber=3)", "(departmentNumber=*)", "(cn~=alder)", "(cn=alder)"])
     forecasts = [forecast(parse(one.filter), SUFFIX, "sub", added) for one in told]
-    assert [one.found.is_all for one in told] == [one.outlook is Outlook.UNINDEXED for one in forecasts]
+    assert [one.found.is_all for one in told] == [one.index_use is IndexUse.UNINDEXED for one in forecasts]
     assert not any(one.leaves[0].change for one in forecasts[:3])
     paste(slapd.server.host, drop_indexes("localhost", added.backend, changes, added.configuration, added.schema).text)
     dropped = slapd.database()
@@ -234,20 +237,20 @@ def check(asked: Asked) -> None:
     told, foreseen = asked.told, asked.foreseen
     if told.found is None:
         assert told.scope == "base", asked
-        assert foreseen.outlook is Outlook.INDEXED, asked
+        assert foreseen.index_use is IndexUse.INDEXED, asked
         assert {leaf.cause for leaf in foreseen.leaves} <= {Cause.NOT_LOOKED_UP}, asked
         return
     part = told.found
     if foreseen.added:
         referral, part = told.found.parts
-        assert (foreseen.added[0].outlook is Outlook.UNINDEXED) == referral.is_all, asked
+        assert (foreseen.added[0].index_use is IndexUse.UNINDEXED) == referral.is_all, asked
     leaves = {id(leaf.assertion): leaf for leaf in foreseen.leaves}
     assert [id(one) for one in assertions(asked.tree)] == list(leaves), asked
     seen: list[bool] = []
     compare(asked.tree, part, leaves, asked, seen)
-    assert (foreseen.outlook is Outlook.UNINDEXED) == told.found.is_all, asked
+    assert (foreseen.index_use is IndexUse.UNINDEXED) == told.found.is_all, asked
     if all(id(one) in leaves for one in assertions(asked.tree)) and not told.found.is_all and None not in seen:
-        assert (foreseen.outlook is Outlook.PARTIALLY) == any(seen), asked
+        assert (foreseen.index_use is IndexUse.PARTIALLY) == any(seen), asked
 
 
 def compare(node: Node, part: Part | None, leaves: dict[int, Leaf], asked: Asked, seen: list[bool | None]) -> None:
@@ -259,7 +262,7 @@ def compare(node: Node, part: Part | None, leaves: dict[int, Leaf], asked: Asked
                 compare(member, parts[place] if place < len(parts) else None, leaves, asked, seen)
         case Not(member):
             negated = [leaves[id(one)] for one in assertions(member)]
-            assert {leaf.outlook for leaf in negated} <= {Outlook.UNINDEXED, Outlook.INDEXED}, asked
+            assert {leaf.index_use for leaf in negated} <= {IndexUse.UNINDEXED, IndexUse.INDEXED}, asked
             seen.append(None if part is None else part.is_all)
         case Assertion():
             leaf = leaves[id(node)]
@@ -267,7 +270,7 @@ def compare(node: Node, part: Part | None, leaves: dict[int, Leaf], asked: Asked
                 seen.append(None)
                 return
             assert leaf.cause is not Cause.NOT_LOOKED_UP, asked
-            assert (leaf.outlook is Outlook.UNINDEXED) == part.is_all, (leaf, part, asked)
+            assert (leaf.index_use is IndexUse.UNINDEXED) == part.is_all, (leaf, part, asked)
             assert leaf.cause in causes(part, node), (leaf, part, asked)
             seen.append(part.is_all)
 

@@ -17,7 +17,7 @@ from ldapdiag.evidence.filters import shape
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.report.as_json import document
 from ldapdiag.report.indexes.as_data import plans
-from ldapdiag.servers.candidates import Outlook
+from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -196,7 +196,7 @@ def test_without_any_one_index_of_the_plan_something_scans(work: list[Asked], in
     plan = plan_of(audit(work, indexes).diagnosis())
     changes, ended = changes_of(plan), {row.group.shape for row in plan.resolved}
     every = forecasts(work, with_indexes(indexes, changes))
-    assert Outlook.UNINDEXED not in {every[one].outlook for one in ended}
+    assert IndexUse.UNINDEXED not in {every[one].index_use for one in ended}
     for change in sorted(changes):
         less = forecasts(work, with_indexes(indexes, changes - {change}))
         assert [one for one in ended if UNINDEXED.decode() in less[one].notes and less[one] != every[one]], change

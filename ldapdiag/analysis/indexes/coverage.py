@@ -22,7 +22,7 @@ from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import parse_shape
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND
-from ldapdiag.servers.candidates import Outlook
+from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ class IndexCoverage:
     def harmless(self) -> tuple[SearchCoverage, ...]:
         """Return the searches that are partly unindexed but fast; the server notes many of them."""
         return tuple(
-            search for search in self.searches if search.outlook is Outlook.PARTIALLY and search.mean < SLOW_AVERAGE
+            search for search in self.searches if search.index_use is IndexUse.PARTIALLY and search.mean < SLOW_AVERAGE
         )
 
 
@@ -164,7 +164,7 @@ def _coverage(
     tree = parse_shape(group.shape, part.piece_lengths)
     forecast = databases[0].forecast(tree, group.base, group.scope) if tree and simulate else None
     slow = _is_slow(group, part.results, part.etime) and not has_short_list(forecast, databases[0])
-    outlook = index_use_of(group, family, forecast, noted=part.noted, slow=slow)
+    index_use = index_use_of(group, family, forecast, noted=part.noted, slow=slow)
     return SearchCoverage(
         group=group,
         piece_lengths=part.piece_lengths,
@@ -173,8 +173,8 @@ def _coverage(
         count=part.results,
         etime=part.etime,
         noted=part.noted,
-        refused=_refused(group, part, family) if outlook is Outlook.UNINDEXED else 0,
-        outlook=outlook,
+        refused=_refused(group, part, family) if index_use is IndexUse.UNINDEXED else 0,
+        index_use=index_use,
         forecast=forecast,
     )
 
@@ -197,7 +197,7 @@ def _parts(group: SearchGroup, database: SimulatedDatabase) -> Iterable[GroupPar
     for lengths, (count, etime, noted, _) in sorted(group.by_piece_lengths.items(), reverse=True):
         tree = parse_shape(group.shape, lengths)
         forecast = database.forecast(tree, group.base, group.scope) if tree else None
-        result = (forecast.outlook, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
+        result = (forecast.index_use, tuple(leaf.cause for leaf in forecast.leaves)) if forecast else None
         part = parts.get(result, GroupPart(lengths, 0, 0, 0))
         parts[result] = part._replace(
             results=part.results + count,

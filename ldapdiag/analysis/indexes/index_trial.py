@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.costs import is_membership, why_expensive
 from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.evidence.ldif import SECRETS
-from ldapdiag.servers.candidates import Outlook
+from ldapdiag.servers.candidates import IndexUse
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
 from ldapdiag.servers.products import product_of
 
@@ -47,17 +47,17 @@ class IndexTrial:
             return False
         if not self.scan.group.entries and not all(self.database.in_schema(change.attribute) for change in changes):
             return False
-        outlook = self._with_added(changes)
-        may_match_most = outlook is Outlook.DEPENDS and any(change.type in PRESENCE for change in changes)
-        return outlook is not Outlook.UNINDEXED and not (
+        index_use = self._with_added(changes)
+        may_match_most = index_use is IndexUse.DEPENDS and any(change.type in PRESENCE for change in changes)
+        return index_use is not IndexUse.UNINDEXED and not (
             may_match_most and isinstance(self.database, ConfiguredDatabase)
         )
 
     def certainly_helps(self, changes: frozenset[Change]) -> bool:
         """Return whether indexes help however many entries match."""
-        return not changes or self._with_added(changes) in {Outlook.INDEXED, Outlook.PARTIALLY}
+        return not changes or self._with_added(changes) in {IndexUse.INDEXED, IndexUse.PARTIALLY}
 
-    def _with_added(self, changes: frozenset[Change]) -> Outlook:
+    def _with_added(self, changes: frozenset[Change]) -> IndexUse:
         return self.database.with_added(self.filter, self.scan.group.base, self.scan.group.scope, changes)
 
     def why_never_added(self, change: Change) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.indexes.simulated_server import NOTING_FAMILIES
 from ldapdiag.analysis.log.searches import LATER_PAGE
 from ldapdiag.evidence.family import Family
-from ldapdiag.servers.candidates import Outlook
+from ldapdiag.servers.candidates import IndexUse
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.log.searches import SearchGroup
@@ -22,29 +22,29 @@ OVERNOTING_FAMILIES = frozenset({Family.OPENDJ})
 
 def index_use_of(
     search: SearchGroup, family: Family | None, forecast: Forecast | None, *, noted: int, slow: bool
-) -> Outlook:
+) -> IndexUse:
     """Return how searches found their candidates: by the server's note, else by the simulation.
 
     A slow search that returns little has examined nearly every entry, even if an index answers a part of its filter: a
     list of all persons is no better than a scan.
     """
-    index_use = forecast.outlook if forecast else Outlook.DEPENDS
+    index_use = forecast.index_use if forecast else IndexUse.DEPENDS
     if family is not None and family in NOTING_FAMILIES:
         index_use = _by_note(search, family, forecast, noted=noted, slow=slow)
-    return Outlook.UNINDEXED if slow and index_use in {Outlook.PARTIALLY, Outlook.DEPENDS} else index_use
+    return IndexUse.UNINDEXED if slow and index_use in {IndexUse.PARTIALLY, IndexUse.DEPENDS} else index_use
 
 
-def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> Outlook:
+def _by_note(search: SearchGroup, family: Family, forecast: Forecast | None, *, noted: int, slow: bool) -> IndexUse:
     """Return the meaning of the note, or of its absence."""
-    simulated = forecast.outlook if forecast else None
+    simulated = forecast.index_use if forecast else None
     if not noted:
-        may_lack_note = simulated is Outlook.UNINDEXED and forecast is not None and "" in forecast.notes
+        may_lack_note = simulated is IndexUse.UNINDEXED and forecast is not None and "" in forecast.notes
         if may_lack_note and slow:
-            return Outlook.UNINDEXED
-        return Outlook.INDEXED if search.answered else Outlook.DEPENDS
+            return IndexUse.UNINDEXED
+        return IndexUse.INDEXED if search.answered else IndexUse.DEPENDS
     fully = any(FULLY_UNINDEXED[family] in notes.split(",") for notes in search.notes if notes != LATER_PAGE)
     if not fully:
         # Without a scan limit, 389-ds notes a full scan as U.
-        return Outlook.UNINDEXED if simulated is Outlook.UNINDEXED else Outlook.PARTIALLY
-    overnoted = family in OVERNOTING_FAMILIES and simulated is Outlook.INDEXED and not slow
-    return Outlook.PARTIALLY if overnoted else Outlook.UNINDEXED
+        return IndexUse.UNINDEXED if simulated is IndexUse.UNINDEXED else IndexUse.PARTIALLY
+    overnoted = family in OVERNOTING_FAMILIES and simulated is IndexUse.INDEXED and not slow
+    return IndexUse.PARTIALLY if overnoted else IndexUse.UNINDEXED

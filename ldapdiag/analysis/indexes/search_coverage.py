@@ -8,7 +8,7 @@ from ldapdiag.analysis.indexes.obstacles import Obstacle
 from ldapdiag.analysis.log.searches import SearchGroup
 from ldapdiag.evidence.filter_tree import Node
 from ldapdiag.evidence.indexes import Backend
-from ldapdiag.servers.candidates import Change, Forecast, Outlook
+from ldapdiag.servers.candidates import Change, Forecast, IndexUse
 
 ProposedIndex = tuple[str, Change]
 """The name of a database (empty without index configuration), and an index to add to it."""
@@ -32,7 +32,7 @@ class SearchCoverage:
     """Results that the server notes as fully or partly unindexed."""
     refused: int
     """Results with an error because there is no index."""
-    outlook: Outlook
+    index_use: IndexUse
     forecast: Forecast | None
     sufficient_sets: tuple[frozenset[ProposedIndex], ...] = ()
     """Sets of new indexes, any of which would help."""
@@ -46,7 +46,7 @@ class SearchCoverage:
     @property
     def is_scan(self) -> bool:
         """Return whether the server examines every entry below the base."""
-        return self.outlook is Outlook.UNINDEXED
+        return self.index_use is IndexUse.UNINDEXED
 
     @property
     def mean(self) -> int:

@@ -15,7 +15,7 @@ from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind, assertions
 from ldapdiag.evidence.indexes import Backend, IndexDefinition
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Cause, Change, Forecast, Leaf, Outlook
+from ldapdiag.servers.candidates import Cause, Change, Forecast, IndexUse, Leaf
 from ldapdiag.servers.index_types import index_type
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SimulatedDatabase(Protocol):
     def leaf(self, assertion: Assertion) -> Leaf:
         """Simulate a search for one assertion."""
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:
         """Simulate a search after these indexes are added."""
 
     def in_schema(self, attribute: str) -> bool:
@@ -69,11 +69,11 @@ class ConfiguredDatabase:
             self.leaves[assertion] = self.forecast(assertion, suffix, WHOLE_TREE).leaves[0]
         return self.leaves[assertion]
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:
         """Simulate a search after these indexes are added."""
         inherits = self.database.configuration.identity.family is Family.OPENLDAP
         backend = with_indexes(self.database.backend, changes, self.database.schema, inherits=inherits)
-        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).outlook
+        return self.candidates.forecast(filter_, base, scope, replace(self.database, backend=backend)).index_use
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""
@@ -91,7 +91,7 @@ class UnconfiguredDatabase:
 
     def forecast(self, filter_: Node, base: str, scope: str) -> Forecast:  # noqa: ARG002  a protocol
         """Return that it depends on the assertions that were not answered from an index elsewhere."""
-        return Forecast(outlook=Outlook.DEPENDS, leaves=tuple(map(self.leaf, assertions(filter_))))
+        return Forecast(index_use=IndexUse.DEPENDS, leaves=tuple(map(self.leaf, assertions(filter_))))
 
     def leaf(self, assertion: Assertion) -> Leaf:
         """Return that an assertion has an index, or that this is unknown."""
@@ -100,21 +100,21 @@ class UnconfiguredDatabase:
             why = (
                 "every entry has this attribute" if assertion.kind is AssertionKind.PRESENCE else "an extensible match"
             )
-            return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+            return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
         key = (assertion.attribute, assertion.kind)
         if key in self.answered or key in BUILT_IN:
-            return Leaf(assertion=assertion, outlook=Outlook.DEPENDS, cause=Cause.LIMIT_PERHAPS)
+            return Leaf(assertion=assertion, index_use=IndexUse.DEPENDS, cause=Cause.LIMIT_PERHAPS)
         return Leaf(
             assertion=assertion,
-            outlook=Outlook.DEPENDS,
+            index_use=IndexUse.DEPENDS,
             cause=Cause.UNCONFIGURED,
             change=Change(attribute=self.schema.primary(assertion.name), type=type_),
             why="the index configuration is not known",
         )
 
-    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> Outlook:  # noqa: ARG002  a protocol
+    def with_added(self, filter_: Node, base: str, scope: str, changes: frozenset[Change]) -> IndexUse:  # noqa: ARG002  a protocol
         """Return that it depends."""
-        return Outlook.DEPENDS
+        return IndexUse.DEPENDS
 
     def in_schema(self, attribute: str) -> bool:
         """Return whether a known schema defines an attribute."""

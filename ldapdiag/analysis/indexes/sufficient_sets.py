@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or
-from ldapdiag.servers.candidates import Cause, Change, Outlook
+from ldapdiag.servers.candidates import Cause, Change, IndexUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +54,7 @@ def sufficient_sets(node: Node, leaf: Callable[[Assertion], Leaf], *, scanned: b
 
 
 def _of_assertion(leaf: Leaf, *, scanned: bool) -> IndexSets:
-    matches_nothing = leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.outlook is not Outlook.UNINDEXED
+    matches_nothing = leaf.cause is Cause.UNKNOWN_ATTRIBUTE and leaf.index_use is not IndexUse.UNINDEXED
     # An index that is not built must be built, not added.
     if matches_nothing or leaf.cause is Cause.NOT_BUILT or (not scanned and leaf.cause in HAS_INDEX):
         return (NOTHING,)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.evidence.filter_tree import Node, assertions
 from ldapdiag.evidence.ldif import comparable
-from ldapdiag.servers.candidates import Amount, Database, Forecast, Outlook
+from ldapdiag.servers.candidates import Amount, Database, Forecast, IndexUse
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.ds389.id_lists import FilterEvaluation, not_looked_up
 from ldapdiag.servers.ds389.index_lookup import IdList
@@ -64,18 +64,18 @@ def forecast_with(rules: EvaluationRules, filter_: Node, base: str, scope: str, 
     """Predict the use of indexes for a search on a server with these rules."""
     if scope == "base":
         leaves = tuple(not_looked_up(assertion, BASE_ALONE) for assertion in assertions(filter_))
-        possible = frozenset({Outlook.INDEXED})
+        possible = frozenset({IndexUse.INDEXED})
         return Forecast(
-            outlook=Outlook.INDEXED, leaves=leaves, why=BASE_ALONE, possible=possible, notes=frozenset({""})
+            index_use=IndexUse.INDEXED, leaves=leaves, why=BASE_ALONE, possible=possible, notes=frozenset({""})
         )
     evaluation = FilterEvaluation(database, limits=rules.limits, checks_names=rules.checks_names)
     part = as_written(filter_)
     ids = evaluation.find(rearranged(part) if rules.rearranges else part, reached=True, in_and=scope == "one")
     results = set(_results(ids, evaluation.noted, _Scope(base, scope, database, rules.limits)))
-    possible = frozenset(one.outlook for one in results)
+    possible = frozenset(one.index_use for one in results)
     reasons = {one.why for one in results}
     return Forecast(
-        outlook=next(iter(possible)) if len(possible) == 1 else Outlook.DEPENDS,
+        index_use=next(iter(possible)) if len(possible) == 1 else IndexUse.DEPENDS,
         leaves=evaluation.in_filter_order,
         why=reasons.pop() if len(reasons) == 1 else "",
         possible=possible,
@@ -86,7 +86,7 @@ def forecast_with(rules: EvaluationRules, filter_: Node, base: str, scope: str, 
 class _Result(NamedTuple):
     """A possible result of a search."""
 
-    outlook: Outlook
+    index_use: IndexUse
     note: str
     why: str
 
@@ -126,13 +126,13 @@ def _results(ids: IdList, noted: bool | None, scope: _Scope) -> Iterable[_Result
     """Yield the possible results of a search with these candidates and notes."""
     for every in _either(ids.every):
         for unindexed in _either(noted):
-            note, outlook = ("U", Outlook.PARTIALLY) if unindexed else ("", Outlook.INDEXED)
+            note, index_use = ("U", IndexUse.PARTIALLY) if unindexed else ("", IndexUse.INDEXED)
             if not every:
-                yield _Result(outlook, note, "")
+                yield _Result(index_use, note, "")
                 continue
             for too_many in _either(scope.exceeds_limit):
                 for many in (True,) if too_many else _either(scope.amount.exceeds(MANY)):
-                    scanned = Outlook.UNINDEXED if many else outlook
+                    scanned = IndexUse.UNINDEXED if many else index_use
                     yield _Result(scanned, "A" if too_many else note, EVERYTHING if many else NARROWED)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
-from ldapdiag.servers.candidates import Amount, Cause, Database, Leaf, Outlook
+from ldapdiag.servers.candidates import Amount, Cause, Database, IndexUse, Leaf
 from ldapdiag.servers.ds389.filter_order import AssertionPart, FilterPart, FilterSet
 from ldapdiag.servers.ds389.index_lookup import ALL, IdList, Lookup, look_up
 from ldapdiag.servers.ds389.scan_limits import limits_of
@@ -150,18 +150,18 @@ class FilterEvaluation:
 
 def not_looked_up(assertion: Assertion, why: str) -> Leaf:
     """Return the prediction for an assertion that the server does not look up."""
-    return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NOT_LOOKED_UP, why=why)
+    return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NOT_LOOKED_UP, why=why)
 
 
 def _as_reached(leaf: Leaf, reached: bool | None) -> Leaf:  # noqa: FBT001  three values
     """Return the prediction for an assertion, given whether the server evaluates it."""
     if reached is None:
-        return replace(leaf, outlook=Outlook.DEPENDS)
+        return replace(leaf, index_use=IndexUse.DEPENDS)
     return leaf if reached else not_looked_up(leaf.assertion, ENDED)
 
 
 def _negated(assertion: Assertion, why: str) -> Leaf:
-    return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.UNINDEXABLE, why=why)
 
 
 def _intersection(lists: Sequence[IdList], certain: Sequence[IdList]) -> IdList:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Leaf, Outlook
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.ds389.scan_limits import RANGES, exceeds, limits_of
 from ldapdiag.servers.ds389.substring_keys import has_keys, number_of_keys, too_short
 
@@ -87,18 +87,18 @@ def look_up(
     if unindexable := _unindexable(assertion, definition, database):
         # Without any key nothing is looked up; for an approximate match the server does not note that.
         noted = assertion.kind is not AssertionKind.APPROXIMATE or bool(_computed(assertion, database))
-        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=unindexable), ALL, noted)
+        return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=unindexable), ALL, noted)
     if own := _special_attribute(assertion):
         return own
     keys = has_keys(assertion, definition)
     if keys is False:
         why = too_short(definition)
-        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.TOO_SHORT, why=why), ALL, noted=True)
+        return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.TOO_SHORT, why=why), ALL, noted=True)
     if unindexed := _without_index(assertion, definition, database):
         return unindexed
     if keys is None:
         why = f"{too_short(definition)}; the lengths are not known"
-        return Lookup(_leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=None)
+        return Lookup(_leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=None)
     type_ = INDEX_TYPES[assertion.kind]
     return _listed(assertion, definition, database, limits(definition, type_, assertion, database, in_and=in_and))
 
@@ -112,7 +112,7 @@ def _special_attribute(assertion: Assertion) -> Lookup | None:
             why, size = "looked up among the entries with subordinates", Amount()
         case _:
             return None
-    return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why), IdList(every=False, size=size), noted=False)
+    return Lookup(_leaf(assertion, IndexUse.INDEXED, Cause.NONE, why=why), IdList(every=False, size=size), noted=False)
 
 
 def _is_unknown(assertion: Assertion, database: Database) -> bool:
@@ -129,8 +129,8 @@ def _of_unknown(assertion: Assertion, *, checks_names: bool) -> Lookup:
     why = "the schema lacks the attribute"
     if assertion.kind is AssertionKind.SUBSTRING or not checks_names:
         noted = assertion.kind is not AssertionKind.EXTENSIBLE
-        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), ALL, noted)
-    return Lookup(_leaf(assertion, Outlook.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), NOTHING, noted=False)
+        return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), ALL, noted)
+    return Lookup(_leaf(assertion, IndexUse.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=why), NOTHING, noted=False)
 
 
 def _extensible(assertion: Assertion, definition: IndexDefinition | None) -> Lookup:
@@ -138,9 +138,9 @@ def _extensible(assertion: Assertion, definition: IndexDefinition | None) -> Loo
     rules = {rule.lower() for rule in definition.rules} if definition and definition.built is not False else set()
     if assertion.rule and assertion.rule in rules:
         why = "the index has a rule of this name"
-        return Lookup(_leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=False)
+        return Lookup(_leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, why=why), EITHER, noted=False)
     why = "an extensible match, and no index has its rule"
-    return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=why), ALL, noted=False)
+    return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=why), ALL, noted=False)
 
 
 def _unindexable(assertion: Assertion, definition: IndexDefinition | None, database: Database) -> str:
@@ -179,7 +179,7 @@ def _without_index(assertion: Assertion, definition: IndexDefinition | None, dat
     change = _change(assertion, name, database)
     if definition is None and not database.configuration.whole:
         why = "only a part of the index configuration was collected"
-        return Lookup(_leaf(assertion, Outlook.DEPENDS, Cause.UNCONFIGURED, change, why), EITHER, noted=None)
+        return Lookup(_leaf(assertion, IndexUse.DEPENDS, Cause.UNCONFIGURED, change, why), EITHER, noted=None)
     if definition is None:
         cause, why = Cause.NO_INDEX, f"{name} has no index"
     elif change.type not in definition.types:
@@ -189,7 +189,7 @@ def _without_index(assertion: Assertion, definition: IndexDefinition | None, dat
         cause, why = Cause.NOT_BUILT, "the index is not built, so the server does not use it"
     else:
         return None
-    return Lookup(_leaf(assertion, Outlook.UNINDEXED, cause, change, why), ALL, noted=True)
+    return Lookup(_leaf(assertion, IndexUse.UNINDEXED, cause, change, why), ALL, noted=True)
 
 
 def _change(assertion: Assertion, name: str, database: Database) -> Change:
@@ -203,7 +203,7 @@ def _listed(assertion: Assertion, definition: IndexDefinition | None, database: 
     """Return the result for an assertion with an index."""
     if limits == {0}:
         why = "nsIndexIDListScanLimit is 0, so the index is not used here"
-        return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=True)
+        return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=True)
     unsorted = _is_sorted_as_text(assertion, definition, database)
     amount = Amount() if unsorted else database.frequencies.of(assertion)
     if assertion.options:  # one index has the values with and without options
@@ -212,13 +212,13 @@ def _listed(assertion: Assertion, definition: IndexDefinition | None, database: 
     match None if 0 in limits else exceeds(amount, limits):
         case True:
             why = f"more than {min(limits):,} entries: the ID list scan limit; no additional index changes that"
-            return Lookup(_leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=False)
+            return Lookup(_leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why), ALL, noted=False)
         case False:
-            leaf = _leaf(assertion, Outlook.INDEXED, Cause.NONE, why=why)
+            leaf = _leaf(assertion, IndexUse.INDEXED, Cause.NONE, why=why)
             return Lookup(leaf, IdList(every=False, size=_common(amount, assertion, definition)), noted=False)
         case None:
             why = why or f"indexed if at most {max(limits):,} entries match"
-            leaf = _leaf(assertion, Outlook.DEPENDS, Cause.LIMIT_PERHAPS, why=why)
+            leaf = _leaf(assertion, IndexUse.DEPENDS, Cause.LIMIT_PERHAPS, why=why)
             size = _common(amount, assertion, definition)
             return Lookup(leaf, IdList(every=None, size=size), noted=None if 0 in limits else False)
 
@@ -244,5 +244,5 @@ def _is_sorted_as_text(assertion: Assertion, definition: IndexDefinition | None,
     return definition is None or not {rule.lower() for rule in definition.rules} & SORTED_AS_NUMBERS
 
 
-def _leaf(assertion: Assertion, outlook: Outlook, cause: Cause, change: Change | None = None, why: str = "") -> Leaf:
-    return Leaf(assertion=assertion, outlook=outlook, cause=cause, change=change, why=why)
+def _leaf(assertion: Assertion, index_use: IndexUse, cause: Cause, change: Change | None = None, why: str = "") -> Leaf:
+    return Leaf(assertion=assertion, index_use=index_use, cause=cause, change=change, why=why)

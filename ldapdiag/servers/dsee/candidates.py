@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.servers.candidates import Cause, Forecast, Outlook
+from ldapdiag.servers.candidates import Cause, Forecast, IndexUse
 from ldapdiag.servers.ds389.candidates import EvaluationRules, forecast_with
 from ldapdiag.servers.ds389.scan_limits import UNLIMITED
 
@@ -27,10 +27,10 @@ THRESHOLD = "more than {:,} entries: the all-ids threshold; a higher one applies
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
     """Predict the use of indexes for a search; a partly indexed one counts as indexed here."""
     of_389 = forecast_with(RULES, filter_, base, scope, database)
-    possible = frozenset(Outlook.INDEXED if one is Outlook.PARTIALLY else one for one in of_389.possible)
+    possible = frozenset(IndexUse.INDEXED if one is IndexUse.PARTIALLY else one for one in of_389.possible)
     return replace(
         of_389,
-        outlook=next(iter(possible)) if len(possible) == 1 else Outlook.DEPENDS,
+        index_use=next(iter(possible)) if len(possible) == 1 else IndexUse.DEPENDS,
         leaves=tuple(map(_with_threshold, of_389.leaves)),
         possible=possible,
         notes=frozenset("U" if note == "A" else "" for note in of_389.notes),

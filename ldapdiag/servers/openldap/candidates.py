@@ -21,7 +21,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Node, Not, Or, assertions
-from ldapdiag.servers.candidates import Cause, Database, Forecast, Leaf, Outlook
+from ldapdiag.servers.candidates import Cause, Database, Forecast, IndexUse, Leaf
 from ldapdiag.servers.openldap.index_lookup import look_up
 
 if TYPE_CHECKING:
@@ -44,24 +44,26 @@ class CandidateSet(Enum):
     ALL = auto()
 
 
-CANDIDATE_SETS = {Outlook.UNINDEXED: CandidateSet.ALL, Outlook.DEPENDS: CandidateSet.PERHAPS}
-OUTLOOKS = {CandidateSet.ALL: Outlook.UNINDEXED, CandidateSet.PERHAPS: Outlook.DEPENDS}
+CANDIDATE_SETS = {IndexUse.UNINDEXED: CandidateSet.ALL, IndexUse.DEPENDS: CandidateSet.PERHAPS}
+OUTLOOKS = {CandidateSet.ALL: IndexUse.UNINDEXED, CandidateSet.PERHAPS: IndexUse.DEPENDS}
 
 
 def forecast(filter_: Node, base: str, scope: str, database: Database) -> Forecast:
     """Predict the use of indexes for a search; the base does not matter."""
     del base
     if scope == "base":
-        return Forecast(outlook=Outlook.INDEXED, leaves=tuple(map(_not_looked_up, assertions(filter_))), why=BASE_ALONE)
+        return Forecast(
+            index_use=IndexUse.INDEXED, leaves=tuple(map(_not_looked_up, assertions(filter_))), why=BASE_ALONE
+        )
     candidates, leaves = _find(filter_, database)
     added = _added(filter_, database)
-    if any(leaf.outlook is Outlook.UNINDEXED for leaf in added):
+    if any(leaf.index_use is IndexUse.UNINDEXED for leaf in added):
         why = "slapd also searches for referrals, and objectClass has no eq index"
-        return Forecast(outlook=Outlook.UNINDEXED, leaves=leaves, added=added, why=why)
-    outlook = OUTLOOKS.get(candidates, Outlook.INDEXED)
-    if outlook is Outlook.INDEXED and any(leaf.outlook is not Outlook.INDEXED for leaf in leaves):
-        outlook = Outlook.PARTIALLY
-    return Forecast(outlook=outlook, leaves=leaves, added=added)
+        return Forecast(index_use=IndexUse.UNINDEXED, leaves=leaves, added=added, why=why)
+    index_use = OUTLOOKS.get(candidates, IndexUse.INDEXED)
+    if index_use is IndexUse.INDEXED and any(leaf.index_use is not IndexUse.INDEXED for leaf in leaves):
+        index_use = IndexUse.PARTIALLY
+    return Forecast(index_use=index_use, leaves=leaves, added=added)
 
 
 def _added(filter_: Node, database: Database) -> tuple[Leaf, ...]:
@@ -89,7 +91,7 @@ def _find(node: Node, database: Database) -> tuple[CandidateSet, tuple[Leaf, ...
             leaf = look_up(node, database)
             if leaf.cause is Cause.UNKNOWN_ATTRIBUTE or _matches_nothing(leaf, database):
                 return CandidateSet.NOTHING, (leaf,)
-            return CANDIDATE_SETS.get(leaf.outlook, CandidateSet.LIST), (leaf,)
+            return CANDIDATE_SETS.get(leaf.index_use, CandidateSet.LIST), (leaf,)
 
 
 def _intersection(members: tuple[Node, ...], database: Database) -> tuple[CandidateSet, tuple[Leaf, ...]]:
@@ -123,8 +125,8 @@ def _matches_nothing(leaf: Leaf, database: Database) -> bool:
 def _negated(leaf: Leaf) -> Leaf:
     """Return the prediction for a negated assertion: it is not looked up, but may be undefined."""
     cause = leaf.cause if leaf.cause is Cause.UNKNOWN_ATTRIBUTE else Cause.UNINDEXABLE
-    return replace(leaf, outlook=Outlook.UNINDEXED, cause=cause, change=None, why=NEGATED)
+    return replace(leaf, index_use=IndexUse.UNINDEXED, cause=cause, change=None, why=NEGATED)
 
 
 def _not_looked_up(assertion: Assertion) -> Leaf:
-    return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NOT_LOOKED_UP)
+    return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NOT_LOOKED_UP)

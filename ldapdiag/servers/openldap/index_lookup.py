@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.filter_tree import Assertion, AssertionKind
-from ldapdiag.servers.candidates import Cause, Change, Database, Leaf, Outlook
+from ldapdiag.servers.candidates import Cause, Change, Database, IndexUse, Leaf
 from ldapdiag.servers.openldap.index_lines import line_of, own_line, tags_of, types_of
 from ldapdiag.servers.substring_pieces import is_long_enough
 
@@ -52,12 +52,12 @@ def look_up(assertion: Assertion, database: Database) -> Leaf:
     """Return the prediction for an assertion, independent of its place in the filter."""
     undefined = _undefined(assertion, database)
     if undefined:
-        return _leaf(assertion, Outlook.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=undefined)
+        return _leaf(assertion, IndexUse.INDEXED, Cause.UNKNOWN_ATTRIBUTE, why=undefined)
     if _is_looked_up_by_dn(assertion):
-        return _leaf(assertion, Outlook.INDEXED, Cause.NONE, why="looked up by DN")
+        return _leaf(assertion, IndexUse.INDEXED, Cause.NONE, why="looked up by DN")
     unindexable = _unindexable(assertion, database)
     if unindexable:
-        return _leaf(assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why=unindexable)
+        return _leaf(assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why=unindexable)
     if assertion.kind is AssertionKind.SUBSTRING:
         return _substring(assertion, database)
     wanted = _wanted(assertion, database)
@@ -131,12 +131,12 @@ def _typed(assertion: Assertion, database: Database, wanted: tuple[str, ...]) ->
     available = [one for one in wanted if line is not None and one in types_of(line)]
     if available == ["approx"] and not _has_phonetic_key(assertion.value):
         return _leaf(
-            assertion, Outlook.UNINDEXED, Cause.UNINDEXABLE, why="a value that does not start with a letter has no key"
+            assertion, IndexUse.UNINDEXED, Cause.UNINDEXABLE, why="a value that does not start with a letter has no key"
         )
     if line is not None and len(available) == len(wanted):
         return _listed(assertion, database, line)
     if available:
-        return _leaf(assertion, Outlook.DEPENDS, Cause.TYPE_MISSING, why="its matching rules are not known")
+        return _leaf(assertion, IndexUse.DEPENDS, Cause.TYPE_MISSING, why="its matching rules are not known")
     return _without(assertion, database, line, wanted[0])
 
 
@@ -153,11 +153,11 @@ def _substring(assertion: Assertion, database: Database) -> Leaf:
     keys = database.configuration.substring_keys
     has_keys = _has_keys(assertion, keys)
     if has_keys is False:
-        return _leaf(assertion, Outlook.UNINDEXED, Cause.TOO_SHORT, why=_too_short(keys))
+        return _leaf(assertion, IndexUse.UNINDEXED, Cause.TOO_SHORT, why=_too_short(keys))
     leaf = _typed(assertion, database, ("sub",))
     if has_keys is None and leaf.cause is Cause.NONE:
         why = f"its pieces may be {_too_short(keys)}"
-        return _leaf(assertion, Outlook.DEPENDS, Cause.TOO_SHORT, why=why)
+        return _leaf(assertion, IndexUse.DEPENDS, Cause.TOO_SHORT, why=why)
     return leaf
 
 
@@ -189,11 +189,11 @@ def _too_short(keys: SubstringKeys) -> str:
 def _listed(assertion: Assertion, database: Database, line: IndexDefinition) -> Leaf:
     """Return the prediction for an assertion with an index."""
     if line.built is False:
-        return _leaf(assertion, Outlook.UNINDEXED, Cause.NOT_BUILT, why="the index is still being built")
+        return _leaf(assertion, IndexUse.UNINDEXED, Cause.NOT_BUILT, why="the index is still being built")
     if database.frequencies.of(assertion).exceeds(LONGEST_LIST):
         why = f"more than {LONGEST_LIST:,} entries: slapd keeps only the first and the last ID and scans all between"
-        return _leaf(assertion, Outlook.UNINDEXED, Cause.LIMIT, why=why)
-    return _leaf(assertion, Outlook.INDEXED, Cause.NONE)
+        return _leaf(assertion, IndexUse.UNINDEXED, Cause.LIMIT, why=why)
+    return _leaf(assertion, IndexUse.INDEXED, Cause.NONE)
 
 
 def _without(assertion: Assertion, database: Database, line: IndexDefinition | None, wanted: str) -> Leaf:
@@ -202,13 +202,13 @@ def _without(assertion: Assertion, database: Database, line: IndexDefinition | N
     change = Change(name, wanted)
     if line is None and not database.configuration.whole:
         why = "only a part of the index configuration was collected"
-        return _leaf(assertion, Outlook.DEPENDS, Cause.UNCONFIGURED, change, why)
+        return _leaf(assertion, IndexUse.DEPENDS, Cause.UNCONFIGURED, change, why)
     if line is None:
-        return _leaf(assertion, Outlook.UNINDEXED, Cause.NO_INDEX, change, f"{name} has no index")
+        return _leaf(assertion, IndexUse.UNINDEXED, Cause.NO_INDEX, change, f"{name} has no index")
     types = ",".join(sorted(line.types))
     inherits = database.schema.primary(line.attribute).lower() != name.lower()
     why = f"{name} is indexed with {line.attribute}, for {types}" if inherits else f"{name} is indexed for {types}"
-    return _leaf(assertion, Outlook.UNINDEXED, Cause.TYPE_MISSING, change, why)
+    return _leaf(assertion, IndexUse.UNINDEXED, Cause.TYPE_MISSING, change, why)
 
 
 def _attribute_to_index(assertion: Assertion, line: IndexDefinition | None, database: Database) -> str:
@@ -221,5 +221,5 @@ def _attribute_to_index(assertion: Assertion, line: IndexDefinition | None, data
     return name
 
 
-def _leaf(assertion: Assertion, outlook: Outlook, cause: Cause, change: Change | None = None, why: str = "") -> Leaf:
-    return Leaf(assertion=assertion, outlook=outlook, cause=cause, change=change, why=why)
+def _leaf(assertion: Assertion, index_use: IndexUse, cause: Cause, change: Change | None = None, why: str = "") -> Leaf:
+    return Leaf(assertion=assertion, index_use=index_use, cause=cause, change=change, why=why)

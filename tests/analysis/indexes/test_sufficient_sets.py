@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ldapdiag.analysis.indexes.sufficient_sets import NOTHING, sufficient_sets
 from ldapdiag.evidence.filter_tree import And, Assertion, Not, Or, assertions, parse
-from ldapdiag.servers.candidates import Cause, Change, Leaf, Outlook
+from ldapdiag.servers.candidates import Cause, Change, IndexUse, Leaf
 
 INDEXED = frozenset({"cn", "uid"})
 """Attributes that have every index; others have none."""
@@ -16,9 +16,9 @@ INDEXED = frozenset({"cn", "uid"})
 
 def leaf(assertion: Assertion) -> Leaf:
     if assertion.attribute in INDEXED:
-        return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.NONE)
+        return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.NONE)
     change = Change(assertion.attribute, {"equality": "eq", "substring": "sub"}.get(assertion.kind, "pres"))
-    return Leaf(assertion=assertion, outlook=Outlook.UNINDEXED, cause=Cause.NO_INDEX, change=change)
+    return Leaf(assertion=assertion, index_use=IndexUse.UNINDEXED, cause=Cause.NO_INDEX, change=change)
 
 
 def wanted(filter_: str) -> list[set[str]]:
@@ -55,7 +55,7 @@ def test_an_or_whose_parts_all_seem_indexed_and_that_scans_gets_no_index() -> No
 
 def test_a_part_that_matches_nothing_needs_nothing() -> None:
     def unknown(assertion: Assertion) -> Leaf:
-        return Leaf(assertion=assertion, outlook=Outlook.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE)
+        return Leaf(assertion=assertion, index_use=IndexUse.INDEXED, cause=Cause.UNKNOWN_ATTRIBUTE)
 
     tree = parse("(nosuch=a)")
     assert tree is not None

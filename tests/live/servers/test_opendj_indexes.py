@@ -22,7 +22,7 @@ from ldapdiag.evidence.indexes.explanations import Explanation, IndexExplanation
 from ldapdiag.evidence.indexes.index_status import IndexStatus
 from ldapdiag.evidence.ldif import comparable, entries
 from ldapdiag.evidence.schema import Schema
-from ldapdiag.servers.candidates import Amount, Change, Database, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Amount, Change, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates, index_remedies
 from reading import facts_of
 
@@ -189,17 +189,17 @@ def test_the_simulation_says_what_the_server_says(opendj):
     filters = Filters(draw, database.frequencies.values)
     places = [(SUFFIX, "sub")] * 4 + [(SMALL, "sub"), (SMALL, "one"), (PEOPLE, "sub"), (PEOPLE, "one")]
     asked = [(filters.one(), *draw.choice(places)) for _ in range(FILTERS)]
-    wrong, told = [], Counter[tuple[Outlook, bool]]()
+    wrong, told = [], Counter[tuple[IndexUse, bool]]()
     for (text, base, scope), server_s in zip(asked, explained(opendj, asked), strict=True):
         tree = parse(text)
         assert tree is not None
         ours = candidates.forecast(tree, base, scope, database)
         scanned = server_s.final.outcome is not Outcome.CANDIDATES
-        told[ours.outlook, scanned] += 1
-        if ours.outlook is not Outlook.DEPENDS and scanned is not (ours.outlook is Outlook.UNINDEXED):
+        told[ours.index_use, scanned] += 1
+        if ours.index_use is not IndexUse.DEPENDS and scanned is not (ours.index_use is IndexUse.UNINDEXED):
             wrong.append((text, base, scope, ours, server_s))
     assert wrong == []
-    assert sum(count for (outlook, _), count in told.items() if outlook is Outlook.DEPENDS) <= MOST_OPEN * FILTERS
+    assert sum(count for (index_use, _), count in told.items() if index_use is IndexUse.DEPENDS) <= MOST_OPEN * FILTERS
     assert min(sum(count for (_, scanned), count in told.items() if scanned is each) for each in (True, False)) > 20
 
 

@@ -13,7 +13,7 @@ from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.filter_tree import And, Assertion, AssertionKind, Not, Or, assertions, parse
 from ldapdiag.evidence.indexes import Backend, IndexConfiguration, IndexDefinition, ScanLimit
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.ds389.candidates import MANY, forecast
 from ldapdiag.servers.ds389.filter_order import as_written, rearranged
 from ldapdiag.servers.dsee.candidates import forecast as forecast_of_dsee
@@ -57,9 +57,9 @@ class Told:
         return Amount(self.everything, self.everything)
 
 
-def outlook(text, *definitions, sizes=None, base=SUFFIX, scope="sub", **settings):
+def index_use(text, *definitions, sizes=None, base=SUFFIX, scope="sub", **settings):
     frequencies = Told(sizes) if sizes is not None else None
-    return forecast(parse(text), base, scope, database(*definitions, frequencies=frequencies, **settings)).outlook
+    return forecast(parse(text), base, scope, database(*definitions, frequencies=frequencies, **settings)).index_use
 
 
 NAMES = ("objectclass", "uid", "cn", "title", "uidnumber", "employeenumber", "nosuch")
@@ -115,12 +115,12 @@ class TestAnyFilter:
 
     @given(FILTERS)
     def test_is_no_matter_when_the_base_alone_is_looked_at(self, filter_):
-        assert forecast(filter_, SUFFIX, "base", database()).outlook is Outlook.INDEXED
+        assert forecast(filter_, SUFFIX, "base", database()).index_use is IndexUse.INDEXED
 
     @given(FILTERS, SIZES)
     def test_is_indexed_or_not_on_dsee(self, filter_, sizes):
         told = forecast_of_dsee(filter_, SUFFIX, "sub", database(frequencies=Told(sizes), family=Family.DSEE))
-        assert told.outlook is not Outlook.PARTIALLY
+        assert told.index_use is not IndexUse.PARTIALLY
         assert told.notes <= {"", "U"}
 
     @given(LEAVES, SIZES)
@@ -145,20 +145,20 @@ class TestVersions:
     @pytest.mark.parametrize(
         ("version", "told"),
         [
-            ((1, 3, 11), Outlook.UNINDEXED),
-            ((2, 3, 1), Outlook.UNINDEXED),
-            ((2, 4, 0), Outlook.INDEXED),
-            ((2, 2, 9), Outlook.DEPENDS),
-            ((), Outlook.DEPENDS),
+            ((1, 3, 11), IndexUse.UNINDEXED),
+            ((2, 3, 1), IndexUse.UNINDEXED),
+            ((2, 4, 0), IndexUse.INDEXED),
+            ((2, 2, 9), IndexUse.DEPENDS),
+            ((), IndexUse.DEPENDS),
         ],
     )
     def test_have_a_scan_limit_of_their_own_where_none_is_set(self, version, told):
-        assert outlook("(uid=x)", sizes={"uid": 4001}, limit=None, version=version) is told
+        assert index_use("(uid=x)", sizes={"uid": 4001}, limit=None, version=version) is told
 
     def test_before_1_4_go_through_an_and_as_it_is_written(self):
         filter_ = "(&(employeeNumber=1)(uid=x))"
-        assert outlook(filter_, sizes={"uid": 1}) is Outlook.INDEXED
-        assert outlook(filter_, sizes={"uid": 1}, version=(1, 3, 11)) is Outlook.PARTIALLY
+        assert index_use(filter_, sizes={"uid": 1}) is IndexUse.INDEXED
+        assert index_use(filter_, sizes={"uid": 1}, version=(1, 3, 11)) is IndexUse.PARTIALLY
 
     def test_that_do_not_check_names_scan_for_one_they_do_not_know(self):
         schema = replace(standard(), whole=True)
@@ -167,7 +167,7 @@ class TestVersions:
             for version in ((2, 3, 1), (1, 4, 0))
         )
         assert [one.leaves[0].cause for one in (new, old)] == [Cause.UNKNOWN_ATTRIBUTE] * 2
-        assert (new.outlook, old.outlook) == (Outlook.INDEXED, Outlook.UNINDEXED)
+        assert (new.index_use, old.index_use) == (IndexUse.INDEXED, IndexUse.UNINDEXED)
 
 
 class TestWithoutAScanLimit:
@@ -175,17 +175,17 @@ class TestWithoutAScanLimit:
 
     def test_all_entries_are_looked_at_whatever_is_noted(self):
         told = forecast(parse("(employeeNumber=1)"), SUFFIX, "sub", database(limit=-1, frequencies=Told({})))
-        assert (told.outlook, told.notes) == (Outlook.UNINDEXED, {"U"})
+        assert (told.index_use, told.notes) == (IndexUse.UNINDEXED, {"U"})
         told = forecast(parse("(!(uid=x))"), SUFFIX, "sub", database(limit=2147483646, frequencies=Told({})))
-        assert (told.outlook, told.notes) == (Outlook.UNINDEXED, {""})
+        assert (told.index_use, told.notes) == (IndexUse.UNINDEXED, {""})
 
     def test_few_below_the_base_are_few(self):
         few = database(limit=-1, frequencies=Told({}, MANY))
-        assert forecast(parse("(employeeNumber=1)"), f"ou=few,{SUFFIX}", "sub", few).outlook is Outlook.PARTIALLY
+        assert forecast(parse("(employeeNumber=1)"), f"ou=few,{SUFFIX}", "sub", few).index_use is IndexUse.PARTIALLY
 
     def test_the_suffix_has_many_unless_somebody_tells(self):
-        assert outlook("(employeeNumber=1)", limit=-1) is Outlook.UNINDEXED
-        assert outlook("(employeeNumber=1)", limit=-1, base=f"ou=x,{SUFFIX}") is Outlook.DEPENDS
+        assert index_use("(employeeNumber=1)", limit=-1) is IndexUse.UNINDEXED
+        assert index_use("(employeeNumber=1)", limit=-1, base=f"ou=x,{SUFFIX}") is IndexUse.DEPENDS
 
 
 class TestLeaves:
@@ -211,7 +211,7 @@ class TestLeaves:
 
     def test_of_an_excerpt_are_not_judged(self):
         (leaf,) = forecast(parse("(mail=x)"), SUFFIX, "sub", database(whole=False)).leaves
-        assert (leaf.cause, leaf.outlook, leaf.change) == (Cause.UNCONFIGURED, Outlook.DEPENDS, Change("mail", "eq"))
+        assert (leaf.cause, leaf.index_use, leaf.change) == (Cause.UNCONFIGURED, IndexUse.DEPENDS, Change("mail", "eq"))
 
     def test_of_computed_values_have_no_index(self):
         told = database(virtual_attributes={"mail": "class of service"})
@@ -233,23 +233,23 @@ class TestScanLimits:
     @pytest.mark.parametrize(
         ("text", "size", "told"),
         [
-            ("(mail=a)", 9000, Outlook.INDEXED),
-            ("(&(mail=a)(objectClass=person))", 20, Outlook.UNINDEXED),
-            ("(&(mail=b)(objectClass=person))", 9000, Outlook.INDEXED),
-            ("(&(mail=abcd*)(objectClass=person))", 31, Outlook.UNINDEXED),
-            ("(&(mail=abcd*)(objectClass=person))", 30, Outlook.INDEXED),
-            ("(&(mail=?)(objectClass=person))", 20, Outlook.INDEXED),
+            ("(mail=a)", 9000, IndexUse.INDEXED),
+            ("(&(mail=a)(objectClass=person))", 20, IndexUse.UNINDEXED),
+            ("(&(mail=b)(objectClass=person))", 9000, IndexUse.INDEXED),
+            ("(&(mail=abcd*)(objectClass=person))", 31, IndexUse.UNINDEXED),
+            ("(&(mail=abcd*)(objectClass=person))", 30, IndexUse.INDEXED),
+            ("(&(mail=?)(objectClass=person))", 20, IndexUse.INDEXED),
         ],
     )
     def test_of_an_index_go_by_type_place_and_value(self, text, size, told):
-        assert outlook(text, self.INDEX, sizes={"mail": size, "objectclass": 90_000}) is told
+        assert index_use(text, self.INDEX, sizes={"mail": size, "objectclass": 90_000}) is told
 
     def test_depend_on_a_value_that_is_not_told(self):
         hidden = And((replace(parse("(mail=x)"), value=None), parse("(objectClass=person)")))
         told = forecast(
             hidden, SUFFIX, "sub", database(self.INDEX, frequencies=Told({"mail": 20, "objectclass": 9000}))
         )
-        assert told.possible >= {Outlook.INDEXED, Outlook.UNINDEXED}
+        assert told.possible >= {IndexUse.INDEXED, IndexUse.UNINDEXED}
 
 
 class TestDsee:
@@ -259,8 +259,8 @@ class TestDsee:
         def told(size, *definitions, threshold=None):
             known = database(*definitions, frequencies=Told({"mail": size}), family=Family.DSEE, limit=None)
             known = replace(known, backend=replace(known.backend, entry_limit=threshold))
-            return forecast_of_dsee(parse("(mail=x)"), SUFFIX, "sub", known).outlook
+            return forecast_of_dsee(parse("(mail=x)"), SUFFIX, "sub", known).index_use
 
         plain = replace(index, entry_limit=None)
-        assert [told(2001, index), told(2001, plain)] == [Outlook.UNINDEXED, Outlook.INDEXED]
-        assert [told(4001, plain), told(4001, plain, threshold=5000)] == [Outlook.UNINDEXED, Outlook.INDEXED]
+        assert [told(2001, index), told(2001, plain)] == [IndexUse.UNINDEXED, IndexUse.INDEXED]
+        assert [told(4001, plain), told(4001, plain, threshold=5000)] == [IndexUse.UNINDEXED, IndexUse.INDEXED]

@@ -14,7 +14,7 @@ from ldapdiag.evidence.indexes.explanations import IndexExplanations, Outcome
 from ldapdiag.evidence.indexes.index_status import IndexState, IndexStatus
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema import AttributeType, Schema
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Forecast, Leaf, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Forecast, IndexUse, Leaf, UnknownFrequencies
 from ldapdiag.servers.opendj import candidates as opendj
 from ldapdiag.servers.ping import candidates as ping
 from reading import facts_of
@@ -26,7 +26,7 @@ SUFFIX = "dc=example,dc=com"
 PEOPLE = f"ou=people,{SUFFIX}"
 NOWHERE = Origin(path="memory")
 SYNTAX = "1.3.6.1.4.1.1466.115.121.1."
-LISTED = {Outlook.INDEXED, Outlook.PARTIALLY}
+LISTED = {IndexUse.INDEXED, IndexUse.PARTIALLY}
 
 
 @dataclass
@@ -115,8 +115,8 @@ class TestTheServersOwnWord:
         (explained,) = [fact for fact in facts_of(content) if isinstance(fact, IndexExplanations)]
         asked = [one.removeprefix("# filter: ") for one in content.decode().splitlines() if one.startswith("# filter")]
         database = self.database(captures, name)
-        told = {text: forecast(text, database).outlook in LISTED for text in asked}
-        depends = [text for text in asked if forecast(text, database).outlook is Outlook.DEPENDS]
+        told = {text: forecast(text, database).index_use in LISTED for text in asked}
+        depends = [text for text in asked if forecast(text, database).index_use is IndexUse.DEPENDS]
         assert told == {
             text: one.final.outcome is Outcome.CANDIDATES
             for text, one in zip(asked, explained.explanations, strict=True)
@@ -139,15 +139,15 @@ class TestTheServersOwnWord:
 class TestSets:
     def test_an_and_needs_one_list_and_an_or_one_of_each(self) -> None:
         database = database_of(sn="equality")
-        assert forecast("(&(employeeNumber=1)(sn=smith))", database).outlook is Outlook.PARTIALLY
-        assert forecast("(|(employeeNumber=1)(sn=smith))", database).outlook is Outlook.UNINDEXED
-        assert forecast("(|(sn=jones)(sn=smith))", database).outlook is Outlook.INDEXED
+        assert forecast("(&(employeeNumber=1)(sn=smith))", database).index_use is IndexUse.PARTIALLY
+        assert forecast("(|(employeeNumber=1)(sn=smith))", database).index_use is IndexUse.UNINDEXED
+        assert forecast("(|(sn=jones)(sn=smith))", database).index_use is IndexUse.INDEXED
 
     def test_an_and_stops_where_ten_are_left(self) -> None:
         few = Known(values={"(uid=a)": 10})
         told = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(few, uid="equality"))
         assert [one.cause for one in told.leaves] == [Cause.NOT_LOOKED_UP, Cause.NONE, Cause.NOT_LOOKED_UP]
-        assert told.outlook is Outlook.INDEXED
+        assert told.index_use is IndexUse.INDEXED
         eleven = Known(values={"(uid=a)": 11})
         told = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(eleven, uid="equality"))
         assert [one.cause for one in told.leaves] == [Cause.NO_INDEX, Cause.NONE, Cause.NO_INDEX]
@@ -162,9 +162,9 @@ class TestSets:
     def test_nothing_answers_a_negation_or_an_empty_and(self) -> None:
         database = database_of(uid="equality presence")
         assert leaf("(!(uid=a))", database).cause is Cause.UNINDEXABLE
-        assert forecast("(!(uid=a))", database).outlook is Outlook.UNINDEXED
-        assert forecast("(&)", database).outlook is Outlook.UNINDEXED
-        assert forecast("(|)", database).outlook is Outlook.INDEXED
+        assert forecast("(!(uid=a))", database).index_use is IndexUse.UNINDEXED
+        assert forecast("(&)", database).index_use is IndexUse.UNINDEXED
+        assert forecast("(|)", database).index_use is IndexUse.INDEXED
 
 
 class TestTypes:
@@ -186,7 +186,7 @@ class TestTypes:
     def test_what_is_offered_answers(self, filter_: str, add: str) -> None:
         missing = leaf(filter_, database_of(uid="equality"))
         assert (missing.cause, missing.change) == (Cause.NO_INDEX, Change("cn", add))
-        assert forecast(filter_, database_of(cn=add)).outlook is Outlook.INDEXED
+        assert forecast(filter_, database_of(cn=add)).index_use is IndexUse.INDEXED
 
     def test_an_equality_index_is_in_order_where_the_rules_compare_alike(self) -> None:
         database = database_of(cn="equality", mail="equality", telephoneNumber="equality", schema=schema_of(
@@ -233,19 +233,19 @@ class TestTypes:
 
     def test_what_the_schema_does_not_know_is_scanned_for_all_the_same(self) -> None:
         database = database_of(cn="equality", schema=schema_of(known_type("cn"), whole=True))
-        assert (leaf("(foo=1)", database).outlook, leaf("(foo=1)", database).cause) == (
-            Outlook.UNINDEXED,
+        assert (leaf("(foo=1)", database).index_use, leaf("(foo=1)", database).cause) == (
+            IndexUse.UNINDEXED,
             Cause.UNKNOWN_ATTRIBUTE,
         )
 
     def test_computed_attributes_have_no_index_but_some_are_found_without(self) -> None:
         database = database_of(uid="equality")
         assert leaf("(hasSubordinates=TRUE)", database).cause is Cause.UNINDEXABLE
-        assert forecast("(entryDN=uid=a,dc=b)", database).outlook is Outlook.INDEXED
+        assert forecast("(entryDN=uid=a,dc=b)", database).index_use is IndexUse.INDEXED
         member = forecast("(&(objectClass=person)(isMemberOf=cn=a))", database)
-        assert (member.outlook, member.notes) == (Outlook.INDEXED, frozenset({"unindexed"}))
-        assert forecast("(|(title=x)(isMemberOf=cn=a))", database).outlook is Outlook.UNINDEXED
-        assert forecast("(isMemberOf=*)", database).outlook is Outlook.UNINDEXED
+        assert (member.index_use, member.notes) == (IndexUse.INDEXED, frozenset({"unindexed"}))
+        assert forecast("(|(title=x)(isMemberOf=cn=a))", database).index_use is IndexUse.UNINDEXED
+        assert forecast("(isMemberOf=*)", database).index_use is IndexUse.UNINDEXED
 
 
 class TestLimits:
@@ -266,7 +266,7 @@ class TestLimits:
 
     def test_unknown_frequencies_leave_it_open(self) -> None:
         told = forecast("(sn=smith)", database_of(UnknownFrequencies(), sn="equality"))
-        assert (told.outlook, told.leaves[0].cause) == (Outlook.DEPENDS, Cause.LIMIT_PERHAPS)
+        assert (told.index_use, told.leaves[0].cause) == (IndexUse.DEPENDS, Cause.LIMIT_PERHAPS)
 
     def test_an_index_that_would_list_nothing_is_not_offered(self) -> None:
         often = Known(values={"(l=*)": 5000})
@@ -294,16 +294,16 @@ class TestScope:
     def test_few_entries_in_scope_are_as_good_as_an_index(self) -> None:
         small = Known(scopes={(PEOPLE, "sub"): 4000, (PEOPLE, "one"): 4001})
         database = database_of(small)
-        assert forecast("(displayName=*x*)", database, PEOPLE).outlook is Outlook.INDEXED
-        assert forecast("(displayName=*x*)", database, PEOPLE, "one").outlook is Outlook.UNINDEXED
+        assert forecast("(displayName=*x*)", database, PEOPLE).index_use is IndexUse.INDEXED
+        assert forecast("(displayName=*x*)", database, PEOPLE, "one").index_use is IndexUse.UNINDEXED
 
     def test_of_an_unknown_branch_it_depends_and_of_the_whole_it_does_not(self) -> None:
         database = database_of(UnknownFrequencies())
-        assert forecast("(displayName=*x*)", database, PEOPLE).outlook is Outlook.DEPENDS
-        assert forecast("(displayName=*x*)", database).outlook is Outlook.UNINDEXED
+        assert forecast("(displayName=*x*)", database, PEOPLE).index_use is IndexUse.DEPENDS
+        assert forecast("(displayName=*x*)", database).index_use is IndexUse.UNINDEXED
 
     def test_the_base_alone_needs_no_index(self) -> None:
-        assert forecast("(displayName=*x*)", database_of(), scope="base").outlook is Outlook.INDEXED
+        assert forecast("(displayName=*x*)", database_of(), scope="base").index_use is IndexUse.INDEXED
 
     def test_a_refusal_is_told(self) -> None:
         told = forecast("(displayName=*x*)", database_of())
@@ -323,12 +323,12 @@ class TestPing:
         tree = parse_shape("(manager=?)")
         assert tree is not None
         told = ping.forecast(tree, SUFFIX, "sub", database_of(manager="composite"))
-        assert told.outlook is Outlook.DEPENDS
+        assert told.index_use is IndexUse.DEPENDS
 
 
 def test_shapes_are_judged_like_filters() -> None:
     tree = parse_shape("(&(sn=?)(cn=*?*))", "2")
     assert tree is not None
     told = opendj.forecast(tree, SUFFIX, "sub", database_of(sn="equality", cn="substring"))
-    assert told.outlook is Outlook.INDEXED
+    assert told.index_use is IndexUse.INDEXED
     assert [one.assertion.kind for one in told.leaves] == [AssertionKind.EQUALITY, AssertionKind.SUBSTRING]

@@ -12,7 +12,7 @@ from ldapdiag.evidence.indexes import Backend, IndexConfiguration, SubstringKeys
 from ldapdiag.evidence.indexes.slapd_lines import IndexLines
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.evidence.schema.standard import standard
-from ldapdiag.servers.candidates import Amount, Cause, Change, Database, Outlook, UnknownFrequencies
+from ldapdiag.servers.candidates import Amount, Cause, Change, Database, IndexUse, UnknownFrequencies
 from ldapdiag.servers.openldap.candidates import forecast
 
 BASE = "dc=example,dc=com"
@@ -53,45 +53,45 @@ OBJECT_CLASS = "objectClass eq"
 def test_a_list_of_too_many_entries_is_a_range() -> None:
     some = Counted(title=Amount(65535, 65535))
     more = Counted(title=Amount(65536))
-    assert foreseen("(title=x)", database(OBJECT_CLASS, "title eq", frequencies=some)).outlook is Outlook.INDEXED
+    assert foreseen("(title=x)", database(OBJECT_CLASS, "title eq", frequencies=some)).index_use is IndexUse.INDEXED
     found = foreseen("(title=x)", database(OBJECT_CLASS, "title eq", frequencies=more))
-    assert (found.outlook, found.leaves[0].cause) == (Outlook.UNINDEXED, Cause.LIMIT)
+    assert (found.index_use, found.leaves[0].cause) == (IndexUse.UNINDEXED, Cause.LIMIT)
 
 
 def test_an_and_ends_where_nothing_is_left() -> None:
     place = database(OBJECT_CLASS, "uid eq", frequencies=Counted(uid=Amount(0, 0)))
     found = foreseen("(&(uid=nobody)(title=x))", place)
-    assert found.outlook is Outlook.INDEXED
+    assert found.index_use is IndexUse.INDEXED
     assert [leaf.cause for leaf in found.leaves] == [Cause.NONE, Cause.NOT_LOOKED_UP]
     assert foreseen("(&(title=x)(uid=nobody))", place).leaves[0].cause is Cause.NO_INDEX
 
 
 def test_without_an_index_of_object_class_every_search_scans() -> None:
     found = foreseen("(uid=x)", database("uid eq"))
-    assert found.outlook is Outlook.UNINDEXED
-    assert found.leaves[0].outlook is Outlook.INDEXED
+    assert found.index_use is IndexUse.UNINDEXED
+    assert found.leaves[0].index_use is IndexUse.INDEXED
     assert [leaf.change for leaf in found.added] == [Change("objectClass", "eq")]
-    assert foreseen("(uid=x)", database("uid eq"), "base").outlook is Outlook.INDEXED
+    assert foreseen("(uid=x)", database("uid eq"), "base").index_use is IndexUse.INDEXED
 
 
 def test_of_an_excerpt_nothing_is_missed() -> None:
     found = foreseen("(title=x)", database("uid eq", whole=False))
-    assert (found.outlook, found.leaves[0].cause) == (Outlook.DEPENDS, Cause.UNCONFIGURED)
-    assert foreseen("(uid>=x)", database(OBJECT_CLASS, whole=False)).outlook is Outlook.DEPENDS
+    assert (found.index_use, found.leaves[0].cause) == (IndexUse.DEPENDS, Cause.UNCONFIGURED)
+    assert foreseen("(uid>=x)", database(OBJECT_CLASS, whole=False)).index_use is IndexUse.DEPENDS
 
 
 @pytest.mark.parametrize("lengths", ["", "1", "2", "3", "4", "9"])
 def test_longer_pieces_never_find_less(lengths) -> None:
     """Of two pieces in one filter, the digit is that of both."""
     places = [database(OBJECT_CLASS, "cn sub", any_len=size) for size in (2, 4, 8, 12)]
-    order = [Outlook.INDEXED, Outlook.DEPENDS, Outlook.UNINDEXED]
-    outlooks = [forecast(parse_shape("(cn=*?*)", lengths), BASE, "sub", place).outlook for place in places]
-    assert outlooks == sorted(outlooks, key=order.index)
+    order = [IndexUse.INDEXED, IndexUse.DEPENDS, IndexUse.UNINDEXED]
+    index_uses = [forecast(parse_shape("(cn=*?*)", lengths), BASE, "sub", place).index_use for place in places]
+    assert index_uses == sorted(index_uses, key=order.index)
 
 
 def test_what_the_log_marks_scans_nothing() -> None:
     found = foreseen("(?employeeNumber>=10)", database(OBJECT_CLASS))
-    assert (found.outlook, found.leaves[0].cause) == (Outlook.INDEXED, Cause.UNKNOWN_ATTRIBUTE)
+    assert (found.index_use, found.leaves[0].cause) == (IndexUse.INDEXED, Cause.UNKNOWN_ATTRIBUTE)
 
 
 NAMES = st.sampled_from(
@@ -120,8 +120,8 @@ def test_each_assertion_is_told_once_in_its_order(text, lines, scope) -> None:
     tree = parse(text)
     found = forecast(tree, BASE, scope, database(*lines))
     assert [leaf.assertion.text for leaf in found.leaves] == _leaves(text)
-    assert all(leaf.change is None for leaf in found.leaves if leaf.outlook is Outlook.INDEXED)
-    assert (scope == "base") <= (found.outlook is Outlook.INDEXED)
+    assert all(leaf.change is None for leaf in found.leaves if leaf.index_use is IndexUse.INDEXED)
+    assert (scope == "base") <= (found.index_use is IndexUse.INDEXED)
 
 
 @given(FILTERS, LINES)
@@ -130,7 +130,7 @@ def test_all_indexes_of_object_class_and_names_of_their_own_find_no_less(text, l
     before = foreseen(text, database(*lines, OBJECT_CLASS))
     wider = [f"{line.split()[0]} pres,eq,sub,approx" for line in (*lines, OBJECT_CLASS)]
     after = foreseen(text, database(*dict.fromkeys(wider)))
-    assert after.outlook is not Outlook.UNINDEXED or before.outlook is Outlook.UNINDEXED
+    assert after.index_use is not IndexUse.UNINDEXED or before.index_use is IndexUse.UNINDEXED
 
 
 def _leaves(text: str) -> list[str]:
