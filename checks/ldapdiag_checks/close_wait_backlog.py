@@ -11,6 +11,7 @@ from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import counted
 
 MANY, SOME = 100, 10
 SHARE = 0.1
@@ -67,7 +68,7 @@ def _judge_host(host: Host, snapshot: Snapshot, connections: Groups) -> Iterator
     missing = why_incomplete(snapshot, host.host)
     for subject, count in _without_finding(host, connections, closed):
         if missing is None:
-            yield Clear(subject=subject, reason=f"{count} open LDAP connections, none of them in CLOSE-WAIT")
+            yield Clear(subject=subject, reason=f"{counted(count, 'open LDAP connection')}, none in CLOSE-WAIT")
         else:
             yield NotJudged.lacking(missing, subject=subject)
 
@@ -132,7 +133,7 @@ def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *,
 
 
 def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:
-    connections = f"{count} connection{'s' * (count != 1)}"
+    connections = counted(count, "connection")
     if peer.end is End.SERVER:
         return f"{owner or 'The server'} on {host.host} keeps {connections} that {peer.name or 'its clients'} closed"
     return f"{owner or 'An application'} on {host.host} keeps {connections} that {peer.name} closed"

@@ -14,6 +14,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import counted, number
 
 
 @check
@@ -78,13 +79,13 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
 def _title(accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:
     if first is None:
         return "no connection is open"
-    return f"{first} has {connections} of the {total} connections{' in cn=monitor' if accounts else ''}"
+    where = " in cn=monitor" if accounts else ""
+    return f"{first} has {number(connections)} of the {counted(total, 'connection')}{where}"
 
 
 def _detail(accounts: Accounts | None, total: int) -> str:
     if accounts is None:
         return "By client address only, from the socket table; cn=monitor contains the accounts."
-    return (
-        f"{total} connections of {len(accounts.by_account)} accounts from {len(accounts.by_client)} addresses, "
-        "including the one that read cn=monitor."
-    )
+    owners = counted(len(accounts.by_account), "account")
+    clients = counted(len(accounts.by_client), "address", "addresses")
+    return f"{counted(total, 'connection')} of {owners} from {clients}, including the one that read cn=monitor."

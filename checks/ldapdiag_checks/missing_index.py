@@ -13,6 +13,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Verdict, sev
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.example_search import search_command
 from ldapdiag.servers.index_remedies import add_indexes, ldapsearch_command
+from ldapdiag.wording import counted
 
 MOST = 10
 """Filters, clients and accounts named."""
@@ -61,9 +62,10 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
         yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask the owners of the clients")
     if not plan.indexes:
         scans = len(coverage.scans)
-        but = f"; {scans} kinds of searches are unindexed, and no index helps or is worth its cost" if scans else ""
+        but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""
         yield Clear(
-            subject=plan.host, reason=f"no index is missing for the {len(coverage.searches)} kinds of searches{but}"
+            subject=plan.host,
+            reason=f"no index is missing for the {counted(len(coverage.searches), 'kind')} of search{but}",
         )
 
 

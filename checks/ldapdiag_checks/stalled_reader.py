@@ -14,6 +14,7 @@ from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, Timer
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import counted
 
 MANY, SOME = 10, 3
 HOW = f"on the server: {SS_COMMAND}"
@@ -109,7 +110,7 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapsh
     table = snapshot.sockets
     size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0
     closed = sum(table.timer[row] is Timer.PERSIST for row in rows) if table.timer else 0
-    count = f"{len(rows)} connection{'s' * (len(rows) != 1)}"
+    count = counted(len(rows), "connection")
     sentences = [f"{closed} with a closed window: the client does not read."] if closed else []
     if closed < len(rows):
         sentences.append(

@@ -14,6 +14,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.servers.client_advice import unbind_first
 from ldapdiag.servers.close_codes import close_reason
 from ldapdiag.servers.close_reasons import CloseKind
+from ldapdiag.wording import counted
 
 MANY, SOME = 100, 10
 HALF, TENTH = 0.5, 0.1
@@ -88,7 +89,7 @@ def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clien
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
     timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in others)
     idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
-    return Clear(subject=subject, reason=f"{closes} connections were closed, {unclean} of them without UNBIND{idle}")
+    return Clear(subject=subject, reason=f"{counted(closes, 'close')}, {unclean} without UNBIND{idle}")
 
 
 def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: Severity, more: int) -> Finding:

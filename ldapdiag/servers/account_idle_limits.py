@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where, is_distinguished_name, ldif_line
 from ldapdiag.servers.ldap_tools import MANAGER, modify, shown
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
@@ -37,7 +38,7 @@ def set_account_limit(
     value = limit.never if seconds < 0 else seconds
     setting = f"replace: {limit.attribute}\n{limit.attribute}: {value}"
     return Remedy(
-        title=f"Give {len(entries):,} account{'s' * (len(entries) > 1)} an own idle limit",
+        title=f"Give {counted(len(entries), 'account')} an idle limit",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,

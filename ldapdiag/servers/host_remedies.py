@@ -21,6 +21,7 @@ from ldapdiag.servers.kernel import (
 )
 from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
 from ldapdiag.servers.shell_text import host_name, sysctl_file, sysctl_undo
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.family import Family
@@ -91,7 +92,7 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
     chosen = f"( sport = :{port} and dst {address} and dport = :$port )"
     count = len(set(client_ports))
     return Remedy(
-        title=f"Close the {count:,} dead connection{'s' * (count > 1)} from {client} now",
+        title=f"Close the {counted(count, 'dead connection')} from {client} now",
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.SHELL,

@@ -91,7 +91,7 @@ def test_a_load_balancers_probes_are_only_told(probes, others, *, told) -> None:
 def test_idle_timeouts_are_the_servers_doing_and_counted() -> None:
     (verdict,) = judged(closes((b"U1", 5), (b"T1", 7)))
     assert isinstance(verdict, Clear)
-    assert verdict.reason == "12 connections were closed, 0 of them without UNBIND; the server's idle timeout ended 7"
+    assert verdict.reason == "12 closes, 0 without UNBIND; the server's idle timeout ended 7"
 
 
 def test_a_restart_is_nobodys_close() -> None:
@@ -102,7 +102,7 @@ def test_a_restart_is_nobodys_close() -> None:
     log.visits(1, client=facts.APP2)
     (verdict,) = judged(log)
     assert isinstance(verdict, Clear)
-    assert verdict.reason.startswith("1 connections were closed")
+    assert verdict.reason.startswith("1 close, ")
 
 
 def test_a_server_with_one_word_for_both_cannot_tell() -> None:
@@ -141,6 +141,4 @@ def test_captured_idle_timeouts_are_clear(corpus) -> None:
     """6f: the server ended 115 of the pool's connections (T1); the two others said UNBIND."""
     (verdict,) = verdicts_on(corpus / TIMEOUT / "ldap" / "access", "unclean-closes")
     assert isinstance(verdict, Clear)
-    assert (
-        verdict.reason == "117 connections were closed, 0 of them without UNBIND; the server's idle timeout ended 115"
-    )
+    assert verdict.reason == "117 closes, 0 without UNBIND; the server's idle timeout ended 115"

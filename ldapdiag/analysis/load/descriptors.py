@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
+from ldapdiag.wording import counted
 
 MOST_CONNECTIONS = "its configured maximum of connections"
 """The source of a limit on connections rather than on descriptors, which Windows does not limit."""
@@ -190,7 +191,7 @@ def _exhaustion_messages(server: Instance) -> tuple[str, ...]:
     for log in server.logs:
         for message in log.exhaustion_messages:
             counts[message.meaning] = max(counts.get(message.meaning, 0), message.count)
-    return tuple(f"{meaning} ({count:,} time{'s' * (count != 1)})" for meaning, count in counts.items())
+    return tuple(f"{meaning} ({counted(count, 'time')})" for meaning, count in counts.items())
 
 
 def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None) -> tuple[str, ...]:

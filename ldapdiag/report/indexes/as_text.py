@@ -27,10 +27,10 @@ from ldapdiag.report.findings import print_commands, print_finding
 from ldapdiag.report.indexes.remedies import of_plans
 from ldapdiag.report.log.columns import NumberTable
 from ldapdiag.report.log.names import AccountNames
-from ldapdiag.report.log.quantities import duration, number, percent, span
+from ldapdiag.report.log.quantities import duration, percent, span
 from ldapdiag.report.page import Page, packed, page_for
 from ldapdiag.servers.index_remedies import expected_in_log
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

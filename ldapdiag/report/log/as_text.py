@@ -17,10 +17,11 @@ from ldapdiag.evidence.family import identify
 from ldapdiag.report.log.by import By
 from ldapdiag.report.log.caveats import caveats
 from ldapdiag.report.log.names import AccountNames
-from ldapdiag.report.log.quantities import day_and_time, duration, number, per_second, span
+from ldapdiag.report.log.quantities import day_and_time, duration, per_second, span
 from ldapdiag.report.log.result_codes import named
 from ldapdiag.report.log.tables import print_closes, print_requesters, print_searches
 from ldapdiag.report.page import Page, page_for
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,7 +85,7 @@ class LogScreen:
                 if len(streams) == 1
                 else f"{len(streams)} streams: {_few(one.name for one in streams)}",
                 *([f"{files} files"] if files > len(streams) else []),
-                f"{number(segment.lines)} line{'s' * (segment.lines != 1)}",
+                counted(segment.lines, "line"),
             ],
             "bold",
         )
@@ -103,7 +104,7 @@ class LogScreen:
     def restarts(self) -> list[str]:
         """Return the number of restarts, if there were any."""
         restarts = sum(max(0, one.server_lives - 1) for one in self.read.streams)
-        return [f"{number(restarts)} restart{'s' * (restarts != 1)}"] if restarts else []
+        return [counted(restarts, "restart")] if restarts else []
 
     def span(self) -> str:
         """Return the time range of the records."""
@@ -219,7 +220,7 @@ def _what(etime: int, connections: int, total: int) -> str:
     """Return the share of search time of a client or account, or its number of connections."""
     if total and etime * 100 >= total:
         return f"{min(etime * 100 // total, 100)} %"
-    return f"{number(connections)} connection{'s' * (connections != 1)}" if connections else "<1 %"
+    return counted(connections, "connection") if connections else "<1 %"
 
 
 def _first(items: list[str], most: int) -> Iterator[str]:

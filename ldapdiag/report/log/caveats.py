@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.report.log.quantities import number
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def caveats(read: ReadLog) -> Iterator[tuple[str, str]]:
         sample = f"; first: {segment.samples[0].decode('utf-8', 'backslashreplace')}" if segment.samples else ""
         yield "not read", f"{number(segment.misread)} of {number(segment.lines)} lines not understood{sample}"
     if segment.lost:
-        lines = f"{number(segment.lost)} lost line{'s' * (segment.lost != 1)}"
+        lines = counted(segment.lost, "lost line")
         yield "lost", f"the log reports {lines}; their operations are not counted"
     if segment.caps_hit:
         names = ", ".join(CAPS.get(name, name) for name in segment.caps_hit)

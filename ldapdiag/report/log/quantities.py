@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, when
+from ldapdiag.wording import number
 
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86_400 * SECOND
 
@@ -48,11 +49,6 @@ def _three(value: float) -> str:
     if value < 10:
         return f"{value:.2f}"
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def number(count: int) -> str:
-    """Return a count in groups of three digits."""
-    return f"{count:,}"
 
 
 def percent(share: float) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.report.charts import shortened
 from ldapdiag.report.log.columns import NumberTable
-from ldapdiag.report.log.quantities import duration, number, percent
+from ldapdiag.report.log.quantities import duration, percent
 from ldapdiag.report.neutral import neutral
 from ldapdiag.report.page import packed
 from ldapdiag.servers.close_reasons import CloseKind
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -46,7 +47,7 @@ def print_searches(page: Page, searches: Sequence[SearchGroup], top: int, names:
             page.indented(line, "dim", deeper=table.deeper)
     rest = searches[top:]
     if rest:
-        kinds = f"{number(len(rest))} more kind{'s' * (len(rest) != 1)} of search"
+        kinds = f"{counted(len(rest), 'more kind')} of search"
         page.indented(f"and {kinds}, {duration(sum(one.etime for one in rest))} in total")
 
 

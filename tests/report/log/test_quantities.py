@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldapdiag.evidence.log.stamps import moment
-from ldapdiag.report.log.quantities import duration, number, per_second, percent, span
+from ldapdiag.report.log.quantities import duration, per_second, percent, span
+from ldapdiag.wording import number
 
 SECOND = 10**9
 
