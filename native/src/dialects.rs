@@ -9,7 +9,7 @@ pub struct Dialect {
     pub name: &'static str,
     /// Reads whole records.
     pub scan: fn(&[u8], &mut Scan),
-    /// The end of a record and the begin of the next one.
+    /// The end of a record and the beginning of the next one.
     pub border: &'static [u8],
 }
 

@@ -88,7 +88,7 @@ struct TextClock<'a> {
     began: i64,
     stamp: &'a [u8],
     zone: &'a [u8],
-    /// The begin of a usual line with this second.
+    /// The beginning of a usual line with this second.
     before: Option<[u8; BEFORE]>,
     behind: [u8; BEHIND],
     missing_digits: usize,

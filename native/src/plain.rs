@@ -139,9 +139,9 @@ impl<'py> Converter<'py> {
         let (shape, base, scope) = row.key;
         let (etime, time, number, op) = row.worst.order;
         let worst = (etime, time, number, op, PyBytes::new(self.py, &row.worst.filter));
-        let pieces = PyDict::new(self.py);
+        let by_lengths = PyDict::new(self.py);
         for (&lengths, &SubstringCounts { answered, etime, noted, most }) in row.substring_lengths.iter() {
-            pieces.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
+            by_lengths.set_item(self.text(lengths), self.list((answered, etime, noted, most))?)?;
         }
         (
             (self.text(shape), self.text(base), scope),
@@ -155,7 +155,7 @@ impl<'py> Converter<'py> {
             self.histogram(&row.histogram)?,
             worst,
             (row.most_entries, row.most_limited),
-            (pieces, row.substring_lengths.full),
+            (by_lengths, row.substring_lengths.full),
         )
             .into_bound_py_any(self.py)
     }

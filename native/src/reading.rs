@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
         Ok(self.filled - before)
     }
 
-    /// Removes scanned bytes from the begin of the buffer.
+    /// Removes scanned bytes from the beginning of the buffer.
     fn pass(&mut self, size: usize) {
         self.buffer.copy_within(size..self.filled, 0);
         self.filled -= size;

@@ -26,7 +26,7 @@ pub struct Stamp<'a> {
 
 /// Converts stamps to nanoseconds since 1970.
 pub trait Clock {
-    /// A clock at the begin of a chunk, which reports zone and resolution to `log`.
+    /// A clock at the beginning of a chunk, which reports zone and resolution to `log`.
     fn start(log: &mut Scan) -> Self
     where
         Self: Sized;

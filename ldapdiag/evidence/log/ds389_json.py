@@ -42,7 +42,7 @@ STAMP = pattern(rb"(.{8,60}?)(?:\.(\d{1,9}))?\s?([+-]\d{4}|Z)")
 DURATION = pattern(rb"-?\d{1,9}(?:\.\d{1,12})?")
 TARGET = pattern(rb"\d{1,18}")
 BRACKET = pattern(rb'"(?:[^"\\]++|\\.)*+"?|[{\[]|[}\]]', re.DOTALL)
-"""A string, since it may contain brackets; the begin of an object or list; the end of one."""
+"""A string, since it may contain brackets; the beginning of an object or list; the end of one."""
 LONE = pattern("[\ud800-\udc7f\udd00-\udfff]")
 """Half of a surrogate pair, except those that represent a byte of the log (surrogateescape)."""
 
@@ -68,11 +68,11 @@ def recognises(head: bytes) -> bool:
 
 
 CUT_ANYWHERE = True
-"""The begin of an object is recognisable without what comes before."""
+"""The beginning of an object is recognisable without what comes before."""
 
 
 def cut(data: bytes, at: int) -> int:
-    """Return the begin of the last object that begins at or before `at`: everything before it is whole."""
+    """Return the beginning of the last object that begins at or before `at`: everything before it is whole."""
     return data.rfind(b"\n{", 0, at) + 1
 
 

@@ -168,7 +168,7 @@ def _read_internal(log: Scan, record: Record) -> None:
 
 
 def read_header(log: Scan, line: bytes) -> None:
-    """Read a line of the header at the begin of each file, or an unknown line."""
+    """Read a line of the header at the beginning of each file, or an unknown line."""
     header = HEADER.fullmatch(line)
     if header:
         log.header(header["instance"] or b"", header["version"] or b"")

@@ -82,7 +82,7 @@ MESSAGE = rb"""
 SIGNATURE = (
     rb"(?:conn=\d{1,18}+\ (?:op|fd)=\d|@\(\#\)\ \$OpenLDAP:\ slapd\ |slapd\ starting\b|<=\ \w{3,4}_\w{1,30}+:\ \()"
 )
-"""The begin of messages that no other program writes."""
+"""The beginning of messages that no other program writes."""
 
 REQUESTS = {
     b"ADD dn": operation_kinds.ADD,

@@ -196,7 +196,7 @@ def _shape(search: SearchGroup, resolution: int) -> dict[str, Any]:
         "errors": {str(err): count for err, count in search.errors.items()},
         "clients": _costliest((one.client, one.etime) for one in search.requesters),
         "accounts": _costliest((one.account, one.etime) for one in search.requesters),
-        "askers": [_asker(one) for one in search.requesters],
+        "askers": [_requester(one) for one in search.requesters],
         "worst": None if search.slowest is None else _worst(search.slowest, resolution),
     }
 
@@ -209,13 +209,13 @@ def _costliest(times: Iterable[tuple[str, int]]) -> list[str]:
     return sorted(sums, key=lambda name: (-sums[name], name))
 
 
-def _asker(asker: Requester) -> dict[str, Any]:
+def _requester(requester: Requester) -> dict[str, Any]:
     return {
-        "client": asker.client,
-        "account": asker.account,
-        "count": asker.count,
-        "etime_seconds": seconds(asker.etime),
-        "noted": asker.noted,
+        "client": requester.client,
+        "account": requester.account,
+        "count": requester.count,
+        "etime_seconds": seconds(requester.etime),
+        "noted": requester.noted,
     }
 
 

@@ -18,7 +18,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the begin of a text.
+    /// At the beginning of a text.
     pub fn new(text: &'a [u8]) -> Self {
         Cursor { text, at: 0, has_escapes: false }
     }

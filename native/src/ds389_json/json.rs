@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::texts::unescaped;
 use super::value::Value;
 
-/// Calls `take` for each name and value of the object at the begin of a text.
+/// Calls `take` for each name and value of the object at the beginning of a text.
 ///
 /// Returns the end of the object; `None` if it is invalid, and then the caller discards what it took.
 pub fn members<'a>(text: &'a [u8], mut take: impl FnMut(&[u8], Value<'a>)) -> Option<usize> {
@@ -55,22 +55,22 @@ pub fn elements<'a>(list: &'a [u8], mut take: impl FnMut(Value<'a>)) -> Option<(
 mod tests {
     use super::*;
 
-    fn said(text: &[u8]) -> Option<Vec<(Vec<u8>, Value<'_>)>> {
-        let mut told = Vec::new();
-        let end = members(text, |name, value| told.push((name.to_vec(), value)))?;
+    fn members_of(text: &[u8]) -> Option<Vec<(Vec<u8>, Value<'_>)>> {
+        let mut found = Vec::new();
+        let end = members(text, |name, value| found.push((name.to_vec(), value)))?;
         assert!(text[..end].ends_with(b"}"));
-        Some(told)
+        Some(found)
     }
 
     #[test]
     fn values_are_told_by_their_kind() {
         let object =
             br#"{"a":-7, "b" : true,"c":{"d":[1,{"}":"]"}]},"e":[], "f":1.5e+3,"g":null,"h":"x", "\u0069":0} "#;
-        let values: Vec<_> = said(object).unwrap().into_iter().map(|(_, value)| value).collect();
+        let values: Vec<_> = members_of(object).unwrap().into_iter().map(|(_, value)| value).collect();
 
         assert_eq!(values[..3], [Value::Whole(-7), Value::True, Value::Object(br#"{"d":[1,{"}":"]"}]}"#)]);
         assert_eq!(values[3..6], [Value::List(b"[]"), Value::Other, Value::Other]);
-        assert_eq!(said(object).unwrap()[7], (b"i".to_vec(), Value::Whole(0)));
+        assert_eq!(members_of(object).unwrap()[7], (b"i".to_vec(), Value::Whole(0)));
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         for broken in
             values.split(' ').map(|value| format!("{{\"a\":{value}}}")).chain(["[]".into(), "{\"a\":\"\n\"}".into()])
         {
-            assert_eq!(said(broken.as_bytes()), None, "{broken}");
+            assert_eq!(members_of(broken.as_bytes()), None, "{broken}");
         }
     }
 
@@ -87,9 +87,9 @@ mod tests {
     fn depth_and_digits_have_an_end() {
         let nested = |depth: usize| ["{\"a\":", &"[".repeat(depth), &"]".repeat(depth), "}"].concat();
 
-        assert!(said(nested(31).as_bytes()).is_some());
-        assert!(said(nested(32).as_bytes()).is_none());
-        assert_eq!(said(b"{\"a\":-999999999999999999}").unwrap()[0].1, Value::Whole(-999_999_999_999_999_999));
-        assert_eq!(said(b"{\"a\":1000000000000000000}").unwrap()[0].1, Value::Other);
+        assert!(members_of(nested(31).as_bytes()).is_some());
+        assert!(members_of(nested(32).as_bytes()).is_none());
+        assert_eq!(members_of(b"{\"a\":-999999999999999999}").unwrap()[0].1, Value::Whole(-999_999_999_999_999_999));
+        assert_eq!(members_of(b"{\"a\":1000000000000000000}").unwrap()[0].1, Value::Other);
     }
 }

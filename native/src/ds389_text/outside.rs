@@ -28,7 +28,7 @@ fn internal(text: &[u8]) -> Option<&[u8]> {
     Some(operation.map_or(text, blanks))
 }
 
-/// Reads a line of the header at the begin of each file, or an unknown line. Rotated files have a header too, so it is no
+/// Reads a line of the header at the beginning of each file, or an unknown line. Rotated files have a header too, so it is no
 /// sign of a restart.
 pub fn read_header(log: &mut Scan, line: &[u8]) {
     let text = stripped(line);

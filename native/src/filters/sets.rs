@@ -93,7 +93,7 @@ enum Token<'a> {
     Blanks,
 }
 
-/// The token at the begin of a text, and its end.
+/// The token at the beginning of a text, and its end.
 fn token(text: &[u8]) -> Option<(Token<'_>, usize)> {
     match text.first()? {
         b'(' => {
