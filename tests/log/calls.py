@@ -1,4 +1,4 @@
-"""What a dialect says of a log: its calls, recorded."""
+"""The calls that a dialect makes on a Scan, recorded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 QUIET = {"passed_over", "clock", "resolution", "startup"}
-"""What a dialect says with nearly every line."""
+"""Calls that a dialect makes for nearly every line."""
 
 
 class Calls:
-    """Stands in for a Scan and keeps every call as (name, *arguments), keywords as pairs at the end."""
+    """A stand-in for a Scan that records every call as (name, *arguments), keywords as pairs at the end."""
 
     def __init__(self, hints: Hints) -> None:
         self.hints = hints
@@ -33,7 +33,7 @@ class Calls:
 
 
 def calls_of(scan: Callable[..., None], data: bytes, hints: Hints | None = None) -> list[tuple[Any, ...]]:
-    """Return the calls a dialect makes for this data; but for those in QUIET."""
+    """Return the calls that a dialect makes for this data, without those in QUIET."""
     calls = Calls(hints or Hints())
     scan(data, calls)
     return [made for made in calls.made if made[0] not in QUIET]

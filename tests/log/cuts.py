@@ -1,4 +1,4 @@
-"""A log in pieces: where its dialect says that it may be cut, and what the pieces add up to."""
+"""A log in chunks: the positions where its dialect allows a cut, and the Segments of the chunks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
 from ldapdiag.evidence.log.merge import finish, merge
-from log.laid_open import plain
-from log.said import rendered
+from log.comparable import plain
+from log.reports import rendered
 
 if TYPE_CHECKING:
     import random
@@ -35,7 +35,7 @@ def dialect_of(path: Path) -> Dialect:
 
 @cache
 def boundaries(path: Path) -> list[int]:
-    """Return where records end, by the dialect's own word: the places where a log may be cut."""
+    """Return the ends of records as the dialect determines them: the positions where a log may be cut."""
     data, dialect = text(path), dialect_of(path)
     ends = set()
     at = 0
@@ -44,23 +44,23 @@ def boundaries(path: Path) -> list[int]:
     return sorted(ends - {0, len(data)})
 
 
-def told(segment: Segment) -> tuple[str, Any]:
-    """Return the JSON of a finished Segment, and what that does not say of its rows."""
+def content_of(segment: Segment) -> tuple[str, Any]:
+    """Return the JSON of a finished Segment, and the rows that are not in it."""
     return rendered(segment), plain([segment.shapes, segment.lookups, segment.modified])
 
 
 @cache
 def whole(path: Path) -> tuple[str, Any]:
-    return told(finish(scan_chunk(dialect_of(path), text(path))))
+    return content_of(finish(scan_chunk(dialect_of(path), text(path))))
 
 
-def pieces(path: Path, places: list[int]) -> list[Segment]:
+def chunks(path: Path, places: list[int]) -> list[Segment]:
     data, ends = text(path), boundaries(path)
     cuts = sorted({ends[place % len(ends)] for place in places}) if ends else []
     return [scan_chunk(dialect_of(path), data[left:right]) for left, right in pairwise([0, *cuts, len(data)])]
 
 
-def bracketed(segments: list[Segment], choose: random.Random) -> Segment:
+def merged(segments: list[Segment], choose: random.Random) -> Segment:
     while len(segments) > 1:
         place = choose.randrange(len(segments) - 1)
         segments[place : place + 2] = [merge(segments[place], segments[place + 1])]

@@ -1,4 +1,4 @@
-"""The scanners of access logs: the Python reference, and the native one where it is installed; each makes Segments."""
+"""The scanners of access logs: the Python reference, and the native one where it is installed."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def _offset(zone: tzinfo) -> Any:
     return east(zone, 1970, 1, 1, 0, 0) if isinstance(zone, timezone) else partial(east, zone)
 
 
-def fed(dialect: Dialect, pieces: Iterable[bytes], hints: Hints = NO_HINTS, caps: Caps = CAPS) -> Segment:
+def fed(dialect: Dialect, chunks: Iterable[bytes], hints: Hints = NO_HINTS, caps: Caps = CAPS) -> Segment:
     """Return the Segment that the native scanner makes of whole records, fed in order."""
     scan = native_scan(dialect, hints, caps)
-    for piece in pieces:
-        scan.feed(piece)
+    for chunk in chunks:
+        scan.feed(chunk)
     before, within = scan.take()
     assert before is None
     return segment_of(within, caps)

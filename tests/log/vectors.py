@@ -1,4 +1,4 @@
-"""Vectors: small logs, each of one theme, with the answer that a person has read (tests/vectors/README.md)."""
+"""Vectors: small logs, each of one theme, with an answer that a person has checked (tests/vectors/README.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.scan import Hints
-from log.said import rendered
+from log.reports import rendered
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
@@ -20,21 +20,21 @@ VECTORS = Path(__file__).parent.parent / "vectors"
 LOGS = sorted(VECTORS.glob("*/*.log"))
 
 HINTS = Hints(year_end=datetime(2026, 11, 20, 12, tzinfo=UTC))
-"""When each of these logs ended, for those whose stamps have no year."""
+"""The end of each of these logs, for stamps without a year."""
 
 OF_THE_READING = (
     "schema", "scanner", "streams", "files_not_logs", "gaps", "remarks", "stopped", "since", "until",
 )  # fmt: skip
-"""What the report says of the reading, and not of the log."""
+"""Fields of the report about reading, not about the log."""
 
 
-def told(path: Path) -> str:
-    """Return what a vector is called: `389-text/quotes`."""
+def label(path: Path) -> str:
+    """Return the label of a vector: `389-text/quotes`."""
     return f"{path.parent.name}/{path.stem}"
 
 
 def dialect_of(path: Path) -> Dialect:
-    """Return the dialect that a vector lies under."""
+    """Return the dialect of a vector, which is the name of its folder."""
     return named(path.parent.name)
 
 
@@ -45,14 +45,14 @@ def text(path: Path) -> bytes:
 
 
 def answer(segment: Segment, dialect: Dialect) -> str:
-    """Return what the JSON of a finished Segment says of the log, and what the Segment knows of indexes besides."""
+    """Return the JSON of a finished Segment without the fields about reading, with its counts for the index audit."""
     report = json.loads(rendered(segment, dialect.family))
-    said = {name: report[name] for name in report if name not in OF_THE_READING}
-    return json.dumps(said | _of_indexes(segment), indent=1, sort_keys=True)
+    of_log = {name: report[name] for name in report if name not in OF_THE_READING}
+    return json.dumps(of_log | _of_indexes(segment), indent=1, sort_keys=True)
 
 
 def _of_indexes(segment: Segment) -> dict[str, Any]:
-    """Return what no report says as it is, where there is any of it."""
+    """Return the counts of a Segment for the index audit, which are in no report, where there are any."""
     lengths = {
         _written(*key): {_written(lengths): cell for lengths, cell in row.substring_lengths.items()}
         for key, row in segment.shapes.items()
@@ -63,13 +63,13 @@ def _of_indexes(segment: Segment) -> dict[str, Any]:
         for key, row in segment.shapes.items()
         if row.most_limited >= 0
     }
-    told = {
+    counts = {
         "of_indexes_by_lengths_of_pieces": lengths,
         "of_indexes_largest_complete_and_limited_result": limited,
         "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},
         "of_indexes_modified": {_written(key): count for key, count in segment.modified.items()},
     }
-    return {name: one for name, one in told.items() if one}
+    return {name: one for name, one in counts.items() if one}
 
 
 def _written(*parts: bytes | int) -> str:

@@ -10,7 +10,7 @@ import pytest
 from command import ldapdiag
 from conftest import CAPTURES, CORPUS
 from log.scanners import SCANNERS, need_native
-from log.vectors import LOGS, told
+from log.vectors import LOGS, label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def test_a_time_of_it_is_told_alike(period: tuple[str, ...], corpus: Path) -> No
     assert native == python
 
 
-@pytest.mark.parametrize("path", [path for path in LOGS if path.stem == "story"], ids=told)
+@pytest.mark.parametrize("path", [path for path in LOGS if path.stem == "story"], ids=label)
 def test_each_dialect_is_told_alike_through_a_pipe(path: Path) -> None:
     python, native = reports("-", stdin=path.read_bytes())
     assert native == python

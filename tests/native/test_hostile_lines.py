@@ -14,10 +14,10 @@ from hostile_logs import HOSTILE, Hostile
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.tables import CAPS, Caps
-from log.laid_open import plain
+from log.comparable import plain
 from log.mutations import FORGED, NUMBERS, mutated
 from log.real_logs import ALL_LOGS
-from log.said import rendered
+from log.reports import rendered
 from log.scanners import NATIVE_DIALECTS, need_native, scanned
 from log.servers import drawn_logs
 from log.vectors import HINTS

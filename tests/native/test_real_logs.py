@@ -18,9 +18,9 @@ from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.sources.logs.border import Period
-from log.laid_open import plain
+from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
-from log.said import rendered
+from log.reports import rendered
 from log.scanners import NATIVE_DIALECTS, fed, native_scan, need_native, scanned
 from log.vectors import HINTS
 

@@ -10,9 +10,9 @@ import pytest
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs.access_log import read
-from log.laid_open import plain
+from log.comparable import plain
 from log.scanners import need_native
-from log.vectors import LOGS, text, told
+from log.vectors import LOGS, label, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def said(path: Path, scanner: Scanner) -> Any:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("vector", [path for path in LOGS if path.stem in THEMES], ids=told)
+@pytest.mark.parametrize("vector", [path for path in LOGS if path.stem in THEMES], ids=label)
 def test_a_log_cut_anywhere_near_its_end_is_read_alike(vector: Path, tmp_path: Path, *, packed: bool) -> None:
     lines = text(vector).splitlines(keepends=True)
     whole = len(b"".join(lines[:-LAST_LINES]))

@@ -1,4 +1,4 @@
-"""Whoever changes a dialect changes two files that look alike: native/twins.json tells what both were when compared."""
+"""A change of a dialect is made in two twin modules; native/twins.json has the digests of both when last compared."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ twins = importlib.util.module_from_spec(SOURCE)
 SOURCE.loader.exec_module(twins)
 
 ONLY_PYTHON = {
-    "cut": "the native one has the border of its records in dialects.rs",
-    "recognises": "a log is recognised before anybody chooses its scanner",
-    "latest": "whoever opens the file says it to both",
-    "east": "the zones of the machine are Python's to know",
+    "cut": "the native one has the border between records in dialects.rs",
+    "recognises": "a log is recognised before its scanner is chosen",
+    "latest": "a hint for both scanners",
+    "east": "Python has the zones of the machine",
     "moment": "reports print times",
     "when": "reports print times",
 }
@@ -85,10 +85,12 @@ def test_words_are_no_change(tmp_path: Path) -> None:
         (("native/src/bases.rs", "ldapdiag/evidence/log/bases.py"), "raise GRAMMAR_VERSION"),
     ],
 )
-def test_a_change_is_told_with_what_to_do(changed: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_reported_with_what_to_do(
+    changed: tuple[str, ...], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     record = twins.recorded()
     record["twins"]["bases"] = {path: "0" if path in changed else it for path, it in twins.digests()["bases"].items()}
     monkeypatch.setattr(twins, "recorded", lambda: record)
-    told = next(one for one in twins.complaints() if "bases" in one)
-    assert says in told
-    assert all(path in told for path in changed)
+    message = next(one for one in twins.complaints() if "bases" in one)
+    assert says in message
+    assert all(path in message for path in changed)

@@ -8,14 +8,14 @@ import pytest
 
 from ldapdiag.evidence.log.merge import finish
 from log.scanners import NATIVE, SCANNERS, need_native, scanned
-from log.vectors import HINTS, LOGS, VECTORS, answer, dialect_of, text, told
+from log.vectors import HINTS, LOGS, VECTORS, answer, dialect_of, label, text
 
 LEAST = {"389-text": 20, "389-json": 10, "openldap-stderr": 8, "openldap-syslog": 5}
 """Themes of the dialects that have the most."""
 
 
 @pytest.mark.parametrize("scanner", SCANNERS)
-@pytest.mark.parametrize("path", LOGS, ids=told)
+@pytest.mark.parametrize("path", LOGS, ids=label)
 def test_it_gives_the_answer_that_was_read(path: Path, scanner: str) -> None:
     if scanner == "native":
         need_native()

@@ -9,10 +9,10 @@ import sys
 
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import finish
-from log.vectors import HINTS, LOGS, answer, dialect_of, told
+from log.vectors import HINTS, LOGS, answer, dialect_of, label
 
 for path in LOGS:
-    if not sys.argv[1:] or told(path) in sys.argv[1:]:
+    if not sys.argv[1:] or label(path) in sys.argv[1:]:
         dialect = dialect_of(path)
         said = answer(finish(scan_chunk(dialect, path.read_bytes(), HINTS)), dialect) + "\n"
         expected = path.with_suffix(".json")

@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.substrings import MOST_SUBSTRINGS, has_substrings, lengths
 from ldapdiag.evidence.log.tables import MOST_LENGTHS, Caps
-from log.laid_open import plain
+from log.comparable import plain
 from log.scanners import SCANNERS, need_native, scanned
 from log.vectors import HINTS
 

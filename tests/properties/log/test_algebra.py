@@ -15,7 +15,7 @@ import examples
 from ldapdiag.evidence.log.dialects import named, scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.evidence.log.tables import CAPS, Caps
-from log.laid_open import plain
+from log.comparable import plain
 from log.servers import drawn_logs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from conftest import CAPTURES, CORPUS
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
 from ldapdiag.sources.logs.files import LogFile, find_logs
-from log.cuts import boundaries, bracketed, dialect_of, pieces, text, told, whole
+from log.cuts import boundaries, chunks, content_of, dialect_of, merged, text, whole
 
 OURS = [CAPTURES / name for name in ("389ds/hostile-filters/access", "access-logs/389-unindexed.head500.access")]
 SHARED = [
@@ -88,7 +88,7 @@ def test_any_cut_in_any_bracketing_is_the_whole(path: Path, seed: int) -> None:
     choose = examples.choices(f"{path.name} {seed}")
     places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 2, 7, 40]))]
 
-    assert told(finish(bracketed(pieces(path, places), choose))) == whole(path)
+    assert content_of(finish(merged(chunks(path, places), choose))) == whole(path)
 
 
 @each_log
@@ -98,7 +98,7 @@ def test_each_boundary_of_its_beginning_and_end(path: Path) -> None:
     for place in {*ends[:most], *ends[-most:]}:
         data = text(path)
         left, right = (scan_chunk(dialect_of(path), part) for part in (data[:place], data[place:]))
-        assert told(finish(merge(left, right))) == whole(path), place
+        assert content_of(finish(merge(left, right))) == whole(path), place
 
 
 @each_log
@@ -106,8 +106,8 @@ def test_read_piece_by_piece_it_is_the_whole(path: Path) -> None:
     """As the command does it: from the beginning, each piece merged into what is there."""
     ends = boundaries(path)
     step = max(1, len(ends) // 60)
-    parts = pieces(path, list(range(0, len(ends), step)))
-    assert told(finish(reduce(merge, parts, start()))) == whole(path)
+    parts = chunks(path, list(range(0, len(ends), step)))
+    assert content_of(finish(reduce(merge, parts, start()))) == whole(path)
 
 
 @given(st.data())
@@ -125,7 +125,7 @@ def test_any_cut_of_the_beginning_of_any_log(data: st.DataObject) -> None:
     ]
     choose = data.draw(st.randoms(use_true_random=False))
 
-    assert told(finish(bracketed(segments, choose))) == told(finish(scan_chunk(dialect_of(path), head)))
+    assert content_of(finish(merged(segments, choose))) == content_of(finish(scan_chunk(dialect_of(path), head)))
 
 
 @pytest.mark.parametrize("seed", examples.rounds(10))
@@ -136,7 +136,7 @@ def test_streams_combine_in_any_order(seed: int) -> None:
     choose.shuffle(shuffled)
 
     one, other = (
-        told(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
+        content_of(reduce(combine, (finish(scan_chunk(dialect_of(path), text(path))) for path in order)))
         for order in (chosen, shuffled)
     )
 

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import CORPUS
 from lab.laboratory import Laboratory
-from log.said import Report, closes, said
+from log.reports import Report, closes, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,50 +145,50 @@ FIGURES: dict[str, Callable[[Report], int]] = {
 class TestWhereItIsRight:
     @pytest.mark.parametrize("figure", FIGURES)
     def test_we_say_the_same(self, logs: tuple[Path, ...], figure: str) -> None:
-        assert FIGURES[figure](said(*logs)) == logconv(*logs)[figure]
+        assert FIGURES[figure](report_of(*logs)) == logconv(*logs)[figure]
 
     def test_of_components_without_index(self, logs: tuple[Path, ...]) -> None:
         """It counts those of VLV searches apart."""
         told = logconv(*logs)
-        assert noted(said(*logs), "U") == told["Unindexed Components"] + told["VLV Unindexed Components"]
+        assert noted(report_of(*logs), "U") == told["Unindexed Components"] + told["VLV Unindexed Components"]
 
     def test_of_results(self, logs: tuple[Path, ...]) -> None:
         """It counts abandoned requests among them, which have none."""
         told = logconv(*logs)
-        assert sum(said(*logs)["results"].values()) == told["Total Results"] - told["Abandoned Requests"]
+        assert sum(report_of(*logs)["results"].values()) == told["Total Results"] - told["Abandoned Requests"]
 
     def test_of_results_by_code(self, logs: tuple[Path, ...]) -> None:
-        assert said(*logs)["results"] == logconv(*logs).results
+        assert report_of(*logs)["results"] == logconv(*logs).results
 
     def test_of_closes_that_have_a_code(self, logs: tuple[Path, ...]) -> None:
-        by_code = said(*logs)["connections"]["closed_by_code"]
+        by_code = report_of(*logs)["connections"]["closed_by_code"]
         coded = {code: count for code, count in by_code.items() if re.fullmatch(r"[A-Z]\d", code)}
         assert {code: count for code, count in coded.items() if code != "A1"} == {
             code: count for code, count in logconv(*logs).closes.items() if code != "A1"
         }
 
     def test_of_connections_by_client(self, logs: tuple[Path, ...]) -> None:
-        assert said(*logs)["connections"]["by_client"] == logconv(*logs).clients
+        assert report_of(*logs)["connections"]["by_client"] == logconv(*logs).clients
 
     def test_of_the_average_time_of_all_operations(self, logs: tuple[Path, ...]) -> None:
-        if said(*logs)["operations"]["abandon"]:
+        if report_of(*logs)["operations"]["abandon"]:
             return  # it averages them, too
-        waits = said(*logs)["waits"]
+        waits = report_of(*logs)["waits"]
         figures = logconv(*logs).figures
-        count = sum(said(*logs)["results"].values())
+        count = sum(report_of(*logs)["results"].values())
         assert waits["etime_seconds"] / count == pytest.approx(float(figures["Average etime (elapsed time)"]), abs=2e-9)
         assert waits["seconds"] / count == pytest.approx(float(figures["Average wtime (wait time)"]), abs=2e-9)
 
     def test_of_failed_logins_by_address(self) -> None:
         (log,) = LOGS["case 1"]
         ours = Counter[str]()
-        for one in said(log)["failed_binds"]:
+        for one in report_of(log)["failed_binds"]:
             ours[one["client"]] += one["count"]
         assert ours == logconv(log).failed_logins == {"127.0.0.16": 10, "127.0.0.38": 2}
 
     def test_of_when_it_begins_and_ends(self) -> None:
         (log,) = LOGS["case 1"]
-        report, told = said(log), logconv(log).figures
+        report, told = report_of(log), logconv(log).figures
         assert (report["first_time"], report["last_time"]) == (
             "2026-11-20T08:45:20.751921248Z",
             "2026-11-20T08:48:15.142023697Z",
@@ -273,7 +273,7 @@ class TestWhereItIsWrong:
         ("figure", "log", "truth", "ours", "theirs", "wrong"), WRONG, ids=[f"{one[0]} {one[1]}" for one in WRONG]
     )
     def test_we_say_the_truth_and_it_does_not(self, figure, log, truth, ours, theirs, wrong) -> None:  # noqa: ARG002  they are the parameters of all
-        assert ours(said(*LOGS[log])) == truth
+        assert ours(report_of(*LOGS[log])) == truth
         assert theirs(logconv(*LOGS[log])) == wrong
         assert wrong != truth
 
@@ -284,9 +284,9 @@ class TestWhereItIsWrong:
         real = Counter(
             re.findall(rb"^\[20/Nov/2026:09:05[^]]*\] conn=\d+ op=\d+ RESULT ", log.read_bytes(), re.MULTILINE)
         )
-        assert sum(said(log)["results"].values()) == real.total() == 52
+        assert sum(report_of(log)["results"].values()) == real.total() == 52
         assert told["Total Results"] == 55
-        assert told["Unindexed Searches"] - noted(said(log), "A") == 4
+        assert told["Unindexed Searches"] - noted(report_of(log), "A") == 4
 
     def test_each_is_in_the_document_and_nothing_else_is(self) -> None:
         shown = LIST.read_text().partition("## Shown")[2].partition("## ")[0]

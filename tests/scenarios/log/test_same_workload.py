@@ -18,8 +18,8 @@ import pytest
 import examples
 from conftest import CORPUS
 from ldapdiag.evidence.log.merge import finish
-from log.cuts import boundaries, bracketed, pieces, told, whole
-from log.said import Report, answered, asked, client, closes, failed_binds, said
+from log.cuts import boundaries, chunks, content_of, merged, whole
+from log.reports import Report, client, closes, failed_binds, report_of, results_by_requester, searches_by_shape
 
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
@@ -61,7 +61,7 @@ ENTRIES_DIFFER = {
 def load_only(report: Report) -> Counter[tuple[str, str]]:
     """Return the answered searches of the load by client and shape."""
     counts: Counter[tuple[str, str]] = Counter()
-    for (who, _, shape), count in answered(report).items():
+    for (who, _, shape), count in results_by_requester(report).items():
         if who not in TOOLS:
             counts[who, SHAPES.get(shape, shape)] += count
     return counts
@@ -69,29 +69,29 @@ def load_only(report: Report) -> Counter[tuple[str, str]]:
 
 def accounts(report: Report) -> set[tuple[str, str]]:
     """Return who is bound as whom."""
-    return {(who, ROOTS.sub("root", account)) for who, account, _ in answered(report) if who not in TOOLS}
+    return {(who, ROOTS.sub("root", account)) for who, account, _ in results_by_requester(report) if who not in TOOLS}
 
 
 @pytest.mark.parametrize("other", [*SLAPD, *OPENDJ], ids=lambda path: path.name)
 class TestServersAgree:
     def test_on_searches_by_client_and_shape(self, other: Path) -> None:
-        mine, theirs = load_only(said(DS389)), load_only(said(other))
+        mine, theirs = load_only(report_of(DS389)), load_only(report_of(other))
         differing = {key for key in mine.keys() | theirs.keys() if mine[key] != theirs[key]}
         assert differing == DIFFERENCES["slapd" if other in SLAPD else "opendj"].keys()
 
     def test_on_failed_binds(self, other: Path) -> None:
-        assert failed_binds(said(other)) == failed_binds(said(DS389))
+        assert failed_binds(report_of(other)) == failed_binds(report_of(DS389))
 
     def test_on_operations_that_only_the_load_sent(self, other: Path) -> None:
         kinds = ("add", "delete", "modrdn", "compare", "abandon", "extended")
-        mine, theirs = said(DS389)["operations"], said(other)["operations"]
+        mine, theirs = report_of(DS389)["operations"], report_of(other)["operations"]
         assert {kind: theirs[kind] for kind in kinds} == {kind: mine[kind] for kind in kinds}
 
     def test_on_entries_that_were_sent(self, other: Path) -> None:
         """Of the searches whose answer depends on nothing but the data."""
         same = ("(member=?)", "(mail=?*)", "(|(uid=?)(mail=?))", "(objectClass=groupOfNames)", "(cn;lang-fr=?*)")
         mine, theirs = (
-            {row["shape"]: row["entries"] for row in said(log)["searches"]["shapes"]} for log in (DS389, other)
+            {row["shape"]: row["entries"] for row in report_of(log)["searches"]["shapes"]} for log in (DS389, other)
         )
         assert {shape: theirs[shape] for shape in same} == {shape: mine[shape] for shape in same}
         assert all(mine[shape] for shape in same if shape != "(cn;lang-fr=?*)")
@@ -99,9 +99,9 @@ class TestServersAgree:
     def test_on_connections_by_client(self, other: Path) -> None:
         """389-ds alone had a persistent search of its own, two more connections; OpenDJ no ldapi."""
         only_389 = {"127.0.0.19": 1, "127.0.0.26": 1, "127.0.0.39": 1}
-        mine = Counter(said(DS389)["connections"]["by_client"])
+        mine = Counter(report_of(DS389)["connections"]["by_client"])
         mine.subtract(only_389)
-        theirs = Counter(said(other)["connections"]["by_client"])
+        theirs = Counter(report_of(other)["connections"]["by_client"])
         assert {who: count for who, count in theirs.items() if who not in TOOLS} == {
             who: count for who, count in mine.items() if who not in TOOLS and count
         }
@@ -113,17 +113,17 @@ class TestServersAgree:
         the UNBIND. 127.0.0.35 speaks TLS to an OpenDJ that was not set up for it.
         """
         unclean = {"connection lost", "TLS negotiation failure", "Protocol Error"}
-        told = {who for code, by_client in closes(said(other)).items() if code in unclean for who in by_client}
+        clients = {who for code, by_client in closes(report_of(other)).items() if code in unclean for who in by_client}
         if other in SLAPD:
-            assert told - TOOLS == {"127.0.0.20", "127.0.0.21", "127.0.0.22", "127.0.0.23"}
+            assert clients - TOOLS == {"127.0.0.20", "127.0.0.21", "127.0.0.22", "127.0.0.23"}
         else:
-            assert told - TOOLS == {"127.0.0.23", "127.0.0.35"}
+            assert clients - TOOLS == {"127.0.0.23", "127.0.0.35"}
 
 
 def told_alike(one: Path, other: Path, *, times: bool) -> None:
     """Assert that two tellings of one run give one answer."""
-    mine, theirs = said(one), said(other)
-    assert answered(theirs) == answered(mine)
+    mine, theirs = report_of(one), report_of(other)
+    assert results_by_requester(theirs) == results_by_requester(mine)
     assert failed_binds(theirs) == failed_binds(mine)
     assert theirs["results"] == mine["results"]
     assert theirs["connections"]["by_client"] == mine["connections"]["by_client"]
@@ -134,7 +134,7 @@ def told_alike(one: Path, other: Path, *, times: bool) -> None:
     if times:
         assert theirs["searches"]["etime_seconds"] == mine["searches"]["etime_seconds"]
         assert theirs["operations"] == mine["operations"]
-        assert asked(theirs) == asked(mine)
+        assert searches_by_shape(theirs) == searches_by_shape(mine)
 
 
 class TestTellings:
@@ -148,9 +148,9 @@ class TestTellings:
     def test_opendjs_text_says_the_same_and_tells_of_abandoned_requests(self) -> None:
         """A combined record is written with the result, which an abandoned search has not."""
         told_alike(OPENDJ[0], OPENDJ[1], times=False)
-        more = asked(said(OPENDJ[0])) - asked(said(OPENDJ[1]))
+        more = searches_by_shape(report_of(OPENDJ[0])) - searches_by_shape(report_of(OPENDJ[1]))
         assert more == {("(displayName=*?*)", "dc=example,dc=com", "sub"): 10}
-        assert said(OPENDJ[0])["searches"]["etime_seconds"] == said(OPENDJ[1])["searches"]["etime_seconds"]
+        assert report_of(OPENDJ[0])["searches"]["etime_seconds"] == report_of(OPENDJ[1])["searches"]["etime_seconds"]
 
 
 # -- 389-ds as JSON
@@ -216,17 +216,17 @@ def _told(text: str) -> dict[str, Any]:  # noqa: C901, PLR0911, PLR0912  a kind 
             "psearch": bool(found["psearch"]),
         }
     if found := RESULT.fullmatch(text):
-        told = {**found.groupdict(), **{name: int(found[name]) for name in ("err", "tag", "nentries")}}
-        told["notes"] = [{"note": one} for one in found["notes"].split(",")] if found["notes"] else None
+        fields = {**found.groupdict(), **{name: int(found[name]) for name in ("err", "tag", "nentries")}}
+        fields["notes"] = [{"note": one} for one in found["notes"].split(",")] if found["notes"] else None
         for name in ("pr_idx", "pr_cookie"):
-            told[name] = int(found[name]) if found[name] else None
+            fields[name] = int(found[name]) if found[name] else None
         if found["tag"] == "97" and found["err"] == "0":
-            told["msg"] = "SASL bind in progress"  # sic: result.c:2441
-        return {"operation": "RESULT", "client_ip": "Internal", **told}
+            fields["msg"] = "SASL bind in progress"  # sic: result.c:2441
+        return {"operation": "RESULT", "client_ip": "Internal", **fields}
     if found := CLOSE.fullmatch(text):
         error, _, reason = found["why"].partition(" - ")
-        told = {"close_error": error, "close_reason": reason} if reason else {"close_reason": error}
-        return {"operation": "DISCONNECT", "fd": int(found["fd"]), **told}
+        fields = {"close_error": error, "close_reason": reason} if reason else {"close_reason": error}
+        return {"operation": "DISCONNECT", "fd": int(found["fd"]), **fields}
     if found := CHANGE.fullmatch(text):
         return {"operation": WORDS[found["operation"]], "target_dn": found["target_dn"]}
     if found := ABANDON.fullmatch(text):
@@ -253,8 +253,8 @@ def as_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     }
     records = [as_389_json(line) for line in DS389.read_text().splitlines()]
-    told = [header, *(record for record in records if record is not None)]
-    (folder / "access").write_text("".join(json.dumps(one) + "\n" for one in told))
+    objects = [header, *(record for record in records if record is not None)]
+    (folder / "access").write_text("".join(json.dumps(one) + "\n" for one in objects))
     return folder / "access"
 
 
@@ -276,7 +276,7 @@ class TestJsonOf389:
         assert sum(kinds.values()) == DS389.read_bytes().count(b"\n") - header + 1
 
     def test_it_says_what_the_text_says(self, as_json: Path) -> None:
-        mine, theirs = said(DS389), said(as_json)
+        mine, theirs = report_of(DS389), report_of(as_json)
         (stream,) = theirs["streams"]
         assert stream["dialect"] == "389-json"
         assert theirs["lines_not_understood"] == 0
@@ -286,15 +286,15 @@ class TestJsonOf389:
     def test_text_and_json_of_one_run_in_one_folder_are_one_stream(self, as_json: Path, tmp_path: Path) -> None:
         (tmp_path / "access").write_bytes(DS389.read_bytes())
         (tmp_path / "access.json").write_bytes(as_json.read_bytes())
-        told = said(tmp_path)
-        assert len(told["streams"]) == 1
-        assert told["operations"] == said(DS389)["operations"]
+        report = report_of(tmp_path)
+        assert len(report["streams"]) == 1
+        assert report["operations"] == report_of(DS389)["operations"]
 
     def test_pretty_objects_say_the_same(self, as_json: Path, tmp_path: Path) -> None:
         pretty = tmp_path / "access"
         objects = [json.loads(line) for line in as_json.read_text().splitlines()]
         pretty.write_text("".join(json.dumps(one, indent=2) + "\n" for one in objects))
-        mine, theirs = said(as_json), said(pretty)
+        mine, theirs = report_of(as_json), report_of(pretty)
         assert theirs["lines"] > 5 * mine["lines"]
         same = [name for name in mine if name not in {"streams", "lines", "files_not_logs"}]
         assert {name: theirs[name] for name in same} == {name: mine[name] for name in same}
@@ -311,4 +311,4 @@ class TestJsonOf389:
         places = [choose.randrange(1 << 30) for _ in range(choose.choice([1, 7, 40]))]
 
         assert len(boundaries(log)) > 1900
-        assert told(finish(bracketed(pieces(log, places), choose))) == whole(log)
+        assert content_of(finish(merged(chunks(log, places), choose))) == whole(log)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import CORPUS
-from log.said import client, closes, said
+from log.reports import client, closes, report_of
 
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
@@ -46,61 +46,61 @@ def access(case: Path) -> Path:
 @pytest.mark.parametrize("case", BOTH, ids=lambda case: case.name)
 class TestBoth:
     def test_open_at_the_end_are_those_the_server_had_established(self, case: Path) -> None:
-        told = said(access(case))["connections"]
-        assert told["open_at_end"] == truth(case)["server_established_total"]
-        assert told["closed"] == told["opened"] - told["open_at_end"]
+        report = report_of(access(case))["connections"]
+        assert report["open_at_end"] == truth(case)["server_established_total"]
+        assert report["closed"] == report["opened"] - report["open_at_end"]
 
     def test_by_client_are_those_that_the_applications_opened(self, case: Path) -> None:
         """One more of app1 is the test of the network before the incident began; it says UNBIND."""
-        told = said(access(case))
-        assert told["connections"]["by_client"] == {
+        report = report_of(access(case))
+        assert report["connections"]["by_client"] == {
             APP1: len(sockets(case)[APP1]) + (1 if case is GHOSTS else 0),
             APP2: len(sockets(case)[APP2]),
             "127.0.0.1": 2,  # whoever asked for cn=monitor and cn=config
         }
 
     def test_open_at_the_end_by_client_is_what_the_server_had_established(self, case: Path) -> None:
-        told = said(access(case))
-        ended = {app: sum(by_client.get(app, 0) for by_client in closes(told).values()) for app in (APP1, APP2)}
-        opened = told["connections"]["by_client"]
+        report = report_of(access(case))
+        ended = {app: sum(by_client.get(app, 0) for by_client in closes(report).values()) for app in (APP1, APP2)}
+        opened = report["connections"]["by_client"]
         assert {app: opened[app] - ended[app] for app in ended} == truth(case)["established_by_source"]
 
     def test_the_longest_rest_that_was_followed_by_a_request_is_the_longest_that_survived(self, case: Path) -> None:
-        longest = client(said(access(case)), APP1)["rests"]["longest_seconds"]
+        longest = client(report_of(access(case)), APP1)["rests"]["longest_seconds"]
         assert longest == pytest.approx(truth(case)["longest_idle_that_survived_s"], abs=0.05)
 
     def test_as_many_long_rests_as_the_application_had(self, case: Path) -> None:
         """Its worker rests 24 seconds now and then; anything else it does within 9 seconds, or it died of it."""
-        rests = client(said(access(case)), APP1)["rests"]["from_seconds"]
+        rests = client(report_of(access(case)), APP1)["rests"]["from_seconds"]
         gaps = [gap for one in sockets(case)[APP1] for gap in one["gaps_ok"] if gap >= 20]
         assert len(gaps) > 10
         assert sum(count for seconds, count in rests.items() if int(seconds) >= 20) == len(gaps)
 
     def test_no_rest_of_the_pool_is_longer_than_it_was(self, case: Path) -> None:
         gaps = [gap for one in sockets(case)[APP2] for gap in one["gaps_ok"]]
-        assert client(said(access(case)), APP2)["rests"]["longest_seconds"] == pytest.approx(max(gaps), abs=0.3)
+        assert client(report_of(access(case)), APP2)["rests"]["longest_seconds"] == pytest.approx(max(gaps), abs=0.3)
 
     def test_searches_are_those_that_were_answered(self, case: Path) -> None:
         """The applications wrote down how many; a moment later the log was copied, and the pools had gone on."""
-        row = next(one for one in said(access(case))["searches"]["shapes"] if one["shape"] == "(uid=?)")
-        told = {(one["client"], one["account"]): one["count"] for one in row["askers"]}
+        row = next(one for one in report_of(access(case))["searches"]["shapes"] if one["shape"] == "(uid=?)")
+        report = {(one["client"], one["account"]): one["count"] for one in row["askers"]}
         sent: dict[tuple[str, str], int] = {}
         for one in (each for every in sockets(case).values() for each in every):
             sent[one["src"], one["bind"]] = sent.get((one["src"], one["bind"]), 0) + len(one["gaps_ok"])
-        assert told.keys() == sent.keys()
+        assert report.keys() == sent.keys()
         for who, count in sent.items():
-            assert count <= told[who] <= count + 12
+            assert count <= report[who] <= count + 12
 
 
 class TestGhosts:
     """5a: no idle timeout; the server keeps every connection whose client is long gone."""
 
     def test_nothing_was_closed_that_was_not_unbound(self) -> None:
-        assert closes(said(access(GHOSTS))) == {"U1": {"127.0.0.1": 2, APP1: 1}}
+        assert closes(report_of(access(GHOSTS))) == {"U1": {"127.0.0.1": 2, APP1: 1}}
 
     def test_the_peak_is_all_that_were_ever_opened_but_the_short_ones(self) -> None:
         """310 at the end, and whoever asked for cn=monitor then."""
-        assert said(access(GHOSTS))["connections"]["peak"] == truth(GHOSTS)["server_established_total"] + 1
+        assert report_of(access(GHOSTS))["connections"]["peak"] == truth(GHOSTS)["server_established_total"] + 1
 
 
 class TestIdleTimeout:
@@ -110,10 +110,10 @@ class TestIdleTimeout:
         ghosts = [json.loads(line) for line in (ENDED / "groundtruth" / "ghosts.jsonl").read_text().splitlines()]
         gone = [one for one in ghosts if not one["still_ESTABLISHED_in_server_table"]]
         assert (len(ghosts), len(gone)) == (120, 115)
-        assert closes(said(access(ENDED)))["T1"] == {APP1: len(gone)}
+        assert closes(report_of(access(ENDED)))["T1"] == {APP1: len(gone)}
 
     def test_each_had_rested_for_the_idle_timeout(self) -> None:
-        rests = client(said(access(ENDED)), APP1)["rests_before_close"]["T1"]
+        rests = client(report_of(access(ENDED)), APP1)["rests_before_close"]["T1"]
         assert rests["count"] == 115
         assert {int(seconds) for seconds in rests["from_seconds"]} <= {BEFORE_CLOSE, BEFORE_CLOSE + 1}
 
@@ -121,7 +121,7 @@ class TestIdleTimeout:
         """What the clients wrote down: the last answer to a ghost that is gone, and 90 seconds later its end."""
         ghosts = [json.loads(line) for line in (ENDED / "groundtruth" / "ghosts.jsonl").read_text().splitlines()]
         last = max(one["last_answer"] for one in ghosts if not one["still_ESTABLISHED_in_server_table"])
-        rests = client(said(access(ENDED)), APP1)["rests_before_close"]["T1"]
+        rests = client(report_of(access(ENDED)), APP1)["rests_before_close"]["T1"]
         rested = datetime.fromisoformat(rests["longest_ended"][:26] + "+00:00") - datetime.fromisoformat(last)
         assert rests["longest_seconds"] >= 90
         assert rested.total_seconds() <= 92

@@ -16,7 +16,7 @@ from conftest import CORPUS
 from ldapdiag.evidence.log.dialects import recognise, scan_chunk
 from ldapdiag.evidence.log.merge import finish, merge, start
 from ldapdiag.evidence.log.operation_kinds import SEARCH
-from log.said import Report, answered, asked, closes, said
+from log.reports import Report, closes, report_of, results_by_requester, searches_by_shape
 
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
@@ -50,11 +50,11 @@ class TestRotation:
 
     def test_searches_are_those_that_were_sent(self) -> None:
         threads = sent("389-rotation-gzip/sent.json")
-        assert asked(said(self.FOLDER)) == {
+        assert searches_by_shape(report_of(self.FOLDER)) == {
             SLOW: sum(one["slow"] for one in threads),
             FAST: sum(one["fast"] for one in threads),
         }
-        assert said(self.FOLDER)["searches"]["total"] == 40_534
+        assert report_of(self.FOLDER)["searches"]["total"] == 40_534
 
     def test_each_client_sent_what_it_counted(self) -> None:
         counts: dict[tuple[str, str, str], int] = {}
@@ -62,11 +62,11 @@ class TestRotation:
             for shape, count in ((SLOW[0], thread["slow"]), (FAST[0], thread["fast"])):
                 if count:
                     counts[f"127.0.0.{60 + number}", XYZ, shape] = count
-        assert answered(said(self.FOLDER)) == counts
+        assert results_by_requester(report_of(self.FOLDER)) == counts
 
     def test_connections_are_those_that_were_opened(self) -> None:
         """And one of whoever switched the rotation on."""
-        told = said(self.FOLDER)["connections"]
+        told = report_of(self.FOLDER)["connections"]
         threads = sent("389-rotation-gzip/sent.json")
         opened = {f"127.0.0.{60 + number}": one["conn"] for number, one in enumerate(threads)}
         assert told["by_client"] == {**opened, "127.0.0.1": 1}
@@ -74,11 +74,11 @@ class TestRotation:
         assert told["peak"] == len(threads) + 1
 
     def test_unindexed_are_the_slow_ones(self) -> None:
-        searches = said(self.FOLDER)["searches"]
+        searches = report_of(self.FOLDER)["searches"]
         assert (searches["unindexed"], searches["noted"]) == (114, {"A": 114})
 
     def test_it_is_one_stream_in_the_order_of_its_times(self) -> None:
-        (stream,) = said(self.FOLDER)["streams"]
+        (stream,) = report_of(self.FOLDER)["streams"]
         assert [Path(file).name for file in stream["files"]] == [
             *sorted(name.stem for name in self.FOLDER.glob("access.2*.gz")),
             "access",
@@ -105,7 +105,7 @@ class TestRotation:
         files = sorted(self.FOLDER.glob("access*"))
         files = [one for one in files if one.name != "access.rotationinfo"]
         named = {"by name": files, "backwards": files[::-1], "a file twice": [*files, files[3]]}[order]
-        assert but_names(said(*named)) == but_names(said(self.FOLDER))
+        assert but_names(report_of(*named)) == but_names(report_of(self.FOLDER))
 
 
 class TestRestart:
@@ -120,7 +120,7 @@ class TestRestart:
         )
 
     def test_it_is_two_lives_of_one_server(self) -> None:
-        (stream,) = said(self.LOG)["streams"]
+        (stream,) = report_of(self.LOG)["streams"]
         assert stream["server_lives"] == 2
 
     def test_searches_that_were_answered_are_those_the_clients_counted(self) -> None:
@@ -129,20 +129,20 @@ class TestRestart:
             for shape, count in ((SLOW[0], one["slow"] + other["slow"]), (FAST[0], one["fast"] + other["fast"])):
                 if count:
                     counts[f"127.0.0.{60 + number}", XYZ, shape] = count
-        assert answered(said(self.LOG)) == counts
+        assert results_by_requester(report_of(self.LOG)) == counts
 
     def test_what_was_outstanding_at_the_stop_has_no_answer(self) -> None:
         """The two threads that search slowly; the fast one was between two searches."""
-        rows = {(row["shape"]): row["count"] - row["answered"] for row in said(self.LOG)["searches"]["shapes"]}
+        rows = {(row["shape"]): row["count"] - row["answered"] for row in report_of(self.LOG)["searches"]["shapes"]}
         assert rows == {SLOW[0]: 2, FAST[0]: 0}
 
     def test_connections_are_those_that_were_opened_in_both_lives(self) -> None:
-        told = said(self.LOG)["connections"]
+        told = report_of(self.LOG)["connections"]
         assert told["by_client"] == {
             f"127.0.0.{60 + number}": one["conn"] + other["conn"] for number, (one, other) in enumerate(self.threads())
         }
         assert (told["opened"], told["closed"], told["open_at_end"]) == (17, 17, 0)
-        assert closes(said(self.LOG))["A1"] == {"127.0.0.60": 1, "127.0.0.61": 1, "127.0.0.62": 1}
+        assert closes(report_of(self.LOG))["A1"] == {"127.0.0.60": 1, "127.0.0.61": 1, "127.0.0.62": 1}
 
     def test_one_life_alone_is_not_the_other(self) -> None:
         """The first opening of connection 1 after another connection 1: that is where the second life begins."""
@@ -175,7 +175,7 @@ class TestNasty:
         return requests
 
     def test_as_many_operations_as_were_sent(self) -> None:
-        told = said(self.LOG)
+        told = report_of(self.LOG)
         count = len(self.requests())
         assert (told["operations"]["bind"], told["operations"]["search"]) == (count, count)
         assert told["connections"]["by_client"] == {"127.0.0.51": count}
@@ -186,11 +186,11 @@ class TestNasty:
         wrong = sum(one["bind_hex"] != "application_xyz" for one in self.requests())
         received = Counter(str(one["search_rc_entries"][0]) for one in self.requests())
         received.update({"0": len(self.requests()) - wrong, "49": wrong})
-        assert said(self.LOG)["results"] == received
+        assert report_of(self.LOG)["results"] == received
 
     def test_nothing_forged_gets_in(self) -> None:
         """The forged record took 99 seconds at 09:09:09, had notes=A, and belonged to connection 1."""
-        told = said(self.LOG)
+        told = report_of(self.LOG)
         assert told["last_time"] < "2026-11-20T09:06"
         assert not [row for row in told["searches"]["shapes"] if row["worst"] and row["worst"]["etime_seconds"] > 10]
         notes = self.LOG.read_bytes().splitlines()
@@ -198,7 +198,7 @@ class TestNasty:
         assert told["searches"]["noted"]["A"] == sum(b' notes=A details="' in line for line in true)
 
     def test_each_filter_has_a_shape_that_no_value_gets_into(self) -> None:
-        shapes = "".join(row["shape"] for row in said(self.LOG)["searches"]["shapes"])
+        shapes = "".join(row["shape"] for row in report_of(self.LOG)["searches"]["shapes"])
         for word in ("notes", "RESULT", "etime", "RED", "pwned", "LLLL", "name00001", "ller"):
             assert word not in shapes
 
@@ -217,18 +217,18 @@ class TestTellings:
     def test_crlf_a_byte_order_mark_and_utf_16_are_nothing(self, name: str, tmp_path: Path) -> None:
         """They were derived from the beginning of case 1."""
         whole = (CORPUS / "1-389ds-unindexed" / "access").read_bytes().splitlines(keepends=True)
-        told = said(TRAPS / "crlf" / name)
+        told = report_of(TRAPS / "crlf" / name)
         beginning = tmp_path / "access"
         beginning.write_bytes(b"".join(whole[: told["lines"]]))
         assert told["searches"]["total"] >= 90
-        assert but_names(told) == but_names(said(beginning))
+        assert but_names(told) == but_names(report_of(beginning))
 
     def test_slapds_syslog_with_crlf(self, tmp_path: Path) -> None:
         log = TRAPS / "crlf" / "syslog.openldap.crlf"
         plain = tmp_path / "syslog"
         plain.write_bytes(log.read_bytes().replace(b"\r\n", b"\n"))
         shutil.copystat(log, plain)  # its stamps have no year
-        assert but_names(said(log)) == but_names(said(plain))
+        assert but_names(report_of(log)) == but_names(report_of(plain))
 
     def test_a_last_line_that_is_cut_is_the_only_thing_lost(self, tmp_path: Path) -> None:
         log = TRAPS / "truncated" / "access.389.truncated-last-line"
@@ -236,11 +236,11 @@ class TestTellings:
         assert not cut.endswith(b"\n")
         whole = tmp_path / "access"
         whole.write_bytes(b"".join(lines))
-        told = dict(said(log))
+        told = dict(report_of(log))
         assert (told["lines_not_understood"], told["lines"]) == (1, len(lines) + 1)
         assert told["lines_not_understood_samples"] == [cut.decode()]
         same = {**told, "lines": len(lines), "lines_not_understood": 0, "lines_not_understood_samples": []}
-        expected = dict(said(whole))
+        expected = dict(report_of(whole))
         assert but_names(same) == but_names(expected)
 
     @pytest.mark.parametrize(
@@ -258,17 +258,17 @@ class TestTellings:
     ) -> None:
         for name in tellings:
             shutil.copy2(CORPUS / folder / name, tmp_path / name)
-        together = said(tmp_path)
+        together = report_of(tmp_path)
         (stream,) = together["streams"]
         (read,) = stream["files"]
         left_out = {Path(one["target"]).name for one in stream["tellings_left_out"]}
 
         assert {Path(read).name} | left_out == set(tellings)
         assert len(left_out) == len(tellings) - 1
-        assert but_names(together) == but_names(said(tmp_path / Path(read).name))
+        assert but_names(together) == but_names(report_of(tmp_path / Path(read).name))
 
     @pytest.mark.parametrize("folder", ["2-openldap-unindexed", "7-traps/389-rotation-gzip", "1-389ds-unindexed"])
     def test_a_folder_given_twice_is_read_once(self, folder: str) -> None:
-        once, twice = said(CORPUS / folder), said(CORPUS / folder, CORPUS / folder)
+        once, twice = report_of(CORPUS / folder), report_of(CORPUS / folder, CORPUS / folder)
         assert {**but_names(once), "lines": 0} == {**but_names(twice), "lines": 0}
         assert once["lines"] == twice["lines"]

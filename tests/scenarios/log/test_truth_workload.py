@@ -15,7 +15,7 @@ import pytest
 
 from conftest import CORPUS
 from log.loads import PEOPLE, PERSISTENT, SHAPES, TREE, XYZ, Load
-from log.said import answered, asked, closes, failed_binds, said
+from log.reports import closes, failed_binds, report_of, results_by_requester, searches_by_shape
 
 pytestmark = pytest.mark.skipif(
     not CORPUS.is_dir(), reason="the shared corpus is not beside this checkout (it is in CI)"
@@ -131,7 +131,7 @@ def from_the_load(counts: Counter[tuple[str, str, str]]) -> Counter[tuple[str, s
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
 def test_every_search_is_told_with_its_client_account_and_shape(case: Case, log: Path) -> None:
-    assert from_the_load(answered(said(log))) == scripted(case)
+    assert from_the_load(results_by_requester(report_of(log))) == scripted(case)
 
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
@@ -140,11 +140,11 @@ def test_every_search_is_told_with_its_base_and_scope(case: Case, log: Path) -> 
     counts.update(case.asked)
     if log.name in ONE_LINE:
         counts["(displayName=*?*)", TREE, "sub"] -= 10
-    told = asked(said(log))
-    assert {what: told[what] for what in counts if what not in SHARED} == {
+    searches = searches_by_shape(report_of(log))
+    assert {what: searches[what] for what in counts if what not in SHARED} == {
         what: count for what, count in counts.items() if what not in SHARED
     }
-    assert all(told[what] >= counts[what] for what in SHARED)
+    assert all(searches[what] >= counts[what] for what in SHARED)
 
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
@@ -157,7 +157,7 @@ def test_result_codes_and_entries_are_what_the_client_received(case: Case, log: 
         if op["op"] == "SRCH" and (what := case.load.what(op, case.shapes)) not in elsewhere:
             entries[what] += op["n"]
             errors.setdefault(what, Counter()).update([str(op["rc"])] if op["rc"] else [])
-    rows = {(row["shape"], row["base"], row["scope"]): row for row in said(log)["searches"]["shapes"]}
+    rows = {(row["shape"], row["base"], row["scope"]): row for row in report_of(log)["searches"]["shapes"]}
 
     assert len(entries) > 20
     assert {what: Counter(rows[what]["errors"]) for what in errors} == errors
@@ -171,7 +171,7 @@ def test_searches_took_about_as_long_in_the_server_as_at_the_client(case: Case, 
     for op in case.load.ops:
         if op["op"] == "SRCH":
             at_client[case.load.what(op, case.shapes)] += op["ms"]
-    rows = {(row["shape"], row["base"], row["scope"]): row for row in said(log)["searches"]["shapes"]}
+    rows = {(row["shape"], row["base"], row["scope"]): row for row in report_of(log)["searches"]["shapes"]}
     slow = [
         ("(&(objectClass=inetOrgPerson)(displayName=?))", PEOPLE, "sub"),
         ("(modifyTimestamp>=?)", TREE, "sub"),
@@ -193,17 +193,17 @@ CONFIGURED = re.compile(
 def test_operations_by_kind_are_those_of_the_script(case: Case, log: Path) -> None:
     writes = case.load.totals["writes"]
     config = len(CONFIGURED.findall(log.read_bytes()))
-    told = said(log)["operations"]
+    operations = report_of(log)["operations"]
 
-    assert told["add"] == writes["ADD rc=0"] + sum(
+    assert operations["add"] == writes["ADD rc=0"] + sum(
         count for name, count in writes.items() if name.startswith("ADD-dup")
     )
-    assert told["delete"] == writes["DEL rc=0"]
-    assert told["modrdn"] == writes["MODRDN rc=0"]
-    assert told["modify"] == writes["MOD rc=0"] + writes["MOD-denied rc=50"] + config
-    assert told["compare"] == 1
-    assert told["abandon"] == 10
-    assert told["extended"] == writes["EXT whoami"] + 5  # StartTLS: four of workload.py, one of holder.py
+    assert operations["delete"] == writes["DEL rc=0"]
+    assert operations["modrdn"] == writes["MODRDN rc=0"]
+    assert operations["modify"] == writes["MOD rc=0"] + writes["MOD-denied rc=50"] + config
+    assert operations["compare"] == 1
+    assert operations["abandon"] == 10
+    assert operations["extended"] == writes["EXT whoami"] + 5  # StartTLS: four of workload.py, one of holder.py
 
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
@@ -215,31 +215,31 @@ def test_failed_binds_are_told_with_dn_and_client(case: Case, log: Path) -> None
         (one["src"], one["bind"].lower(), 49) for one in case.load.held if one["note"].startswith("bind failed")
     )
 
-    assert failed_binds(said(log)) == failed
+    assert failed_binds(report_of(log)) == failed
 
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
 def test_connections_by_client_are_those_that_the_scripts_opened(case: Case, log: Path) -> None:
     opened = case.load.opened
     opened.update(case.opened)
-    told = said(log)["connections"]
+    report = report_of(log)["connections"]
 
-    assert {who: count for who, count in told["by_client"].items() if who not in TOOLS} == {
+    assert {who: count for who, count in report["by_client"].items() if who not in TOOLS} == {
         who: count for who, count in opened.items() if who not in TOOLS
     }
-    assert told["by_client"]["127.0.0.41"] >= case.load._json("idle.json")["opened"]
-    assert told["opened"] == sum(told["by_client"].values())
+    assert report["by_client"]["127.0.0.41"] >= case.load._json("idle.json")["opened"]
+    assert report["opened"] == sum(report["by_client"].values())
 
 
 @pytest.mark.parametrize(("case", "log"), LOGS)
 def test_every_connection_was_closed_and_the_peak_is_what_was_held(case: Case, log: Path) -> None:
     """holder.py kept its connections while one more asked for cn=monitor; nothing before or after was as many."""
-    told = said(log)["connections"]
+    report = report_of(log)["connections"]
 
-    assert told["closed"] == told["opened"]
-    assert (told["open_before"], told["open_at_end"]) == (0, 0)
-    assert told["peak"] == len(case.load.held) + 1
-    assert [one["server_lives"] for one in said(log)["streams"]] == [1]
+    assert report["closed"] == report["opened"]
+    assert (report["open_before"], report["open_at_end"]) == (0, 0)
+    assert report["peak"] == len(case.load.held) + 1
+    assert [one["server_lives"] for one in report_of(log)["streams"]] == [1]
 
 
 class TestCloses389:
@@ -249,25 +249,25 @@ class TestCloses389:
 
     def test_every_close_has_its_cause(self) -> None:
         raw = CASES[0].load.raw
-        told = closes(said(self.LOG))
-        assert told["B1"] == {
+        report = closes(report_of(self.LOG))
+        assert report["B1"] == {
             "127.0.0.21": raw["close() without unbind after bind+search"] + raw["connect and close() at once"],
             "127.0.0.23": raw["HTTP garbage to the LDAP port"],
             "127.0.0.41": 2,  # by hand, before idle.py
         }
-        assert told["reset"] == {"127.0.0.22": raw["RST after bind"]}
-        assert told["B2"] == {"127.0.0.23": raw["BER length 2 GB"] + raw["TLS ClientHello to plain port"]}
-        assert told["Encountered end of file."] == {"127.0.0.23": raw["plain LDAP bind to LDAPS port"]}
-        assert told["T1"] == {"127.0.0.41": CASES[0].load._json("idle.json")["opened"]}
-        assert set(told) == {"B1", "B2", "T1", "U1", "reset", "Encountered end of file."}
-        assert sum(told["U1"].values()) == 173 - 22 - 2 - 12 - 5 - 2
+        assert report["reset"] == {"127.0.0.22": raw["RST after bind"]}
+        assert report["B2"] == {"127.0.0.23": raw["BER length 2 GB"] + raw["TLS ClientHello to plain port"]}
+        assert report["Encountered end of file."] == {"127.0.0.23": raw["plain LDAP bind to LDAPS port"]}
+        assert report["T1"] == {"127.0.0.41": CASES[0].load._json("idle.json")["opened"]}
+        assert set(report) == {"B1", "B2", "T1", "U1", "reset", "Encountered end of file."}
+        assert sum(report["U1"].values()) == 173 - 22 - 2 - 12 - 5 - 2
 
     def test_who_was_closed_uncleanly_said_no_unbind(self) -> None:
-        clean = closes(said(self.LOG))["U1"]
+        clean = closes(report_of(self.LOG))["U1"]
         assert not clean.keys() & {"127.0.0.21", "127.0.0.22", "127.0.0.23", "127.0.0.41"}
 
     def test_those_who_never_asked_anything_are_told(self) -> None:
-        rows = {row["client"]: row["closed_without_operation"] for row in said(self.LOG)["connections"]["clients"]}
+        rows = {row["client"]: row["closed_without_operation"] for row in report_of(self.LOG)["connections"]["clients"]}
         assert rows["127.0.0.21"] == {"B1": CASES[0].load.raw["connect and close() at once"]}
         assert rows["127.0.0.34"] == {}  # holder.py says UNBIND at the end
 
@@ -280,7 +280,7 @@ class TestNotes389:
     def test_as_many_as_the_errors_log_has_notices(self) -> None:
         """Each fully unindexed search is a NOTICE line; the ten abandoned ones have no RESULT that could tell it."""
         notices = (self.FOLDER / "errors").read_bytes().count(b"ldbm_back_search - Unindexed search")
-        noted = said(self.FOLDER / "access")["searches"]["noted"]
+        noted = report_of(self.FOLDER / "access")["searches"]["noted"]
         assert noted["A"] + noted["P,A"] + CASES[0].load.raw["abandoned search (displayName=*abandon*)"] == notices
 
     @pytest.mark.parametrize(
@@ -299,20 +299,20 @@ class TestNotes389:
     )
     def test_what_was_designed_to_have_no_index_has_none(self, tags: tuple[str, ...], count: int) -> None:
         shapes = {SHAPES[tag] for tag in tags}
-        rows = [row for row in said(self.FOLDER / "access")["searches"]["shapes"] if row["shape"] in shapes]
+        rows = [row for row in report_of(self.FOLDER / "access")["searches"]["shapes"] if row["shape"] in shapes]
         assert sum(row["unindexed"] for row in rows) == count
 
     @pytest.mark.parametrize(
         "tag", ["B1-uid-eq", "B2-mail-sub", "B6-member-eq", "C7-subtype", "C13-oc-group", "C17-or-indexed"]
     )
     def test_what_has_an_index_has_no_note(self, tag: str) -> None:
-        rows = [row for row in said(self.FOLDER / "access")["searches"]["shapes"] if row["shape"] == SHAPES[tag]]
+        rows = [row for row in report_of(self.FOLDER / "access")["searches"]["shapes"] if row["shape"] == SHAPES[tag]]
         assert rows
         assert not any(row["notes"] for row in rows)
 
     def test_later_pages_are_no_searches_of_their_own(self) -> None:
         pages = Counter(op["tag"] for op in CASES[0].load.ops if op["tag"].startswith("P"))
-        searches = said(self.FOLDER / "access")["searches"]
+        searches = report_of(self.FOLDER / "access")["searches"]
         assert set(pages.values()) == {8}  # two searches of four pages, each
         assert searches["total"] - searches["logical"] == sum(pages.values()) - 4
 
@@ -321,7 +321,7 @@ def test_persistent_searches_are_asked_and_never_answered() -> None:
     """Two of them in case 1: their connections say UNBIND while they wait."""
     load = CASES[0].load
     waiting = [one for one in load.searches if not one.answered and one.who[1] == ROOT_389]
-    rows = said(CASES[0].paths[0])["searches"]["shapes"]
+    rows = report_of(CASES[0].paths[0])["searches"]["shapes"]
     open_ended = {
         (row["shape"], row["base"]): row["count"] - row["answered"] for row in rows if row["count"] > row["answered"]
     }

@@ -21,7 +21,7 @@ from ldapdiag.sources.logs import access_log, native, parts, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.native import NoNativeError
-from log.laid_open import plain
+from log.comparable import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
 LINES = TEXT.count(b"\n")

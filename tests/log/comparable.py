@@ -1,4 +1,4 @@
-"""A Segment laid open: everything it holds, so that two of them can be compared."""
+"""The whole content of a Segment as plain values, so that two of them can be compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plain(value: object) -> Any:
-    """Return everything a Segment holds, in an order of its own."""
+    """Return the content of a value in a defined order."""
     match value:
         case dict():
             return sorted((repr(key), plain(one)) for key, one in value.items())

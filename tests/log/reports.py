@@ -1,4 +1,4 @@
-"""What `ldapdiag log` says of a log, as its JSON; and what a Segment would say there."""
+"""The JSON report of `ldapdiag log` on a log, and of a Segment."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Report = dict[str, Any]
 
 
 @cache
-def said(*logs: Path) -> Report:
-    """Return the report of the real command; nobody may change it."""
+def report_of(*logs: Path) -> Report:
+    """Return the report of the real command; it is cached and must not be changed."""
     ran = ldapdiag("log", *logs, "--format", "json")
     assert ran.code == 0, ran.err
     return ran.report
 
 
 def rendered(segment: Segment, family: Family | None = None) -> str:
-    """Return the JSON of a finished Segment, of whatever streams."""
+    """Return the JSON of a finished Segment, without streams."""
     return as_json.render(
         ReadLog(
             workload=Workload(segment, family),
@@ -44,16 +44,16 @@ def rendered(segment: Segment, family: Family | None = None) -> str:
     )
 
 
-def asked(report: Report) -> Counter[tuple[str, str, str]]:
+def searches_by_shape(report: Report) -> Counter[tuple[str, str, str]]:
     """Return the searches by shape, base and scope."""
     return Counter({(one["shape"], one["base"], one["scope"]): one["count"] for one in report["searches"]["shapes"]})
 
 
-def answered(report: Report) -> Counter[tuple[str, str, str]]:
+def results_by_requester(report: Report) -> Counter[tuple[str, str, str]]:
     """Return the answered searches by client, account (lower case) and shape."""
-    askers = {one["shape"]: one["askers"] for one in report["searches"]["shapes"]}
+    requesters = {one["shape"]: one["askers"] for one in report["searches"]["shapes"]}
     counts: Counter[tuple[str, str, str]] = Counter()
-    for shape, rows in askers.items():
+    for shape, rows in requesters.items():
         for row in rows:
             counts[row["client"], row["account"].lower(), shape] += row["count"]
     return counts
