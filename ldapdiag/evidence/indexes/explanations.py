@@ -114,7 +114,7 @@ class FilterUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexExplanations:
-    """The explanations in one text."""
+    """OpenDJ's explanations of index lookups, from one text."""
 
     kind: ClassVar[str] = "index-explanations"
     how: ClassVar[str] = "OpenDJ: ldapsearch … -b dc=example,dc=com '(displayName=*joe*)' debugsearchindex > why.ldif"
