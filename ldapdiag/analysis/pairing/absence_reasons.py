@@ -19,6 +19,7 @@ from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
 from ldapdiag.servers.kernel import IP_FORWARD
+from ldapdiag.wording import counted
 
 ONE_FAMILY = "only one of /proc/net/tcp and /proc/net/tcp6 was read"
 
@@ -152,7 +153,8 @@ def unread_namespaces(client: Host) -> str | None:
     if description is None or description.namespaces_unread == 0:
         return None
     if description.namespaces_unread:
-        return f"{description.namespaces_unread} other network namespaces of {client.host} could not be read"
+        namespaces = counted(description.namespaces_unread, "other network namespace")
+        return f"{namespaces} of {client.host} could not be read"
     if client.kernel is not None and client.kernel.number(IP_FORWARD):
         return f"{client.host} forwards packets, as a container host does, and its other network namespaces are unread"
     return None
@@ -176,7 +178,7 @@ def one_family_read(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRo
 def unreadable_lines(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table has at least as many lines that could not be read."""
     unreadable = context.near.snapshot.unreadable
-    reason = f"{unreadable} lines of the client's table could not be read, and may contain them"
+    reason = f"{counted(unreadable, 'line')} of the client's table could not be read, and may contain them"
     return ExplainedRows(frozenset(rows if len(rows) <= unreadable else ()), reason)
 
 

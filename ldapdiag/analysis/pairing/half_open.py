@@ -93,7 +93,7 @@ def _idle_seconds(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classifi
 
 def half_open(absent: AbsentRows, ports: Sequence[int], unproven: Mapping[str, int] | None = None) -> HalfOpen:
     """Return absent rows as connections, with their ports in a column; `unproven` rows are added to those of churn."""
-    excluded = absent.unproven if unproven is None else Counter(unproven) + Counter(absent.unproven)
+    excluded = Counter(unproven or {}) + Counter(absent.unproven)
     return HalfOpen(
         count=absent.count,
         ports=absent.ports(ports),

@@ -18,6 +18,7 @@ from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_r
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.evidence.flows import Relay
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -101,7 +102,8 @@ def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
     if not (inner and absent.count):
         return absent
     excluded = min(inner, absent.count)
-    reason = f"other network namespaces of {client} have {inner} connections with translated ports (conntrack -L there)"
+    connections = counted(inner, "connection")
+    reason = f"other network namespaces of {client} have {connections} with translated ports (conntrack -L there)"
     unproven = {**absent.unproven, reason: excluded}
     if excluded == absent.count:
         return AbsentRows(unproven=unproven)

@@ -9,6 +9,7 @@ from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.clients import Clients
@@ -126,7 +127,8 @@ def _sessions(middlebox: Middlebox) -> str:
     """Return, of a proxy whose table lacks the ports towards the server, how many sessions it has, and from whom."""
     clients = Counter(flow.client[0] for flow in middlebox.unjoined)
     named = ", ".join(f"{address} ({count})" for address, count in clients.most_common(3))
+    more = ", …" if len(clients) > 3 else ""
     return (
-        f"is a proxy with {len(middlebox.unjoined)} sessions, from {named}{', …' if len(clients) > 3 else ''}; its "
-        "table does not show which of them lead here (show sess all does), so only counts can be compared"
+        f"is a proxy with {counted(len(middlebox.unjoined), 'session')}, from {named}{more}; its table does not show "
+        "which of them lead here (show sess all does), so only counts can be compared"
     )

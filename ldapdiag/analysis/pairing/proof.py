@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ldapdiag.wording import counted
+
 if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.direction import Direction
 
@@ -33,7 +35,7 @@ def proof_of(direction: Direction) -> Proof:
         return Proof("certain", because)
     clients = " or ".join(direction.client_hosts)
     unanswered = evidence.probes_unanswered + evidence.retransmitting
-    proven = f" {unanswered} of them are proven dead: their probes are unanswered." if unanswered else ""
+    proven = f" Proven dead, because their probes are unanswered: {unanswered}." if unanswered else ""
     if direction.tables.headerless:
         return Proof("possible", f"A table without its header may be a selection of rows.{proven}")
     if evidence.all_namespaces_read and not (direction.tables.partial or direction.tables.unreadable):
@@ -63,5 +65,7 @@ def _table_limits(direction: Direction) -> str:
     """Return, as sentences, what else the client's table may not show."""
     limits = " lsof lists the sockets that its user may see or asked for." if direction.tables.partial else ""
     if unreadable := direction.tables.unreadable:
-        limits += f" {unreadable} lines of the client's table could not be read, and may contain some of them."
+        limits += (
+            f" {counted(unreadable, 'line')} of the client's table could not be read, and may contain some of them."
+        )
     return limits

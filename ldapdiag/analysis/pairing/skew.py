@@ -13,6 +13,7 @@ from math import ceil, inf
 
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.origin import Span
+from ldapdiag.wording import counted
 
 TIME_WAIT_SECONDS = 60
 """How long Linux keeps a socket in TIME-WAIT (include/net/tcp.h, TCP_TIMEWAIT_LEN)."""
@@ -114,7 +115,8 @@ def _proof_reasons(old: int, interval: float | None, minimum_age: float, persist
         beyond = f", and for more than twice the longest live idle time ({minimum_age:.0f} s)" if minimum_age else ""
         reasons.append(f"{old} had been idle for longer than the {interval:.1f} s between the tables{beyond}")
     if persistent:
-        reasons.append(f"{persistent} are in snapshots before and after the other end's table")
+        verb = "is" if persistent == 1 else "are"
+        reasons.append(f"{persistent} {verb} in snapshots before and after the other end's table")
     return tuple(reasons)
 
 
@@ -126,14 +128,16 @@ def bound_churn(absent: int, evidence: ChurnEvidence) -> ChurnBound:
     """
     closed = bound_closings(absent, evidence)
     if evidence.unnumbered:
-        reason = f"{evidence.unnumbered} have a name for a port at the other end (taken without -n); {closed.reason}"
+        named = counted(evidence.unnumbered, "port name")
+        reason = f"the other end's table has {named} instead of numbers (taken without -n); {closed.reason}"
         closed = ChurnBound(budget=closed.budget + evidence.unnumbered, reason=reason)
     if evidence.opened is None:
         reason = f"they may have been opened after the other end's table was taken; {closed.reason}"
         return ChurnBound(budget=inf, reason=reason)
     if not evidence.opened:
         return closed
-    reason = f"{evidence.opened} were opened after the other end's table was taken; {closed.reason}"
+    opened = f"{evidence.opened} {'was' if evidence.opened == 1 else 'were'} opened"
+    reason = f"{opened} after the other end's table was taken; {closed.reason}"
     return ChurnBound(budget=closed.budget + evidence.opened, reason=reason)
 
 
@@ -141,8 +145,8 @@ def bound_closings(absent: int, evidence: ChurnEvidence) -> ChurnBound:
     """Return the tightest bound on connections that closed between two tables."""
     bounds = [ChurnBound(budget=inf, reason="connections open and close, and no evidence bounds how many")]
     if absent > CHURN_FACTOR * evidence.reverse + FEW_ABSENCES:
-        new = f"only {evidence.reverse}" if evidence.reverse else "no"
-        reason = f"churn would show at both ends, but {new} connections are new at the other end"
+        new = f"only {counted(evidence.reverse, 'new connection')}" if evidence.reverse else "no new connection"
+        reason = f"churn would show at both ends, but the other end has {new}"
         bounds.append(ChurnBound(budget=CHURN_FACTOR * evidence.reverse, reason=reason))
     if evidence.time_wait == 0:
         reason = "none closed in the minute before the tables (no TIME-WAIT at either end)"
