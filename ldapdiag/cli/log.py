@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from functools import reduce
-from io import StringIO
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +11,8 @@ from ldapdiag.cli import times
 from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.judging import OutputOption, ReportFormat
-from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps, standard_output, write_file
+from ldapdiag.cli.log_report import combined, report_writer
+from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log.by import By
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import tzinfo
     from threading import Event
-    from typing import TextIO
 
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.sources.logs.access_log import LogReading
@@ -32,11 +28,6 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS = 2.0
 """Time between two reads of a log with --follow."""
-
-CLEAR = "\x1b[H\x1b[2J"
-"""Cursor home, erase display (ECMA-48)."""
-RULE = f"{'-' * 40}\n"
-"""Separates the reports of --follow where the output is not a terminal."""
 
 
 def log(  # noqa: PLR0913  one parameter per option of the command
@@ -115,10 +106,10 @@ def log(  # noqa: PLR0913  one parameter per option of the command
             raise UsageError("--follow excludes --since and --until: omit one of them")
         period = Period(times.since("--since", since), times.until("--until", until))
         if period.since is not None and period.until is not None and period.until < period.since:
-            raise UsageError(f"--until {until} is before --since {since}: exchange them")
+            raise UsageError(f"--until {until} is before --since {since}: swap the two times")
         zone_of_logs = times.zone("--zone", zone)
         _print_scanner_notice(scanner)
-        write = _writer(form, output, top, by, again=follow)
+        write = report_writer(form, output, top, by, again=follow)
         with stoppable() as stop:
             if follow:
                 _follow(file, workers, zone_of_logs, stop, write, scanner)
@@ -126,7 +117,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
                 reading = _read(file, workers, period, zone_of_logs, stop, scanner)
                 if form is ReportFormat.JSON or output or not outputs_share_terminal():
                     _print_stream_gaps(reading)
-                write(_read_log(reading, period))
+                write(combined(reading, period))
     except LdapdiagError as error:
         print_error(error)
         raise typer.Exit(FAILED) from None
@@ -187,7 +178,7 @@ def _follow(
         first = next(readings)
     _print_other_files(first, stop)
     for reading in readings if first.waits else chain((first,), readings):
-        if not write(_read_log(reading, Period(), goes_on=True)):
+        if not write(combined(reading, Period(), goes_on=True)):
             return
 
 
@@ -206,75 +197,3 @@ def _print_other_files(reading: LogReading, stop: Event) -> None:
 
 def _print_stream_gaps(reading: LogReading) -> None:
     print_gaps([gap for stream in reading.streams for gap in stream.gaps])
-
-
-def _read_log(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
-    """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued."""
-    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
-    from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
-    from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
-    from ldapdiag.report.log.reading import LeftOut, ReadLog, StreamRead  # noqa: PLC0415
-
-    finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
-    streams = tuple(
-        StreamRead(
-            name=one.stream.name,
-            dialect=one.stream.dialect.name,
-            family=one.stream.dialect.family,
-            files=tuple(file.path for file in one.stream.files),
-            server_lives=segment.server_processes,
-            peak=segment.peak,
-            scanner=one.scanner,
-            left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),
-        )
-        for one, segment in zip(reading.streams, finished, strict=True)
-    )
-    families = {one.family for one in streams}
-    others = [one for one in reading.not_logs if not isinstance(one, Gap)]
-    return ReadLog(
-        workload=Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
-        streams=streams,
-        not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
-        gaps=(
-            *(one for one in reading.not_logs if isinstance(one, Gap)),
-            *(gap for one in reading.streams for gap in one.gaps),
-        ),
-        remarks=tuple(note for one in reading.streams for note in one.notes),
-        since=period.since,
-        until=period.until,
-        stopped=reading.stopped,
-    )
-
-
-def _writer(form: ReportFormat, output: Path | None, top: int, by: By, *, again: bool) -> Callable[[ReadLog], bool]:
-    """Return a function that writes a report and returns whether the output is still open.
-
-    `again`: another report follows; on a terminal it replaces this one, else it comes after it.
-    """
-
-    def to(stream: TextIO, read: ReadLog) -> None:
-        if form is ReportFormat.JSON:
-            from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
-
-            stream.write(as_json.line(read) if again and output is None else as_json.render(read))
-            return
-        from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
-
-        if again and output is None:
-            stream.write(CLEAR if stream.isatty() else RULE)
-        as_text.print_log(read, stream, top=top, by=by)
-
-    def write(read: ReadLog) -> bool:
-        if output is None:
-            finished = []
-            with standard_output() as stream:
-                to(stream, read)
-                stream.flush()
-                finished.append(True)
-            return bool(finished)  # empty when a reader such as head closed the output
-        text = StringIO()
-        to(text, read)
-        write_file(output, text.getvalue())
-        return True
-
-    return write

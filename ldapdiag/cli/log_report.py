@@ -1,0 +1,104 @@
+"""The report of `ldapdiag log`: the streams of a reading combined, and written once or again and again."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import reduce
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from ldapdiag.cli.judging import ReportFormat
+from ldapdiag.cli.output import standard_output, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import TextIO
+
+    from ldapdiag.evidence.log.segment import Segment
+    from ldapdiag.report.log.by import By
+    from ldapdiag.report.log.reading import ReadLog, StreamRead
+    from ldapdiag.sources.logs.access_log import LogReading, ReadStream
+    from ldapdiag.sources.logs.border import Period
+
+CLEAR = "\x1b[H\x1b[2J"
+"""Cursor home, erase display (ECMA-48)."""
+RULE = f"{'-' * 40}\n"
+"""Separates the reports of --follow where the output is not a terminal."""
+
+
+def combined(reading: LogReading, period: Period, *, goes_on: bool = False) -> ReadLog:
+    """Combine the streams of a reading. With `goes_on` the reading stays unchanged, to be continued."""
+    from ldapdiag.analysis.log.workload import Workload  # noqa: PLC0415  import late
+    from ldapdiag.evidence.bundle import Gap  # noqa: PLC0415
+    from ldapdiag.evidence.log.merge import combine, finish  # noqa: PLC0415
+    from ldapdiag.report.log.reading import LeftOut, ReadLog  # noqa: PLC0415
+
+    finished = [finish(deepcopy(one.segment) if goes_on else one.segment) for one in reading.streams]
+    streams = tuple(_stream(one, segment) for one, segment in zip(reading.streams, finished, strict=True))
+    families = {one.family for one in streams}
+    others = [one for one in reading.not_logs if not isinstance(one, Gap)]
+    return ReadLog(
+        workload=Workload(reduce(combine, finished), families.pop() if len(families) == 1 else None),
+        streams=streams,
+        not_logs=tuple(LeftOut(target=one.target, reason=one.reason) for one in others),
+        gaps=(
+            *(one for one in reading.not_logs if isinstance(one, Gap)),
+            *(gap for one in reading.streams for gap in one.gaps),
+        ),
+        remarks=tuple(note for one in reading.streams for note in one.notes),
+        since=period.since,
+        until=period.until,
+        stopped=reading.stopped,
+    )
+
+
+def _stream(one: ReadStream, segment: Segment) -> StreamRead:
+    from ldapdiag.report.log.reading import LeftOut, StreamRead  # noqa: PLC0415  import late
+
+    return StreamRead(
+        name=one.stream.name,
+        dialect=one.stream.dialect.name,
+        family=one.stream.dialect.family,
+        files=tuple(file.path for file in one.stream.files),
+        server_lives=segment.server_processes,
+        peak=segment.peak,
+        scanner=one.scanner,
+        left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),
+    )
+
+
+def report_writer(
+    form: ReportFormat, output: Path | None, top: int, by: By, *, again: bool
+) -> Callable[[ReadLog], bool]:
+    """Return a function that writes a report and returns whether the output is still open.
+
+    `again`: another report follows; on a terminal it replaces this one, else it comes after it.
+    """
+
+    def render(stream: TextIO, read: ReadLog) -> None:
+        if form is ReportFormat.JSON:
+            from ldapdiag.report.log import as_json  # noqa: PLC0415  import late
+
+            stream.write(as_json.line(read) if again and output is None else as_json.render(read))
+            return
+        from ldapdiag.report.log import as_text  # noqa: PLC0415  import late, with rich
+
+        if again and output is None:
+            stream.write(CLEAR if stream.isatty() else RULE)
+        as_text.print_log(read, stream, top=top, by=by)
+
+    def write(read: ReadLog) -> bool:
+        if output is None:
+            finished = []
+            with standard_output() as stream:
+                render(stream, read)
+                stream.flush()
+                finished.append(True)
+            return bool(finished)  # empty when a reader such as head closed the output
+        text = StringIO()
+        render(text, read)
+        write_file(output, text.getvalue())
+        return True
+
+    return write
