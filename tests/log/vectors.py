@@ -64,7 +64,7 @@ def _of_indexes(segment: Segment) -> dict[str, Any]:
         if row.most_limited >= 0
     }
     counts = {
-        "of_indexes_by_lengths_of_pieces": lengths,
+        "of_indexes_by_substring_lengths": lengths,
         "of_indexes_largest_complete_and_limited_result": limited,
         "of_indexes_lookups_most_and_least_ids": {_written(*key): cell for key, cell in segment.lookups.items()},
         "of_indexes_modified": {_written(key): count for key, count in segment.modified.items()},

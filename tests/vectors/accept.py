@@ -1,4 +1,4 @@
-"""Write what the Python reference says of a vector, for a person to read before it is committed (README.md).
+"""Write the answer of the Python reference to a vector, which a person checks before it is committed (README.md).
 
 PYTHONPATH=tests .venv/bin/python tests/vectors/accept.py [389-text/quotes]...
 """
@@ -14,8 +14,8 @@ from log.vectors import HINTS, LOGS, answer, dialect_of, label
 for path in LOGS:
     if not sys.argv[1:] or label(path) in sys.argv[1:]:
         dialect = dialect_of(path)
-        said = answer(finish(scan_chunk(dialect, path.read_bytes(), HINTS)), dialect) + "\n"
+        found = answer(finish(scan_chunk(dialect, path.read_bytes(), HINTS)), dialect) + "\n"
         expected = path.with_suffix(".json")
-        if not expected.exists() or expected.read_text(encoding="ascii") != said:
-            expected.write_text(said, encoding="ascii")
-            sys.stdout.write(f"to be read line by line: {expected}\n")
+        if not expected.exists() or expected.read_text(encoding="ascii") != found:
+            expected.write_text(found, encoding="ascii")
+            sys.stdout.write(f"to be checked line by line: {expected}\n")
