@@ -1,4 +1,4 @@
-"""What a close means: the codes of each product, told in words and by kind."""
+"""Close codes of each product: their text and kind."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_one_word_may_mean_different_things_in_different_products(
 
 
 @pytest.mark.parametrize("family", [*Family, None])
-def test_a_restart_is_told_whatever_the_product(family: Family | None) -> None:
+def test_a_restart_has_a_meaning_in_every_product(family: Family | None) -> None:
     assert close_reason(family, "restart").kind is CloseKind.RESTART
 
 
 @given(st.sampled_from([*Family, None]), st.text())
-def test_a_log_may_say_anything(family: Family | None, code: str) -> None:
+def test_any_code_has_a_text(family: Family | None, code: str) -> None:
     assert close_reason(family, code).text
 
 
@@ -52,6 +52,6 @@ def test_each_product_has_a_word_for_a_clean_end_and_one_for_an_idle_one(family:
     assert {CloseKind.CLEAN, CloseKind.IDLE} <= {close.kind for close in CLOSE_REASONS[family].values()}
 
 
-def test_words_are_a_part_of_a_sentence() -> None:
+def test_texts_are_clauses() -> None:
     every = [close.text for closes in CLOSE_REASONS.values() for close in closes.values()]
     assert [words for words in every if words.endswith(".") or len(words) > 90] == []

@@ -50,7 +50,7 @@ def test_of_ibm_only_the_monitor_is_known():
 
 @pytest.mark.parametrize("family", PRODUCTS)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_an_unknown_version_gets_only_what_holds_for_every_version(family, question):
+def test_an_unknown_version_gets_only_values_of_every_version(family, question):
     answer = getattr(product_of(family).defaults, question).at
 
     assert answer(()) is None or {answer(version) for version in EVERY_VERSION} == {answer(())}
@@ -177,6 +177,6 @@ def test_opendj_4_ignores_its_global_idle_limit(version, ignored):
     assert not product_of(Family.DS389).defaults.idle_timeout_ignored.at(version)
 
 
-def test_who_spares_an_identity():
+def test_exempt_identities():
     assert DS389.exempt_identities == DSEE.exempt_identities == ("cn=Directory Manager",)
     assert "cn=Directory Manager,cn=Root DNs,cn=config" in OPENDJ.exempt_identities

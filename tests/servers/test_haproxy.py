@@ -1,4 +1,4 @@
-"""The remedies for a proxy: HAProxy itself takes what they say."""
+"""The remedies for a proxy: HAProxy itself accepts their configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every family says of its indexes alike: how to ask, what to look for, what is never dropped; and the grammar."""
+"""Index remedies of all families: the example search, the expected log line, what is never dropped, the grammar."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def configuration(family, version=(), definitions=()):
 
 
 @EACH
-def test_the_trial_asks_as_the_family_is_asked_and_says_what_to_look_for(product):
+def test_the_example_search_uses_the_tool_of_the_family_and_names_the_log_line(product):
     tool = ldapsearch_command("ds1", configuration(product.family))
     command = search_command(tool, "ou=?,dc=x", "sub", parse("(cn=joe)"))
     words = shlex.split(command)
@@ -74,15 +74,15 @@ def test_what_is_never_dropped_is_not(product):
     for name in (*product.never_dropped, "2.5.4.0"):
         assert name == "2.5.4.0" or schema.primary(name).lower() == name, "so it is asked for"
         definition = IndexDefinition(attribute=name.upper(), types=frozenset({word}))
-        told = configuration(product.family, definitions=(definition,))
+        indexes = configuration(product.family, definitions=(definition,))
         for asked in (name, name.upper()):
-            (remedy,) = drop_indexes("ds1", told.backends[0], [Change(asked, word)], told, schema)
+            (remedy,) = drop_indexes("ds1", indexes.backends[0], [Change(asked, word)], indexes, schema)
             assert remedy.kind is RemedyKind.ADVICE, name
     plain = IndexDefinition(attribute="title", types=frozenset({word}))
-    told = configuration(product.family, definitions=(plain,))
+    indexes = configuration(product.family, definitions=(plain,))
     told_of_slapd = Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(plain,))
-    place = told_of_slapd if product.family is Family.OPENLDAP else told.backends[0]
-    (remedy,) = drop_indexes("ds1", place, [Change("title", word)], told, schema)
+    place = told_of_slapd if product.family is Family.OPENLDAP else indexes.backends[0]
+    (remedy,) = drop_indexes("ds1", place, [Change("title", word)], indexes, schema)
     assert remedy.kind is RemedyKind.SHELL, "others are"
 
 
@@ -90,7 +90,7 @@ DESCR, NUMERIC = re.compile("[A-Za-z][A-Za-z0-9-]*"), re.compile("[0-9]+(?:[.][0
 
 
 @given(st.text(max_size=12) | st.from_regex(r"\A[a-zA-Z0-9.;_-]{0,12}\Z") | st.text("٠١٢.1", max_size=6))
-def test_an_attribute_type_is_what_the_grammar_says(text):
+def test_an_attribute_type_matches_the_grammar(text):
     """RFC 4512, 1.4: keystring or numericoid, whose numbers begin with no 0 but are it."""
     dotted = NUMERIC.fullmatch(text) and all(one == "0" or not one.startswith("0") for one in text.split("."))
     assert is_attribute_type(text) == bool(DESCR.fullmatch(text) or dotted)
@@ -121,5 +121,5 @@ def test_names_have_an_end():
         ("(cn=*?)", False, "an equality rule of its own"),
     ],
 )
-def test_what_to_ask_instead_depends_on_what_was_asked(part, negated, said):
+def test_the_advice_depends_on_the_part_of_the_filter(part, negated, said):
     assert said in rewrite_filter("app", part, negated=negated).text

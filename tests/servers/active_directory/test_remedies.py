@@ -23,11 +23,11 @@ def every_remedy(name="dc1"):
     yield AD.remedies.raise_threads(name, 8, -1)
 
 
-def test_an_idle_connection_is_closed_after_900_s_unless_somebody_changed_it():
+def test_an_idle_connection_is_closed_after_900_s_by_default():
     assert AD.defaults.idle_timeout_seconds.at(()) == 900
 
 
-def test_windows_keepalive_holds_and_nobody_documents_whether_it_is_on():
+def test_windows_keepalive_applies_and_no_document_says_whether_it_is_on():
     assert AD.defaults.sets_keepalive_time.at(()) is False
     assert AD.defaults.keepalive_seconds.at(()) is None
     assert AD.defaults.sends_keepalives.at(()) is None
@@ -76,7 +76,7 @@ def test_without_a_former_value_the_undo_writes_the_default():
     assert "Set MaxConnections to 5000" in AD.remedies.raise_descriptor_limit("dc1", 1024, 10_000).undo
 
 
-def test_keepalive_is_windows_and_is_taken_back_by_deleting_it():
+def test_keepalive_is_that_of_windows_and_undone_by_deleting_it():
     remedy = AD.remedies.set_keepalive("dc1", 120)
     assert "KeepAliveTime /t REG_DWORD /d 120000 /f" in remedy.text
     assert remedy.undo.startswith("reg delete ")

@@ -1,4 +1,4 @@
-"""What is foretold of searches on 389-ds and DSEE, whatever they are; tests/live has what a real server says."""
+"""Predictions for any search on 389-ds and DSEE; tests/live compares them with a real server."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ def configuration(*definitions, limit=LIMIT, version=(2, 3, 1), family=Family.DS
 
 
 def database(*definitions, frequencies=None, **settings):
-    told = configuration(*definitions, **settings)
+    prediction = configuration(*definitions, **settings)
     return Database(
-        configuration=told, backend=told.backends[0], schema=standard(), frequencies=frequencies or UnknownFrequencies()
+        configuration=prediction,
+        backend=prediction.backends[0],
+        schema=standard(),
+        frequencies=frequencies or UnknownFrequencies(),
     )
 
 
-class Told:
+class KnownFrequencies:
     """Frequencies as a function of the attribute; everything below every base."""
 
     def __init__(self, sizes, everything=100_000):
@@ -58,7 +61,7 @@ class Told:
 
 
 def index_use(text, *definitions, sizes=None, base=SUFFIX, scope="sub", **settings):
-    frequencies = Told(sizes) if sizes is not None else None
+    frequencies = KnownFrequencies(sizes) if sizes is not None else None
     return forecast(parse(text), base, scope, database(*definitions, frequencies=frequencies, **settings)).index_use
 
 
@@ -90,16 +93,16 @@ SIZES = st.fixed_dictionaries(dict.fromkeys(NAMES, st.sampled_from([0, 1, 10, 11
 class TestAnyFilter:
     @given(FILTERS, SIZES, st.sampled_from([20, 3000, 100_000]), st.sampled_from(["sub", "one"]))
     def test_more_knowledge_chooses_among_what_was_possible(self, filter_, sizes, everything, scope):
-        told = forecast(filter_, SUFFIX, scope, database(frequencies=Told(sizes, everything)))
-        frequencies = Told(dict.fromkeys(sizes), everything)
+        prediction = forecast(filter_, SUFFIX, scope, database(frequencies=KnownFrequencies(sizes, everything)))
+        frequencies = KnownFrequencies(dict.fromkeys(sizes), everything)
         unsure = forecast(filter_, SUFFIX, scope, database(frequencies=frequencies))
-        assert told.possible <= unsure.possible
-        assert told.notes <= unsure.notes
+        assert prediction.possible <= unsure.possible
+        assert prediction.notes <= unsure.notes
 
     @given(FILTERS, st.sampled_from(["sub", "one", "base"]), st.sampled_from([(), (1, 3, 11), (2, 3, 1), (3, 1, 0)]))
     def test_has_a_leaf_for_each_assertion_in_the_order_they_are_written(self, filter_, scope, version):
-        for told in (forecast, forecast_of_dsee):
-            leaves = told(filter_, SUFFIX, scope, database(version=version)).leaves
+        for prediction in (forecast, forecast_of_dsee):
+            leaves = prediction(filter_, SUFFIX, scope, database(version=version)).leaves
             assert [leaf.assertion for leaf in leaves] == list(assertions(filter_))
 
     @given(FILTERS)
@@ -119,22 +122,24 @@ class TestAnyFilter:
 
     @given(FILTERS, SIZES)
     def test_is_indexed_or_not_on_dsee(self, filter_, sizes):
-        told = forecast_of_dsee(filter_, SUFFIX, "sub", database(frequencies=Told(sizes), family=Family.DSEE))
-        assert told.index_use is not IndexUse.PARTIALLY
-        assert told.notes <= {"", "U"}
+        prediction = forecast_of_dsee(
+            filter_, SUFFIX, "sub", database(frequencies=KnownFrequencies(sizes), family=Family.DSEE)
+        )
+        assert prediction.index_use is not IndexUse.PARTIALLY
+        assert prediction.notes <= {"", "U"}
 
     @given(LEAVES, SIZES)
     def test_that_lacks_an_index_is_answered_by_the_change_it_names(self, leaf, sizes):
         sizes = dict.fromkeys(sizes, 5)
-        (told,) = forecast(leaf, SUFFIX, "sub", database(frequencies=Told(sizes))).leaves
-        if told.change is None:
+        (prediction,) = forecast(leaf, SUFFIX, "sub", database(frequencies=KnownFrequencies(sizes))).leaves
+        if prediction.change is None:
             return
         added = IndexDefinition(
-            attribute=told.change.attribute,
-            types=frozenset({told.change.type}),
-            rules=(told.change.rule,) if told.change.rule else (),
+            attribute=prediction.change.attribute,
+            types=frozenset({prediction.change.type}),
+            rules=(prediction.change.rule,) if prediction.change.rule else (),
         )
-        changed = database(frequencies=Told(sizes))
+        changed = database(frequencies=KnownFrequencies(sizes))
         kept = tuple(one for one in changed.backend.definitions if one.attribute != added.attribute)
         changed = replace(changed, backend=replace(changed.backend, definitions=(*kept, added)))
         (again,) = forecast(leaf, SUFFIX, "sub", changed).leaves
@@ -143,7 +148,7 @@ class TestAnyFilter:
 
 class TestVersions:
     @pytest.mark.parametrize(
-        ("version", "told"),
+        ("version", "prediction"),
         [
             ((1, 3, 11), IndexUse.UNINDEXED),
             ((2, 3, 1), IndexUse.UNINDEXED),
@@ -152,8 +157,8 @@ class TestVersions:
             ((), IndexUse.DEPENDS),
         ],
     )
-    def test_have_a_scan_limit_of_their_own_where_none_is_set(self, version, told):
-        assert index_use("(uid=x)", sizes={"uid": 4001}, limit=None, version=version) is told
+    def test_have_a_scan_limit_of_their_own_where_none_is_set(self, version, prediction):
+        assert index_use("(uid=x)", sizes={"uid": 4001}, limit=None, version=version) is prediction
 
     def test_before_1_4_go_through_an_and_as_it_is_written(self):
         filter_ = "(&(employeeNumber=1)(uid=x))"
@@ -171,19 +176,23 @@ class TestVersions:
 
 
 class TestWithoutAScanLimit:
-    """The note says nothing there: the list of what lies below the base is never too long."""
+    """The note has no meaning there: the list of entries below the base is never over the limit."""
 
     def test_all_entries_are_looked_at_whatever_is_noted(self):
-        told = forecast(parse("(employeeNumber=1)"), SUFFIX, "sub", database(limit=-1, frequencies=Told({})))
-        assert (told.index_use, told.notes) == (IndexUse.UNINDEXED, {"U"})
-        told = forecast(parse("(!(uid=x))"), SUFFIX, "sub", database(limit=2147483646, frequencies=Told({})))
-        assert (told.index_use, told.notes) == (IndexUse.UNINDEXED, {""})
+        prediction = forecast(
+            parse("(employeeNumber=1)"), SUFFIX, "sub", database(limit=-1, frequencies=KnownFrequencies({}))
+        )
+        assert (prediction.index_use, prediction.notes) == (IndexUse.UNINDEXED, {"U"})
+        prediction = forecast(
+            parse("(!(uid=x))"), SUFFIX, "sub", database(limit=2147483646, frequencies=KnownFrequencies({}))
+        )
+        assert (prediction.index_use, prediction.notes) == (IndexUse.UNINDEXED, {""})
 
     def test_few_below_the_base_are_few(self):
-        few = database(limit=-1, frequencies=Told({}, MANY))
+        few = database(limit=-1, frequencies=KnownFrequencies({}, MANY))
         assert forecast(parse("(employeeNumber=1)"), f"ou=few,{SUFFIX}", "sub", few).index_use is IndexUse.PARTIALLY
 
-    def test_the_suffix_has_many_unless_somebody_tells(self):
+    def test_the_suffix_has_many_entries_unless_their_number_is_known(self):
         assert index_use("(employeeNumber=1)", limit=-1) is IndexUse.UNINDEXED
         assert index_use("(employeeNumber=1)", limit=-1, base=f"ou=x,{SUFFIX}") is IndexUse.DEPENDS
 
@@ -214,8 +223,8 @@ class TestLeaves:
         assert (leaf.cause, leaf.index_use, leaf.change) == (Cause.UNCONFIGURED, IndexUse.DEPENDS, Change("mail", "eq"))
 
     def test_of_computed_values_have_no_index(self):
-        told = database(virtual_attributes={"mail": "class of service"})
-        (leaf,) = forecast(parse("(mail=x)"), SUFFIX, "sub", told).leaves
+        prediction = database(virtual_attributes={"mail": "class of service"})
+        (leaf,) = forecast(parse("(mail=x)"), SUFFIX, "sub", prediction).leaves
         assert (leaf.cause, leaf.change) == (Cause.UNINDEXABLE, None)
 
 
@@ -231,7 +240,7 @@ class TestScanLimits:
     )
 
     @pytest.mark.parametrize(
-        ("text", "size", "told"),
+        ("text", "size", "prediction"),
         [
             ("(mail=a)", 9000, IndexUse.INDEXED),
             ("(&(mail=a)(objectClass=person))", 20, IndexUse.UNINDEXED),
@@ -241,26 +250,29 @@ class TestScanLimits:
             ("(&(mail=?)(objectClass=person))", 20, IndexUse.INDEXED),
         ],
     )
-    def test_of_an_index_go_by_type_place_and_value(self, text, size, told):
-        assert index_use(text, self.INDEX, sizes={"mail": size, "objectclass": 90_000}) is told
+    def test_of_an_index_go_by_type_place_and_value(self, text, size, prediction):
+        assert index_use(text, self.INDEX, sizes={"mail": size, "objectclass": 90_000}) is prediction
 
-    def test_depend_on_a_value_that_is_not_told(self):
+    def test_depend_on_a_value_that_is_not_known(self):
         hidden = And((replace(parse("(mail=x)"), value=None), parse("(objectClass=person)")))
-        told = forecast(
-            hidden, SUFFIX, "sub", database(self.INDEX, frequencies=Told({"mail": 20, "objectclass": 9000}))
+        prediction = forecast(
+            hidden, SUFFIX, "sub", database(self.INDEX, frequencies=KnownFrequencies({"mail": 20, "objectclass": 9000}))
         )
-        assert told.possible >= {IndexUse.INDEXED, IndexUse.UNINDEXED}
+        assert prediction.possible >= {IndexUse.INDEXED, IndexUse.UNINDEXED}
 
 
 class TestDsee:
     def test_takes_the_nearest_threshold(self):
         index = IndexDefinition(attribute="mail", types=frozenset({"eq"}), entry_limit=2000)
 
-        def told(size, *definitions, threshold=None):
-            known = database(*definitions, frequencies=Told({"mail": size}), family=Family.DSEE, limit=None)
+        def prediction(size, *definitions, threshold=None):
+            known = database(*definitions, frequencies=KnownFrequencies({"mail": size}), family=Family.DSEE, limit=None)
             known = replace(known, backend=replace(known.backend, entry_limit=threshold))
             return forecast_of_dsee(parse("(mail=x)"), SUFFIX, "sub", known).index_use
 
         plain = replace(index, entry_limit=None)
-        assert [told(2001, index), told(2001, plain)] == [IndexUse.UNINDEXED, IndexUse.INDEXED]
-        assert [told(4001, plain), told(4001, plain, threshold=5000)] == [IndexUse.UNINDEXED, IndexUse.INDEXED]
+        assert [prediction(2001, index), prediction(2001, plain)] == [IndexUse.UNINDEXED, IndexUse.INDEXED]
+        assert [prediction(4001, plain), prediction(4001, plain, threshold=5000)] == [
+            IndexUse.UNINDEXED,
+            IndexUse.INDEXED,
+        ]

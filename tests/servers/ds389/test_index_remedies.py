@@ -62,19 +62,19 @@ def configuration(version=(2, 3, 1), family=Family.DS389, **settings):
     return IndexConfiguration(origin=origin(), identity=identity, backends=(BACKEND,), templates=templates, **settings)
 
 
-ROOMS = [
+PRODUCTS = [
     (ds389, configuration()),
     (ds389, configuration((1, 3, 11))),
     (dsee, configuration((11, 1, 1), Family.DSEE)),
     (dsee, configuration((5, 2, 0), Family.DSEE)),
 ]
-EACH = pytest.mark.parametrize(("product", "told"), ROOMS, ids=["389 2.3", "389 1.3", "DSEE 11", "DSEE 5.2"])
+EACH = pytest.mark.parametrize(("product", "indexes"), PRODUCTS, ids=["389 2.3", "389 1.3", "DSEE 11", "DSEE 5.2"])
 
 
-def every_remedy(product, told, changes, server="ds1", backend=BACKEND):
-    yield product.add_indexes(server, backend, changes, told, SCHEMA)
-    yield product.build_indexes(server, backend, [one.attribute for one in changes], told, SCHEMA)
-    yield product.drop_indexes(server, backend, changes, told, SCHEMA)
+def every_remedy(product, indexes, changes, server="ds1", backend=BACKEND):
+    yield product.add_indexes(server, backend, changes, indexes, SCHEMA)
+    yield product.build_indexes(server, backend, [one.attribute for one in changes], indexes, SCHEMA)
+    yield product.drop_indexes(server, backend, changes, indexes, SCHEMA)
 
 
 def shell_accepts(text):
@@ -84,8 +84,8 @@ def shell_accepts(text):
 @EACH
 @pytest.mark.parametrize("changes", [NEW, FURTHER, (*NEW, *FURTHER), (Change("cn", "sub"),), ()])
 class TestEveryRemedy:
-    def test_is_complete_and_shell(self, product, told, changes):
-        for remedy in every_remedy(product, told, changes):
+    def test_is_complete_and_shell(self, product, indexes, changes):
+        for remedy in every_remedy(product, indexes, changes):
             assert all((remedy.title, remedy.text, remedy.changes, remedy.risk))
             assert remedy.verify or remedy.kind is RemedyKind.ADVICE
             undo = "" if remedy.undo.startswith("None needed") else remedy.undo
@@ -93,8 +93,8 @@ class TestEveryRemedy:
             assert all(shell_accepts(text) for text in texts)
             assert all(text.count("<<") == text.count("<<'") for text in texts)
 
-    def test_names_the_server(self, product, told, changes):
-        for remedy in every_remedy(product, told, changes):
+    def test_names_the_server(self, product, indexes, changes):
+        for remedy in every_remedy(product, indexes, changes):
             assert remedy.target == "ds1"
             assert "ds1" in remedy.text or remedy.kind is RemedyKind.ADVICE
 
@@ -102,43 +102,43 @@ class TestEveryRemedy:
 @EACH
 class TestHostileNames:
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_of_attributes_are_left_out(self, product, told, name):
+    def test_of_attributes_are_left_out(self, product, indexes, name):
         changes = (Change(name, "eq"), Change("displayName", "eq"))
-        alone = product.add_indexes("ds1", BACKEND, changes[1:], told, SCHEMA)
-        remedy = product.add_indexes("ds1", BACKEND, changes, told, SCHEMA)
+        alone = product.add_indexes("ds1", BACKEND, changes[1:], indexes, SCHEMA)
+        remedy = product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA)
         assert (remedy.text, remedy.undo, remedy.verify) == (alone.text, alone.undo, alone.verify)
         assert "Left out: 1" in remedy.changes
-        assert product.add_indexes("ds1", BACKEND, changes[:1], told, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.build_indexes("ds1", BACKEND, [name], told, SCHEMA) == product.build_indexes(
-            "ds1", BACKEND, [], told, SCHEMA
+        assert product.add_indexes("ds1", BACKEND, changes[:1], indexes, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.build_indexes("ds1", BACKEND, [name], indexes, SCHEMA) == product.build_indexes(
+            "ds1", BACKEND, [], indexes, SCHEMA
         )
 
     @given(name=st.text(max_size=20))
-    def test_of_types_are_left_out(self, product, told, name):
+    def test_of_types_are_left_out(self, product, indexes, name):
         if name not in {"eq", "pres", "sub", "approx"}:
             assert (
-                product.add_indexes("ds1", BACKEND, (Change("displayName", name),), told, SCHEMA).kind
+                product.add_indexes("ds1", BACKEND, (Change("displayName", name),), indexes, SCHEMA).kind
                 is RemedyKind.ADVICE
             )
 
     @pytest.mark.parametrize("name", [one for one in HOSTILE if one != "a_b"])
-    def test_of_backends_entries_and_servers_never_get_into_a_command(self, product, told, name):
+    def test_of_backends_entries_and_servers_never_get_into_a_command(self, product, indexes, name):
         backend = replace(BACKEND, name=name, entry=f"cn={name},{ENTRY}$(reboot)", suffixes=(name,))
-        for remedy in every_remedy(product, told, (*NEW, *FURTHER), server=name, backend=backend):
+        for remedy in every_remedy(product, indexes, (*NEW, *FURTHER), server=name, backend=backend):
             assert not any(
                 word in text for word in ("reboot", "b: c") for text in (remedy.text, remedy.undo, remedy.verify)
             )
             assert remedy.kind is RemedyKind.ADVICE or shell_accepts(remedy.text)
 
-    def test_of_rules_are_left_out(self, product, told):
-        text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), told, SCHEMA).text
+    def test_of_rules_are_left_out(self, product, indexes):
+        text = product.add_indexes("ds1", BACKEND, (Change("displayName", "eq", "$(reboot)"),), indexes, SCHEMA).text
         assert "reboot" not in text
 
 
 @EACH
 class TestWhatIsNeverTouched:
-    def test_are_the_servers_own_indexes_and_computed_values(self, product, told):
-        told = replace(told, virtual_attributes={"nsrole": "roles"})
+    def test_are_the_servers_own_indexes_and_computed_values(self, product, indexes):
+        indexes = replace(indexes, virtual_attributes={"nsrole": "roles"})
         changes = (
             Change("objectClass", "eq"),
             Change("objectClass", "sub"),
@@ -146,16 +146,20 @@ class TestWhatIsNeverTouched:
             Change("nsRole", "eq"),
         )
         for change in (product.add_indexes, product.drop_indexes):
-            assert change("ds1", BACKEND, changes, told, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.add_indexes_ldif("ds1", BACKEND, changes, told, SCHEMA) is None
+            assert change("ds1", BACKEND, changes, indexes, SCHEMA).kind is RemedyKind.ADVICE
+        assert product.add_indexes_ldif("ds1", BACKEND, changes, indexes, SCHEMA) is None
 
-    def test_is_what_goes_by_another_name_of_theirs(self, product, told):
+    def test_is_what_goes_by_another_name_of_theirs(self, product, indexes):
         names = ("2.5.4.0", "OBJECTCLASS", "entryUUID", "nsTombstoneCSN")
         definitions = tuple(IndexDefinition(attribute=name, types=frozenset({"eq"})) for name in names)
         backend = replace(BACKEND, definitions=definitions)
         for name in names:
-            assert product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, SCHEMA).kind is RemedyKind.ADVICE
-        assert product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), told, SCHEMA).kind is RemedyKind.ADVICE
+            assert (
+                product.drop_indexes("ds1", backend, (Change(name, "eq"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
+            )
+        assert (
+            product.add_indexes("ds1", BACKEND, (Change("2.5.4.0", "sub"),), indexes, SCHEMA).kind is RemedyKind.ADVICE
+        )
 
     @given(
         changes=st.lists(
@@ -168,33 +172,33 @@ class TestWhatIsNeverTouched:
             max_size=6,
         )
     )
-    def test_are_rules_but_of_an_attribute_that_has_no_index(self, product, told, changes):
+    def test_are_rules_but_of_an_attribute_that_has_no_index(self, product, indexes, changes):
         """Neither added, nor left out where the new type would need one."""
-        for ruled in (product.add_indexes("ds1", BACKEND, changes, told, SCHEMA).text,
-                      product.add_indexes_ldif("ds1", BACKEND, changes, told, SCHEMA) or ""):  # fmt: skip
+        for ruled in (product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA).text,
+                      product.add_indexes_ldif("ds1", BACKEND, changes, indexes, SCHEMA) or ""):  # fmt: skip
             parts = [one for one in ruled.replace("LDIF\n", "\n\n").split("\n\n") if "nsMatchingRule" in one]
             parts += [one for one in ruled.splitlines() if "--matching-rule" in one]
             assert all("shadowMin" in one and "changetype: modify" not in one for one in parts)
         known = {"uid": UID, "0.9.2342.19200300.100.1.1": UID, "cn": CN, "mail": NONE}
         ruled = [one for one in changes if one.rule == "integerOrderingMatch" and one.attribute in known]
         left = sum(one.type not in known[one.attribute].types for one in ruled)
-        said = product.add_indexes("ds1", BACKEND, changes, told, SCHEMA).changes
+        said = product.add_indexes("ds1", BACKEND, changes, indexes, SCHEMA).changes
         assert (f"Left out: {left} " in said) == (left > 0)
 
-    def test_are_the_rules_of_indexes_that_are_there(self, product, told):
-        assert "caseExactMatch" not in product.add_indexes("ds1", BACKEND, FURTHER, told, SCHEMA).text
+    def test_are_the_rules_of_existing_indexes(self, product, indexes):
+        assert "caseExactMatch" not in product.add_indexes("ds1", BACKEND, FURTHER, indexes, SCHEMA).text
 
 
 @EACH
 class TestWhatIsNotTold:
     @pytest.mark.parametrize(("server", "name"), [("ds1", ""), ("ds1", "a b"), ("a b", "userRoot"), ("$(id)", "$(id)")])
-    def test_makes_no_command_but_a_sentence(self, product, told, server, name):
+    def test_makes_a_sentence_instead_of_a_command(self, product, indexes, server, name):
         backend = replace(BACKEND, name=name, suffixes=() if server == "ds1" else (SUFFIX,), entry="")
-        assert server != "ds1" or product.add_indexes_ldif(server, backend, NEW, told, SCHEMA) is None
+        assert server != "ds1" or product.add_indexes_ldif(server, backend, NEW, indexes, SCHEMA) is None
         for remedy in (
-            product.add_indexes(server, backend, (*NEW, *FURTHER), told, SCHEMA),
-            product.build_indexes(server, backend, ["uid"], told, SCHEMA),
-            product.drop_indexes(server, backend, (Change("cn", "eq"),), told, SCHEMA),
+            product.add_indexes(server, backend, (*NEW, *FURTHER), indexes, SCHEMA),
+            product.build_indexes(server, backend, ["uid"], indexes, SCHEMA),
+            product.drop_indexes(server, backend, (Change("cn", "eq"),), indexes, SCHEMA),
         ):
             assert remedy.kind is RemedyKind.ADVICE
             assert "\n" not in remedy.text
@@ -209,36 +213,37 @@ class TestOwnSchema:
     SCHEMA = schema_of([BADGE], origin(), whole=True)
 
     @pytest.mark.parametrize("product", [ds389, dsee])
-    def test_tells_what_is_one_attribute(self, product):
+    def test_resolves_the_names_of_an_attribute(self, product):
         badge = IndexDefinition(attribute="badge", types=frozenset({"eq"}))
         backend = replace(BACKEND, definitions=(badge,))
-        told = configuration((11, 1, 1))
+        indexes = configuration((11, 1, 1))
         for name in ("badgeNumber", "1.2.3.4", "BADGE"):
             change = (Change(name, "sub"),)
             named, plain = (
-                product.add_indexes("ds1", backend, one, told, self.SCHEMA)
+                product.add_indexes("ds1", backend, one, indexes, self.SCHEMA)
                 for one in (change, (Change("badge", "sub"),))
             )
             assert named == plain
             assert (
-                product.drop_indexes("ds1", backend, (Change(name, "eq"),), told, self.SCHEMA).kind is RemedyKind.SHELL
+                product.drop_indexes("ds1", backend, (Change(name, "eq"),), indexes, self.SCHEMA).kind
+                is RemedyKind.SHELL
             )
-            assert product.build_indexes("ds1", backend, [name], told, self.SCHEMA) == product.build_indexes(
-                "ds1", backend, ["badge"], told, self.SCHEMA
+            assert product.build_indexes("ds1", backend, [name], indexes, self.SCHEMA) == product.build_indexes(
+                "ds1", backend, ["badge"], indexes, self.SCHEMA
             )
 
 
 class TestOn389:
     def test_new_indexes_are_added_and_built_by_dsconf(self):
-        told = ds389.add_indexes("ds1", BACKEND, NEW, configuration(), SCHEMA)
+        indexes = ds389.add_indexes("ds1", BACKEND, NEW, configuration(), SCHEMA)
         dsconf = 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index'
-        assert told.text.splitlines() == [
+        assert indexes.text.splitlines() == [
             f"{dsconf} add --attr displayName --index-type eq --index-type sub userRoot",
             f"{dsconf} add --attr employeeNumber --index-type eq userRoot",
             f"{dsconf} reindex --wait --attr displayName --attr employeeNumber userRoot",
         ]
-        assert told.needs is Needs.REINDEX
-        assert told.undo == f"{dsconf} delete --attr displayName --attr employeeNumber userRoot"
+        assert indexes.needs is Needs.REINDEX
+        assert indexes.undo == f"{dsconf} delete --attr displayName --attr employeeNumber userRoot"
 
     def test_a_further_type_and_its_build_are_one_ldapmodify(self):
         text = ds389.add_indexes("ds1", BACKEND, (*FURTHER, *NEW), configuration(), SCHEMA).text
@@ -246,22 +251,23 @@ class TestOn389:
         assert text.index("cn=displayName") < text.index("dn: cn=uid") < text.index("dn: cn=ldapdiag-")
         assert text.count("nsIndexAttribute: ") == 3
 
-    def test_an_entry_that_says_none_is_given_types_instead(self):
+    def test_an_entry_with_type_none_gets_types_instead(self):
         text = ds389.add_indexes_ldif("ds1", BACKEND, (Change("mail", "eq"),), configuration(), SCHEMA)
         assert "replace: nsIndexType\nnsIndexType: eq\n" in text
 
     def test_an_index_that_is_there_is_only_built(self):
-        told = ds389.add_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
+        indexes = ds389.add_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA)
         assert (
-            told.text == 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index reindex --wait --attr uid userRoot'
+            indexes.text
+            == 'dsconf -D "cn=Directory Manager" ldap://ds1 backend index reindex --wait --attr uid userRoot'
         )
-        assert told.undo.startswith("None needed")
+        assert indexes.undo.startswith("None needed")
 
     def test_a_default_index_is_not_deleted_for_it_would_come_back_empty(self):
         whole = tuple(Change("cn", one) for one in ("eq", "pres", "sub"))
-        told = ds389.drop_indexes("ds1", BACKEND, whole, configuration(), SCHEMA)
-        assert "nsIndexType: none" in told.text
-        assert "delete" not in told.text
+        indexes = ds389.drop_indexes("ds1", BACKEND, whole, configuration(), SCHEMA)
+        assert "nsIndexType: none" in indexes.text
+        assert "delete" not in indexes.text
         assert (
             "delete --attr uid"
             in ds389.drop_indexes("ds1", BACKEND, (Change("uid", "eq"),), configuration(), SCHEMA).text
@@ -286,8 +292,8 @@ class TestOn389:
 
 class TestOnDsee:
     def test_indexes_are_created_set_and_built(self):
-        told = dsee.add_indexes("ds1", BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
-        assert told.text.splitlines() == [
+        indexes = dsee.add_indexes("ds1", BACKEND, (*NEW[:1], *FURTHER), configuration((11, 1, 1), Family.DSEE), SCHEMA)
+        assert indexes.text.splitlines() == [
             "dsconf create-index -h ds1 -p 389 dc=example,dc=com displayName",
             (
                 "dsconf set-index-prop -h ds1 -p 389 dc=example,dc=com displayName pres-enabled:off eq-enabled:off "
@@ -298,14 +304,14 @@ class TestOnDsee:
         ]
 
     def test_before_dsconf_entries_are_written(self):
-        told = configuration((5, 2, 0), Family.DSEE)
-        remedy = dsee.add_indexes("ds1", BACKEND, NEW, told, SCHEMA)
+        indexes = configuration((5, 2, 0), Family.DSEE)
+        remedy = dsee.add_indexes("ds1", BACKEND, NEW, indexes, SCHEMA)
         assert remedy.kind is RemedyKind.ADVICE, "who builds them must be in a folder that nothing tells"
         assert "db2index.pl" in remedy.text
-        text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, told, SCHEMA)
+        text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, indexes, SCHEMA)
         assert text.startswith("# This does not build the indexes. Then run: db2index.pl")
         assert text.count("changetype: add") == 2
 
-    def test_what_was_not_tried_is_said_to_be_so(self):
+    def test_what_was_not_tested_is_marked_so(self):
         for remedy in every_remedy(dsee, configuration((11, 1, 1), Family.DSEE), (*NEW, *FURTHER)):
             assert "not tested" in remedy.risk

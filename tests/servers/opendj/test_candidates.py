@@ -67,8 +67,8 @@ def database_of(
 ) -> Database:
     """Return a database with indexes, each `attribute="equality substring"`."""
     definitions = tuple(
-        IndexDefinition(attribute=name, types=frozenset(told.split())) if isinstance(told, str) else told
-        for name, told in indexes.items()
+        IndexDefinition(attribute=name, types=frozenset(types.split())) if isinstance(types, str) else types
+        for name, types in indexes.items()
     )
     backend = Backend(name="userRoot", suffixes=(SUFFIX,), definitions=definitions, kind=kind)
     identity = ServerIdentity(family=Family.OPENDJ, version=version)
@@ -115,9 +115,9 @@ class TestTheServersOwnWord:
         (explained,) = [fact for fact in facts_of(content) if isinstance(fact, IndexExplanations)]
         asked = [one.removeprefix("# filter: ") for one in content.decode().splitlines() if one.startswith("# filter")]
         database = self.database(captures, name)
-        told = {text: forecast(text, database).index_use in LISTED for text in asked}
+        predicted = {text: forecast(text, database).index_use in LISTED for text in asked}
         depends = [text for text in asked if forecast(text, database).index_use is IndexUse.DEPENDS]
-        assert told == {
+        assert predicted == {
             text: one.final.outcome is Outcome.CANDIDATES
             for text, one in zip(asked, explained.explanations, strict=True)
         }
@@ -145,16 +145,16 @@ class TestSets:
 
     def test_an_and_stops_where_ten_are_left(self) -> None:
         few = Known(values={"(uid=a)": 10})
-        told = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(few, uid="equality"))
-        assert [one.cause for one in told.leaves] == [Cause.NOT_LOOKED_UP, Cause.NONE, Cause.NOT_LOOKED_UP]
-        assert told.index_use is IndexUse.INDEXED
+        predicted = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(few, uid="equality"))
+        assert [one.cause for one in predicted.leaves] == [Cause.NOT_LOOKED_UP, Cause.NONE, Cause.NOT_LOOKED_UP]
+        assert predicted.index_use is IndexUse.INDEXED
         eleven = Known(values={"(uid=a)": 11})
-        told = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(eleven, uid="equality"))
-        assert [one.cause for one in told.leaves] == [Cause.NO_INDEX, Cause.NONE, Cause.NO_INDEX]
+        predicted = forecast("(&(displayName=*x*)(uid=a)(cn>=b))", database_of(eleven, uid="equality"))
+        assert [one.cause for one in predicted.leaves] == [Cause.NO_INDEX, Cause.NONE, Cause.NO_INDEX]
 
-    def test_what_an_or_stops_before_is_told_all_the_same(self) -> None:
-        told = forecast("(|(displayName=x)(employeeNumber=1))", database_of(uid="equality"))
-        assert [one.change for one in told.leaves] == [
+    def test_members_after_the_end_of_an_or_are_predicted_too(self) -> None:
+        predicted = forecast("(|(displayName=x)(employeeNumber=1))", database_of(uid="equality"))
+        assert [one.change for one in predicted.leaves] == [
             Change("displayname", "equality"),
             Change("employeenumber", "equality"),
         ]
@@ -265,8 +265,8 @@ class TestLimits:
         assert leaf("(sn=*mit*)", database_of(often, sn=ping_s)).cause is Cause.LIMIT
 
     def test_unknown_frequencies_leave_it_open(self) -> None:
-        told = forecast("(sn=smith)", database_of(UnknownFrequencies(), sn="equality"))
-        assert (told.index_use, told.leaves[0].cause) == (IndexUse.DEPENDS, Cause.LIMIT_PERHAPS)
+        predicted = forecast("(sn=smith)", database_of(UnknownFrequencies(), sn="equality"))
+        assert (predicted.index_use, predicted.leaves[0].cause) == (IndexUse.DEPENDS, Cause.LIMIT_PERHAPS)
 
     def test_an_index_that_would_list_nothing_is_not_offered(self) -> None:
         often = Known(values={"(l=*)": 5000})
@@ -305,10 +305,10 @@ class TestScope:
     def test_the_base_alone_needs_no_index(self) -> None:
         assert forecast("(displayName=*x*)", database_of(), scope="base").index_use is IndexUse.INDEXED
 
-    def test_a_refusal_is_told(self) -> None:
-        told = forecast("(displayName=*x*)", database_of())
-        assert "unindexed-search" in told.why
-        assert told.notes == frozenset({"unindexed"})
+    def test_a_refusal_is_predicted(self) -> None:
+        predicted = forecast("(displayName=*x*)", database_of())
+        assert "unindexed-search" in predicted.why
+        assert predicted.notes == frozenset({"unindexed"})
 
 
 class TestPing:
@@ -322,13 +322,13 @@ class TestPing:
     def test_what_a_composite_index_may_answer_is_left_open(self) -> None:
         tree = parse_shape("(manager=?)")
         assert tree is not None
-        told = ping.forecast(tree, SUFFIX, "sub", database_of(manager="composite"))
-        assert told.index_use is IndexUse.DEPENDS
+        predicted = ping.forecast(tree, SUFFIX, "sub", database_of(manager="composite"))
+        assert predicted.index_use is IndexUse.DEPENDS
 
 
 def test_shapes_are_judged_like_filters() -> None:
     tree = parse_shape("(&(sn=?)(cn=*?*))", "2")
     assert tree is not None
-    told = opendj.forecast(tree, SUFFIX, "sub", database_of(sn="equality", cn="substring"))
-    assert told.index_use is IndexUse.INDEXED
-    assert [one.assertion.kind for one in told.leaves] == [AssertionKind.EQUALITY, AssertionKind.SUBSTRING]
+    predicted = opendj.forecast(tree, SUFFIX, "sub", database_of(sn="equality", cn="substring"))
+    assert predicted.index_use is IndexUse.INDEXED
+    assert [one.assertion.kind for one in predicted.leaves] == [AssertionKind.EQUALITY, AssertionKind.SUBSTRING]

@@ -90,11 +90,11 @@ def test_the_same_as_ldif() -> None:
 @BOTH
 def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType) -> None:
     for name in ("userid", "0.9.2342.19200300.100.1.1", "UID"):
-        told = [
+        remedies = [
             product_s.add_indexes("ds1", BACKEND, [Change(one, "substring")], CONFIGURATION, SCHEMA)
             for one in (name, "uid")
         ]
-        assert told[0] == told[1]
+        assert remedies[0] == remedies[1]
         built = [product_s.build_indexes("ds1", BACKEND, [one], CONFIGURATION, SCHEMA) for one in (name, "uid")]
         assert built[0] == built[1]
     assert (
@@ -103,7 +103,7 @@ def test_an_index_is_known_by_every_name_of_its_attribute(product_s: ModuleType)
     )
 
 
-def test_ping_says_that_nothing_was_tried() -> None:
+def test_ping_states_that_nothing_was_tested() -> None:
     change = [Change("uid", "equality")]
     for remedy in (
         ping.add_indexes("ds1", BACKEND, change, CONFIGURATION, SCHEMA),
@@ -117,15 +117,15 @@ def test_ping_takes_no_ldif() -> None:
     assert ping.add_indexes_ldif("ds1", BACKEND, [Change("l", "equality")], CONFIGURATION, SCHEMA) is None
 
 
-def test_each_product_has_its_own_words() -> None:
+def test_each_product_has_its_own_options() -> None:
     local = backend_of(kind="local-db")
     change = [Change("l", "equality")]
     assert "create-local-db-index" in opendj.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
     oracle = opendj.add_indexes("ds1", local, change, configuration_of(local, "Oracle Unified Directory"), SCHEMA).text
     assert "--element-name userRoot" in oracle
-    told = ping.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
-    assert "create-local-db-index" in told
-    assert "rebuild-index --task --hostname ds1" in told
+    remedies = ping.add_indexes("ds1", local, change, configuration_of(local), SCHEMA).text
+    assert "create-local-db-index" in remedies
+    assert "rebuild-index --task --hostname ds1" in remedies
 
 
 @BOTH
@@ -149,7 +149,7 @@ def test_the_server_s_own_indexes_are_never_touched(product_s: ModuleType, attri
 
 @BOTH
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_are_told_of_and_never_pasted(product_s: ModuleType, name: str) -> None:
+def test_hostile_names_are_counted_and_never_in_a_command(product_s: ModuleType, name: str) -> None:
     changes = [Change(name, "equality"), Change("l", "equality")]
     alone = product_s.add_indexes("ds1", BACKEND, changes[:1], CONFIGURATION, SCHEMA)
     assert (alone.kind, "dsconfig" in alone.text) == (RemedyKind.ADVICE, False)

@@ -116,7 +116,7 @@ LINES = st.lists(
 
 
 @given(FILTERS, LINES, st.sampled_from(["base", "one", "sub", "subordinate"]))
-def test_each_assertion_is_told_once_in_its_order(text, lines, scope) -> None:
+def test_each_assertion_is_predicted_once_in_filter_order(text, lines, scope) -> None:
     tree = parse(text)
     found = forecast(tree, BASE, scope, database(*lines))
     assert [leaf.assertion.text for leaf in found.leaves] == _leaves(text)

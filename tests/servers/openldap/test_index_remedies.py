@@ -59,7 +59,7 @@ def configuration(place: Backend, file: str = "") -> IndexConfiguration:
         (["cn eq"], [Change("cn", "eq")], (), ()),
     ],
 )  # fmt: skip
-def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
+def test_added_and_removed_lines(lines, changes, gone, come) -> None:
     found = with_types(changes, backend(*lines), SCHEMA)
     assert (found.removed_lines, found.added_lines) == (gone, come)
 
@@ -74,7 +74,7 @@ def test_lines_that_come_and_go(lines, changes, gone, come) -> None:
         (["objectClass eq", "entryUUID eq"], [Change("objectClass", "eq"), Change("entryUUID", "eq")], (), ()),
     ],
 )
-def test_lines_of_which_types_are_taken(lines, changes, gone, come) -> None:
+def test_lines_from_which_types_are_removed(lines, changes, gone, come) -> None:
     found = without_types(changes, backend(*lines), SCHEMA)
     assert (found.removed_lines, found.added_lines) == (gone, come)
 
@@ -101,7 +101,7 @@ def test_a_file_is_edited_and_slapindex_run() -> None:
     assert add_indexes_ldif("ldap1", place, [Change("cn", "sub")], configuration(place, "slapd.conf"), SCHEMA) is None
 
 
-def test_where_nothing_can_be_commanded_it_is_said() -> None:
+def test_without_a_command_there_is_a_sentence() -> None:
     nowhere = Backend(name="?", suffixes=(), definitions=())
     place = backend("cn eq")
     for remedy in (
@@ -186,7 +186,7 @@ def test_what_is_added_is_there_and_nothing_is_lost(changes) -> None:
 
 
 def test_own_attribute_types_take_over_what_their_supertypes_line_answers() -> None:
-    """Only the server's schema tells that a badge is a name, and another name of it."""
+    """Only the server's schema defines badge as a subtype of name with a second name."""
     badge = attribute_type("( 1.2.3.4 NAME ( 'badge' 'badgeNumber' ) SUP name )", {})
     schema = merged([schema_of([badge], Origin(path="x"), whole=False), SCHEMA])
     place = backend("name eq,pres", "1.2.3.4;x-old eq")
