@@ -4,7 +4,7 @@
     database mdb
     index objectClass eq
 
-Only these directives are read. The file may contain passwords, so nothing else of it is kept or shown.
+Only directives of settings, indexes and schema are read: nothing else of the file is kept, as it may contain passwords.
 Source: slapd.conf(5).
 """
 
