@@ -141,12 +141,12 @@ def _read(
     scanner: Scanner | None,
 ) -> LogReading:
     from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
-    from ldapdiag.sources.logs.access_log import SILENCE, read  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415
 
     asked = period if (period.since, period.until) != (None, None) else None
     with show_byte_progress() as meter:
         reading = read(
-            arguments, workers=workers, meter=meter or SILENCE, period=asked, zone=zone, stop=stop, scanner=scanner
+            arguments, workers=workers, meter=meter or NO_METER, period=asked, zone=zone, stop=stop, scanner=scanner
         )
     _print_other_files(reading, stop)
     return reading
@@ -162,14 +162,14 @@ def _follow(
 ) -> None:
     """Write the report whenever the logs grow, until the output is closed."""
     from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
-    from ldapdiag.sources.logs.access_log import SILENCE, follow  # noqa: PLC0415
+    from ldapdiag.sources.logs.access_log import NO_METER, follow  # noqa: PLC0415
     from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
 
     with show_byte_progress() as meter:
         readings = follow(
             arguments,
             workers=workers,
-            meter=meter or SILENCE,
+            meter=meter or NO_METER,
             zone=zone,
             stop=stop,
             every=FOLLOW_SECONDS,

@@ -64,7 +64,7 @@ def _stream(one: ReadStream, segment: Segment) -> StreamRead:
         server_lives=segment.server_processes,
         peak=segment.peak,
         scanner=one.scanner,
-        left_out=tuple(LeftOut(target=telling.file.path, reason=telling.reason) for telling in one.stream.tellings),
+        left_out=tuple(LeftOut(target=two.file.path, reason=two.reason) for two in one.stream.duplicates),
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from command import INCIDENT, diagnose
 from ldapdiag.sources import gathering
 from ldapdiag.sources.files.input import Input
-from ldapdiag.sources.live.sampling import Gathered
+from ldapdiag.sources.live.sampling import LiveEvidence
 from ldapdiag.sources.recognition import reading
 
 TABLE = INCIDENT / "app2" / "ss-tiepmnaO.txt"
@@ -122,7 +122,7 @@ def test_an_answer_of_a_target_is_parsed_once_wherever_it_belongs(monkeypatch: p
     monkeypatch.setattr(reading, "recognise", lambda head: recognised.append(head) or recognise(head))
     answer = Input(path="a/ss.txt", folder="a", label="ss of a", source=partial(BytesIO, TABLE.read_bytes()))
     placed = replace(reading.with_facts(answer), path="b/ss.txt", folder="b")
-    answers = Gathered(pieces=(placed,), gaps=(), clock_offsets={})
+    answers = LiveEvidence(pieces=(placed,), gaps=(), clock_offsets={})
     monkeypatch.setattr(gathering, "ask", lambda *_, **__: answers)
     (table,) = gathering.gather(["ssh://b"]).facts
     assert (table.origin.path, table.origin.folder, len(recognised)) == ("b/ss.txt", "b", 1)

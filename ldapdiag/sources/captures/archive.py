@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.captures import manifest
-from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from ldapdiag.sources.files.compressed import can_compress, compressing
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
@@ -168,7 +168,7 @@ def _remove(partial: Path) -> None:
 class _Plan:
     """What will be written, and under which names."""
 
-    planned: list[tuple[Input, Entry]] = field(default_factory=list)
+    planned: list[tuple[Input, ManifestEntry]] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     _folders: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
@@ -182,7 +182,7 @@ class _Plan:
             return
         folder = self._folder(piece.folder)
         path = self._unused(f"{folder}/{safe_name(piece.path.rpartition('/')[2])}")
-        entry = Entry(path=path, folder=folder, asked=piece.asked, taken=piece.taken, size_bytes=size)
+        entry = ManifestEntry(path=path, folder=folder, asked=piece.asked, taken=piece.taken, size_bytes=size)
         self.planned.append((piece, entry))
 
     def _folder(self, folder: str) -> str:

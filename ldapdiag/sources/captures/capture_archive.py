@@ -20,7 +20,7 @@ from ldapdiag.sources.files.unreadable import legible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.sources.captures.manifest import Entry, Manifest
+    from ldapdiag.sources.captures.manifest import Manifest, ManifestEntry
     from ldapdiag.sources.files.input import Found, Input
     from ldapdiag.sources.files.tar import Member
 
@@ -104,7 +104,7 @@ class _Reading:
     archive: Input
     tar: Tar
     contents: _Contents
-    expected: dict[str, Entry] = field(default_factory=dict)
+    expected: dict[str, ManifestEntry] = field(default_factory=dict)
     """What the manifest lists and has not come yet."""
 
     def members(self) -> Iterator[Found]:

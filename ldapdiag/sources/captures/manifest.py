@@ -1,4 +1,4 @@
-"""The manifest of a capture: what was taken, when, from where, by whose clock, and what could not be had.
+"""The manifest of a capture: what was collected, when, from where, by which clock, and what was not collected.
 
     {"schema": "ldapdiag.capture/1", "tool": {"version": "0.1.0"}, "taken_at": "2026-11-20T13:00:05.123456Z",
      "pieces": [{"path": "app1/sockets-1.txt", "folder": "app1", "asked": "ss -tanoiep", "bytes": 2097,
@@ -6,9 +6,9 @@
      "clock_offsets": {"ssh://app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}},
      "gaps": [{"target": "ssh://app2", "reason": "connection refused", "how": "…"}]}
 
-`taken` is by the clock of whoever collected, or null; `tool`, `taken_at` and `clock_offsets` (by target) are for a
-person, and are not read. A manifest is read as tolerantly as any evidence: what does not fit is left out, what nobody
-knows is ignored, and the pieces are read even where nothing of it can be.
+`taken` is by the clock of the collecting host, or null; `tool`, `taken_at` and `clock_offsets` (by target) are for a
+person, and are not read. A manifest is read as tolerantly as any evidence: what does not fit is left out, unknown keys
+are ignored, and the files are read even where nothing of it can be.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ NAMES_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One piece, as its manifest tells of it."""
+class ManifestEntry:
+    """One file of a capture, as its manifest describes it."""
 
     path: str
     """Within the capture: host/file."""
@@ -59,13 +59,13 @@ class ClockOffset:
 class Manifest:
     """What a capture says of itself, and is read again."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ManifestEntry, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 
 def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, ClockOffset]) -> bytes:
     """Return the bytes of manifest.json; `clock_offsets` are by target."""
-    told = {
+    content = {
         "schema": SCHEMA,
         "tool": {"version": __version__},
         "taken_at": _iso(taken_at),
@@ -85,33 +85,33 @@ def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, 
         },
         "gaps": [{"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in manifest.gaps],
     }
-    return json.dumps(told, indent=1, ensure_ascii=True).encode() + b"\n"
+    return json.dumps(content, indent=1, ensure_ascii=True).encode() + b"\n"
 
 
-def read(data: bytes, told: str) -> Manifest | Gap | None:
+def read(data: bytes, label: str) -> Manifest | Gap | None:
     """Return what a manifest.json says; a gap for one that is damaged, None for one that is not a capture's.
 
-    `told` is where it lies, for a person. `data` may be cut after MOST_BYTES + 1.
+    `label` is its name in messages. `data` may be cut after MOST_BYTES + 1.
     """
     if len(data) > MOST_BYTES:
         return None
     try:
         parsed = json.loads(data)
     except (ValueError, RecursionError):
-        return _damaged(told) if SCHEMA.partition("/")[0].encode() in data else None
+        return _damaged(label) if SCHEMA.partition("/")[0].encode() in data else None
     if not isinstance(parsed, dict) or not _text(parsed.get("schema")).startswith("ldapdiag.capture/"):
         return None
     if parsed["schema"] != SCHEMA:
         newer = Gap(
-            target=told,
-            reason=f"is a manifest I know only in part: {parsed['schema'][:40]} instead of {SCHEMA}",
+            target=label,
+            reason=f"is a manifest of another version: {parsed['schema'][:40]} instead of {SCHEMA}",
             how="judge this capture with the ldapdiag that wrote it, or a newer one",
         )
         return _manifest(parsed, (newer,))
     return _manifest(parsed, ())
 
 
-def missing(entries: Iterable[Entry], label: str) -> Iterator[Gap]:
+def missing(entries: Iterable[ManifestEntry], label: str) -> Iterator[Gap]:
     """Yield the gap of the files that a manifest lists and its capture does not contain (any more)."""
     paths = sorted(entry.path for entry in entries)
     if not paths:
@@ -125,10 +125,10 @@ def missing(entries: Iterable[Entry], label: str) -> Iterator[Gap]:
     )
 
 
-def _damaged(told: str) -> Gap:
+def _damaged(label: str) -> Gap:
     return Gap(
-        target=told,
-        reason="is damaged: the times of this capture, and what could not be had for it, are not known",
+        target=label,
+        reason="is damaged: the times of this capture, and what was not collected, are unknown",
         how="ask for another copy; the pieces are read without it",
     )
 
@@ -137,12 +137,12 @@ def _manifest(parsed: dict[str, Any], gaps: tuple[Gap, ...]) -> Manifest:
     return Manifest(entries=tuple(_entries(parsed.get("pieces"))), gaps=(*gaps, *_gaps(parsed.get("gaps"))))
 
 
-def _entries(pieces: object) -> Iterator[Entry]:
+def _entries(pieces: object) -> Iterator[ManifestEntry]:
     for piece in _objects(pieces):
         path = _text(piece.get("path"))
         if path:
             size = piece.get("bytes")
-            yield Entry(
+            yield ManifestEntry(
                 path=path,
                 folder=_text(piece.get("folder")),
                 asked=_text(piece.get("asked")),

@@ -1,15 +1,15 @@
-"""The output of the portable script, saved to a file: all that one host told, in sections, with the host's own times.
+"""The output of the portable script, saved to a file: the answers of one host in sections, with the host's own times.
 
     ldapdiag-collection 1 NONCE                                 first line; a login banner may stand before it
     NONCE begin FOLDER FILE 2026-11-20T13:00:01Z WHAT WAS RUN   FOLDER: `.` the host, `ns:NAME` a namespace of it
     …bytes…
     NONCE end EXIT 2026-11-20T13:00:02Z
-    NONCE gap FOLDER REASON | WHAT TO DO                        something that could not be had
+    NONCE gap FOLDER REASON | WHAT TO DO                        something that was not collected
     NONCE waiting                                               in a dialog: the next order is awaited
     NONCE bye                                                   the last line: nothing is missing
 
-NONCE is fresh in each run, so that the content of a file cannot forge a section. What a section holds that does not end
-with a line of its own is followed by NONCE in the middle of a line.
+NONCE is fresh in each run, so that the content of a file cannot forge a section. Where the content of a section does
+not end with a line feed, NONCE follows in the middle of a line.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 FIRST = re.compile(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
 BANNER_BYTES = 1 << 16
-"""The first line comes within so many."""
+"""The first line is within the first so many bytes."""
 
 MOST_SECTION_BYTES = 256 << 20
 MOST_BYTES = 512 << 20
-"""Of all sections of a host together: half of what a run may hold, so that no host alone takes the others' place."""
+"""Of all sections of a host together: half of the limit of a run, so that one host leaves room for the others."""
 
 HOST = "host.txt"
 """The section that names the host."""
@@ -48,11 +48,11 @@ NAME = re.compile(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
 HERE = "."
 NAMESPACE = "ns:"
 TIMED_OUT = frozenset({124, 137, 143})
-"""What timeout(1) ends with: by itself, and where it had to kill."""
+"""Exit codes of timeout(1): its own, and those of a command that it killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ScriptSection:
     """One file that the script printed."""
 
     folder: str
@@ -62,15 +62,15 @@ class Section:
     begun: datetime | None
     ended: datetime | None
     status: int | None
-    """What the command that printed it ended with."""
+    """The exit code of the command that printed it."""
     content: bytes
     cut: str = ""
     """Empty, or why the content is not whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lack:
-    """Something that the script could not have."""
+class MissingItem:
+    """Something that the script could not collect, and why."""
 
     folder: str
     reason: str
@@ -78,20 +78,20 @@ class Lack:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class AwaitingOrder:
     """The script awaits its next order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bye:
-    """The script has told all it had."""
+class EndOfOutput:
+    """The last line of the script: nothing is missing."""
 
 
-Event = Section | Lack | Waiting | Bye
+Event = ScriptSection | MissingItem | AwaitingOrder | EndOfOutput
 
 
 def begins_in(head: bytes) -> bool:
-    """Tell whether a file that begins with these bytes is the output of the script."""
+    """Return whether a file that begins with these bytes is the output of the script."""
     return FIRST.search(head[:BANNER_BYTES]) is not None
 
 
@@ -103,11 +103,11 @@ def nonce_of(line: bytes) -> bytes | None:
 
 @dataclass(slots=True)
 class Script:
-    """The output of one run, taken in line by line, as a file holds it or as it arrives."""
+    """A parser of the output of one run, fed line by line from a file or as the lines arrive."""
 
     nonce: bytes
     budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
-    """What all that are asked at once may say together."""
+    """Of the bytes that all hosts of a run may send together."""
     _begin: re.Match[bytes] | None = None
     _content: bytearray = field(default_factory=bytearray)
     _cut: str = ""
@@ -116,7 +116,7 @@ class Script:
     def take(self, line: bytes) -> Event | None:
         """Take in one line with its end; return the event that it completes, if it does.
 
-        A line may be cut anywhere by whoever reads it in parts, but for the lines of the grammar.
+        A line may arrive in parts, cut anywhere, except for the lines of the grammar.
         """
         before, mark, rest = line.partition(self.nonce + b" ")
         word = _Word.match(rest) if mark else None
@@ -127,7 +127,7 @@ class Script:
             self._append(before)
         return self._marked(word[1], rest[word.end() :].strip())
 
-    def broken_off(self) -> Section | None:
+    def broken_off(self) -> ScriptSection | None:
         """Return the section that was begun and never ended, at the end of the output."""
         return self._section(None, None, "is cut off") if self._begin else None
 
@@ -162,15 +162,15 @@ class Script:
         if word == b"gap":
             folder, _, text = rest.partition(b" ")
             reason, _, how = _text(text).partition(" | ")
-            return Lack(folder=_text(folder), reason=reason, how=how or None)
-        return Bye() if word == b"bye" else Waiting()
+            return MissingItem(folder=_text(folder), reason=reason, how=how or None)
+        return EndOfOutput() if word == b"bye" else AwaitingOrder()
 
-    def _section(self, status: int | None, moment: bytes | None, cut: str) -> Section | None:
+    def _section(self, status: int | None, moment: bytes | None, cut: str) -> ScriptSection | None:
         begin, self._begin = self._begin, None
         if begin is None:
             return None
         content, self._content = bytes(self._content), bytearray()
-        return Section(
+        return ScriptSection(
             folder=_text(begin["folder"]),
             file=_text(begin["file"]),
             asked=_text(begin["asked"]),
@@ -187,7 +187,7 @@ _Begin = re.compile(rb"(?P<folder>\S+) (?P<file>[^\s/]+) (?P<moment>\S+) ?(?P<as
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Yield what the lines of an output tell, from its first line on; what is broken off comes last."""
+    """Yield the events of an output, from its first line on; a section that is cut off comes last."""
     script: Script | None = None
     for line in lines:
         if script is None:
@@ -205,13 +205,13 @@ def sections(one: Input) -> Iterator[Input | Gap]:
     whole = False
     with one.open() as opened:
         for number, event in enumerate(events(_lines(opened))):
-            if isinstance(event, Section):
+            if isinstance(event, ScriptSection):
                 if event.file == HOST and event.folder == HERE and (named := NAME.search(event.content)):
                     host = _text(named[1]).replace("/", "_")
                 yield _input(one, number, host, event)
-            elif isinstance(event, Lack):
+            elif isinstance(event, MissingItem):
                 yield Gap(target=folder_name(host, event.folder), reason=event.reason, how=event.how)
-            whole = isinstance(event, Bye)
+            whole = isinstance(event, EndOfOutput)
     if not whole:
         yield Gap(
             target=one.label,
@@ -221,12 +221,12 @@ def sections(one: Input) -> Iterator[Input | Gap]:
 
 
 def folder_name(host: str, folder: str) -> str:
-    """Return the folder of a host's section: the host's name, with that of another network namespace."""
+    """Return the folder of a section: the host's name, with the name of the network namespace if it is another."""
     return f"{host}-{folder.removeprefix(NAMESPACE)}" if folder.startswith(NAMESPACE) else host
 
 
-def unusable(section: Section, target: str) -> Gap | None:
-    """Return why a section is no evidence; None for one that is. A table that ends early would show too few."""
+def unusable(section: ScriptSection, target: str) -> Gap | None:
+    """Return why a section is no evidence; None if it is. A table that ends early would show too few sockets."""
     ran = section.asked or section.file
     if section.cut:
         how = "have the whole output saved there (ldapdiag collect --print-script)"
@@ -239,7 +239,7 @@ def unusable(section: Section, target: str) -> Gap | None:
     return None
 
 
-def _input(one: Input, number: int, host: str, section: Section) -> Input | Gap:
+def _input(one: Input, number: int, host: str, section: ScriptSection) -> Input | Gap:
     folder = folder_name(host, section.folder).replace("/", "_")
     label = f"{one.label}/{folder}/{section.file}"
     if gap := unusable(section, label):
@@ -263,7 +263,7 @@ def _content(one: Input, number: int) -> BytesIO:
     """Return the content of a section again, counted from 0 among all that the output says. OSError is the caller's."""
     with one.open() as opened:
         event = next(islice(events(_lines(opened)), number, None), None)
-    return BytesIO(event.content if isinstance(event, Section) else b"")
+    return BytesIO(event.content if isinstance(event, ScriptSection) else b"")
 
 
 def _lines(opened: Opened) -> Iterator[bytes]:
@@ -285,7 +285,7 @@ def _text(data: bytes) -> str:
 
 
 def _moment(text: bytes) -> datetime | None:
-    """Return the time a marker tells, by the host's clock; None for anything else."""
+    """Return the time in a marker, by the host's clock; None for anything else."""
     try:
         moment = datetime.fromisoformat(_text(text.strip()))
     except ValueError:

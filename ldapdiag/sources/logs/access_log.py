@@ -14,22 +14,22 @@ from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import merge, reset_counts, start
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.border import Period
-from ldapdiag.sources.logs.files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.chunks import KeptOpen, chunks_of, shrunk
 from ldapdiag.sources.logs.following import Tail, tail_of
-from ldapdiag.sources.logs.parts import Held, parts_of, shrunk
+from ldapdiag.sources.logs.interleaving import remark
+from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
 from ldapdiag.sources.logs.records import too_long
 from ldapdiag.sources.logs.scanners import Scanners
-from ldapdiag.sources.logs.scanning import PartError
+from ldapdiag.sources.logs.scanning import ChunkError
 from ldapdiag.sources.logs.streams import Stream, streams_of
-from ldapdiag.sources.logs.writers import remark
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from datetime import tzinfo
 
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.sources.logs.files import NotALog
-    from ldapdiag.sources.logs.parts import Part, Sizes
+    from ldapdiag.sources.logs.chunks import Chunk, Sizes
+    from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.scanning import Scanned, Scanning
 
 
@@ -50,7 +50,7 @@ class Meter(Protocol):
         """Hear that so many bytes more have been read."""
 
 
-class Silence:
+class NoMeter:
     """Nobody watches."""
 
     def begin(self, total_bytes: int | None) -> None:
@@ -60,7 +60,7 @@ class Silence:
         """Say nothing."""
 
 
-SILENCE = Silence()
+NO_METER = NoMeter()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def read(
     named: Sequence[str],
     *,
     workers: int | None = None,
-    meter: Meter = SILENCE,
+    meter: Meter = NO_METER,
     period: Period | None = None,
     zone: tzinfo | None = None,
     stop: Event | None = None,
@@ -149,7 +149,7 @@ def follow(
     named: Sequence[str],
     *,
     workers: int | None = None,
-    meter: Meter = SILENCE,
+    meter: Meter = NO_METER,
     zone: tzinfo | None = None,
     stop: Event,
     every: float = 0.5,
@@ -217,7 +217,7 @@ def _added(reading: ReadStream, tail: Tail) -> bool:
 def read_stream(
     stream: Stream,
     scanning: Scanning,
-    meter: Meter = SILENCE,
+    meter: Meter = NO_METER,
     period: Period | None = None,
     stop: Event | None = None,
 ) -> ReadStream:
@@ -226,16 +226,16 @@ def read_stream(
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     into = _Merging(reading, waits=period is not None and period.since is not None)
-    with Held(scanning.held) as held:
-        parts = _parts(reading, held, period, scanning.sizes(_total(stream.files) or 0))
+    with KeptOpen(scanning.held) as held:
+        chunks = _chunks(reading, held, period, scanning.sizes(_total(stream.files) or 0))
         try:
-            with closing(scanning.scanned(parts, period, stop or Event())) as coming:
+            with closing(scanning.scanned(chunks, period, stop or Event())) as coming:
                 for scanned in coming:
                     into.take(scanned)
                     meter.advance(scanned.cost)
                     if into.ended:
                         break
-        except PartError as error:
+        except ChunkError as error:
             how = f"what came before it is counted; {ADVICE[scanning.scanner]}"
             reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
     into.finish()
@@ -244,7 +244,7 @@ def read_stream(
 
 @dataclass(slots=True)
 class _Merging:
-    """Merges parts as they come in; what lies before the period tells who is connected, and is not counted."""
+    """Merges chunks as they come in; what lies before the period tells who is connected, and is not counted."""
 
     reading: ReadStream
     waits: bool
@@ -254,17 +254,17 @@ class _Merging:
     """Files that were cut off meanwhile, and where: what was read beyond is no neighbour of what came before."""
 
     def take(self, scanned: Scanned) -> None:
-        reading, part = self.reading, scanned.part
-        if part.at <= self.shrunk.get(part.told, part.at):
+        reading, chunk = self.reading, scanned.chunk
+        if chunk.at <= self.shrunk.get(chunk.told, chunk.at):
             self._merge(scanned)
         for place in scanned.too_long:
-            reading.notes.append(too_long(part.told, place))
-        if scanned.shrunk_at is not None and part.told not in self.shrunk:
-            reading.notes.append(shrunk(part.told, scanned.shrunk_at))
-            self.shrunk[part.told] = scanned.shrunk_at
+            reading.notes.append(too_long(chunk.told, place))
+        if scanned.shrunk_at is not None and chunk.told not in self.shrunk:
+            reading.notes.append(shrunk(chunk.told, scanned.shrunk_at))
+            self.shrunk[chunk.told] = scanned.shrunk_at
         if scanned.replaced:
-            reason = f"was replaced by another file while it was read, at byte {part.at}"
-            reading.gaps.append(Gap(target=part.told, reason=reason, how="read it again, with the rotated file"))
+            reason = f"was replaced by another file while it was read, at byte {chunk.at}"
+            reading.gaps.append(Gap(target=chunk.told, reason=reason, how="read it again, with the rotated file"))
         self.ended = scanned.ended or scanned.replaced
 
     def _merge(self, scanned: Scanned) -> None:
@@ -281,12 +281,12 @@ class _Merging:
             self.waits = False
 
 
-def _parts(reading: ReadStream, held: Held, period: Period | None, sizes: Sizes) -> Generator[Part]:
+def _chunks(reading: ReadStream, held: KeptOpen, period: Period | None, sizes: Sizes) -> Generator[Chunk]:
     for file in reading.stream.files:
         if period is not None and period.until is not None and file.first_time > period.until:
             return
         try:
-            yield from parts_of(file, held, reading.notes.append, sizes)
+            yield from chunks_of(file, held, reading.notes.append, sizes)
         except OSError as error:
             reading.gaps.append(unreadable(file.input.label, error))
 

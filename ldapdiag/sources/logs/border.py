@@ -1,4 +1,4 @@
-"""The borders of a time: which records of a part come before it, within it and after it."""
+"""The borders of a time: which records of a chunk come before it, within it and after it."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ldapdiag.sources.files.open_files import OpenFile
-from ldapdiag.sources.logs.parts import PART_BYTES
+from ldapdiag.sources.logs.chunks import CHUNK_BYTES
 from ldapdiag.sources.logs.records import LONGEST_RECORD, Records, whole_lines
 
 if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
-    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.log_files import LogFile
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Tail:
         self.records = Records(self.dialect)
 
     def more(self) -> bytes:
-        """Return the whole records that have come since, in parts that can be held; nothing while there are none.
+        """Return the whole records that have come since, in chunks that can be held; nothing while there are none.
 
         A file that is not there for a moment is in the middle of a rotation. OSError is the caller's.
         """
@@ -65,7 +65,7 @@ class Tail:
 
     def _read(self, file: OpenFile) -> bytes:
         """Return what comes next, without the zeros that a server makes which writes on after copytruncate."""
-        while data := file.read_at(self.at, PART_BYTES):
+        while data := file.read_at(self.at, CHUNK_BYTES):
             self.at += len(data)
             if self.records.waiting or (data := data.lstrip(b"\0")):
                 break

@@ -70,7 +70,7 @@ def _member(archive: Input, tar: Tar, number: int, found: Member) -> Iterator[Fo
     if found.content is None:
         yield PassedOver(target=label, reason=found.other)
         return
-    folders = [part for part in legible(found.name).split("/") if part not in {"", "."}]
+    folders = [chunk for chunk in legible(found.name).split("/") if chunk not in {"", "."}]
     name = folders.pop() if folders else archive.name
     folder = folders[-1] if folders else name_within(archive.name).removesuffix(".tar")
     member = tar.input_of(

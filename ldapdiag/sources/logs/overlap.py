@@ -2,7 +2,7 @@
 
     head -n 60% access > one; tail -n 60% access > two          two is read from where one ends
 
-A copy is known by its bytes. Other tellings of a run (a syslog beside slapd's stderr) have not a byte in common.
+A copy is known by its bytes. Other duplicates of a run (a syslog beside slapd's stderr) have not a byte in common.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.log.dialect import cut_at_line
-from ldapdiag.sources.logs.files import TAIL_BYTES
+from ldapdiag.sources.logs.log_files import TAIL_BYTES
 
 if TYPE_CHECKING:
     from ldapdiag.sources.files.open_files import FileRange
-    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.log_files import LogFile
 
 COMPARED_BYTES = 1 << 12
 """Before the end of one file and before the place in the other: more than one line, so that it is that place."""

@@ -1,4 +1,4 @@
-"""Records: what comes chunk by chunk, cut into whole records; of one that is too long only the beginning is read."""
+"""Records: what comes chunk by came, cut into whole records; of one that is too long only the beginning is read."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Records:
         self.too_long = False
         """That was only the beginning of a record."""
 
-    def whole(self, chunk: bytes) -> bytes:
-        """Return the records that are whole now that a chunk more has come; nothing while one goes on."""
+    def whole(self, came: bytes) -> bytes:
+        """Return the records that are whole now that more has come; nothing while one goes on."""
         if self._passed:
-            chunk = self._after_record(chunk)
-        self._came.append(chunk)
-        self.waiting += len(chunk)
+            came = self._after_record(came)
+        self._came.append(came)
+        self.waiting += len(came)
         if self.waiting < self._enough:
             return b""
         data = b"".join(self._came)
@@ -64,9 +64,9 @@ class Records:
         self.too_long = False
         return data[:end]
 
-    def _after_record(self, chunk: bytes) -> bytes:
+    def _after_record(self, came: bytes) -> bytes:
         """Return what comes after the record that is passed over."""
-        data = self._passed + chunk
+        data = self._passed + came
         border = first_border(self._dialect, data) if self._dialect.anywhere else data.find(b"\n") + 1
         self._next += (border or len(data)) - 1
         self._passed = b"" if border else data[-1:]

@@ -1,4 +1,4 @@
-"""A sample of a log: when, of which server, and marks by which two tellings of one server's run are known.
+"""A sample of a log: when, of which server, and marks by which two duplicates of one server's run are known.
 
 slapd's stderr and the syslog of the same run, or OpenDJ's three kinds of access log, have not a byte in common; but
 the same connections come from the same clients in the same seconds.
@@ -23,7 +23,7 @@ MOST_MARKS = 100
 """Of each kind, for a file: enough to know it, and thousands of files fill no memory."""
 
 SLACK = 3 * SECOND // 2
-"""Nanoseconds by which the stamps of one event differ in two tellings, where one of them has whole seconds only."""
+"""Nanoseconds by which the stamps of one event differ in two duplicates, where one of them has whole seconds only."""
 
 FINE_SLACK = SECOND // 10
 
@@ -34,7 +34,7 @@ FARTHEST = 14 * 3600 * SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What a part of a log tells."""
+    """What a chunk of a log tells."""
 
     first_time: int
     """Of the first record, nanoseconds since 1970; when it was written, not when its operation began."""
@@ -169,7 +169,7 @@ class Sampler:
             self._seen(time)
 
     def header(self, instance: bytes, *_: object) -> None:
-        """Keep the name of the server: `localhost:389`; the folder behind it is no part of it."""
+        """Keep the name of the server: `localhost:389`; the folder behind it is no chunk of it."""
         self._instance = instance.partition(b" ")[0] or self._instance
 
     def clock(self, zone: bytes | None) -> None:

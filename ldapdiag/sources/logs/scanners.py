@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.scanning import Here
+from ldapdiag.sources.logs.scanning import InProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.log_files import LogFile
     from ldapdiag.sources.logs.scanning import Scanning
     from ldapdiag.sources.logs.streams import Stream
 
@@ -59,7 +59,7 @@ class Scanners:
         """Return who scans a stream."""
         fast = self._is_native(stream.files[0])
         if fast not in self._begun:
-            self._begun[fast] = self._threads() if fast else Here() if self._alone else self._workers()
+            self._begun[fast] = self._threads() if fast else InProcess() if self._alone else self._workers()
         return self._begun[fast]
 
     def _is_native(self, file: LogFile) -> bool:

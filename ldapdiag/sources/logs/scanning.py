@@ -1,6 +1,6 @@
-"""Scanning: what the parts of a log say, told in the order of the parts, whoever scans them and how many side by side.
+"""Scanning: the results of the chunks of a log, in the order of the chunks, however many are scanned side by side.
 
-The reference scans a small log Here, in this process, and a large one with Workers; Threads use the native scanner.
+The reference scans a small log in this process and a large one with Workers; Threads use the native scanner.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
-from ldapdiag.sources.logs.parts import USUAL
+from ldapdiag.sources.logs.chunks import USUAL
 from ldapdiag.sources.logs.records import whole_lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.sources.logs.border import Period
-    from ldapdiag.sources.logs.parts import Part, Sizes
+    from ldapdiag.sources.logs.chunks import Chunk, Sizes
 
 MOMENT = 0.1
 """Seconds between two looks at whether the reading has been stopped."""
@@ -31,9 +31,9 @@ PATIENCE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanned:
-    """What a part says, or as much of it as has been scanned."""
+    """What a chunk says, or as much of it as has been scanned."""
 
-    part: Part
+    chunk: Chunk
     before: Segment | None = None
     """Of the time before the period asked for."""
     within: Segment | None = None
@@ -44,31 +44,31 @@ class Scanned:
     replaced: bool = False
     """Another file was in its place."""
     shrunk_at: int | None = None
-    """Where the log ended, before the part did: it was cut off meanwhile."""
+    """Where the log ended, before the chunk did: it was cut off meanwhile."""
     too_long: tuple[int, ...] = ()
     """Where records began of which only the beginning was read."""
 
 
 class Scanning(Protocol):
-    """Whoever scans parts."""
+    """Whoever scans chunks."""
 
     scanner: Scanner
     held: int
-    """Files whose parts may be under way at once."""
+    """Files whose chunks may be under way at once."""
 
     def sizes(self, total: int) -> Sizes:
-        """Return how large the parts should be of a stream of so many bytes."""
+        """Return how large the chunks should be of a stream of so many bytes."""
 
-    def scanned(self, parts: Generator[Part], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what the parts say, in order; PartError where one cannot be scanned."""
-
-
-class PartError(LdapdiagError):
-    """A part could not be scanned: which, where, why."""
+    def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
+        """Yield what the chunks say, in order; ChunkError where one cannot be scanned."""
 
 
-class Here:
-    """Scans parts in this very process."""
+class ChunkError(LdapdiagError):
+    """A chunk could not be scanned: which, where, why."""
+
+
+class InProcess:
+    """Scans chunks in this very process."""
 
     scanner = Scanner.PYTHON
     held = 4
@@ -80,51 +80,51 @@ class Here:
         """End nothing."""
 
     def sizes(self, total: int) -> Sizes:  # noqa: ARG002  they are the same for all
-        """Return the usual sizes: each part is read into memory."""
+        """Return the usual sizes: each chunk is read into memory."""
         return USUAL
 
-    def scanned(self, parts: Generator[Part], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what each part says, in order; PartError where one cannot be scanned."""
-        with closing(parts):
-            for part in parts:
+    def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
+        """Yield what each chunk says, in order; ChunkError where one cannot be scanned."""
+        with closing(chunks):
+            for chunk in chunks:
                 if stop.is_set():
                     return
-                with explained(part):
-                    scanned = scan_part(part, period)
+                with explained(chunk):
+                    scanned = scan_whole_chunk(chunk, period)
                 yield scanned
 
 
-def scan_part(part: Part, period: Period | None) -> Scanned:
-    """Return what a part says. OSError is the caller's."""
-    data = part.data if part.stretch is None else part.stretch.read()
+def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
+    """Return what a chunk says. OSError is the caller's."""
+    data = chunk.data if chunk.byte_range is None else chunk.byte_range.read()
     if data is None:
-        return Scanned(part=part, replaced=True)
-    short = part.stretch is not None and (part.stretch.shrunk or len(data) < part.stretch.length)
-    shrunk_at = part.at + len(data) if short else None
+        return Scanned(chunk=chunk, replaced=True)
+    short = chunk.byte_range is not None and (chunk.byte_range.shrunk or len(data) < chunk.byte_range.length)
+    shrunk_at = chunk.at + len(data) if short else None
     before, within, ended = b"", whole_lines(data), False
     if period is not None:
-        before, within, ended = period.divide(part.dialect, within, part.hints)
+        before, within, ended = period.divide(chunk.dialect, within, chunk.hints)
     return Scanned(
-        part=part.bare,
-        before=scan_chunk(part.dialect, before, part.hints) if before else None,
-        within=scan_chunk(part.dialect, within, part.hints) if within else None,
-        cost=part.cost,
+        chunk=chunk.bare,
+        before=scan_chunk(chunk.dialect, before, chunk.hints) if before else None,
+        within=scan_chunk(chunk.dialect, within, chunk.hints) if within else None,
+        cost=chunk.cost,
         ended=ended,
         shrunk_at=shrunk_at,
     )
 
 
 @contextmanager
-def explained(part: Part) -> Iterator[None]:
-    """Turn what goes wrong with a part into an error that says which part."""
+def explained(chunk: Chunk) -> Iterator[None]:
+    """Turn what goes wrong with a chunk into an error that says which chunk."""
     try:
         yield
-    except PartError:
+    except ChunkError:
         raise
     except OSError as error:
-        raise PartError(f"cannot read {part.told} at byte {part.at}: {error.strerror or error}") from error
+        raise ChunkError(f"cannot read {chunk.told} at byte {chunk.at}: {error.strerror or error}") from error
     except Exception as error:
         crash = f"{type(error).__name__}: {error}"
-        raise PartError(
-            f"the scanner crashed on {part.told} after byte {part.at} ({crash}); please report it"
+        raise ChunkError(
+            f"the scanner crashed on {chunk.told} after byte {chunk.at} ({crash}); please report it"
         ) from error

@@ -1,7 +1,7 @@
-"""Streams: whose log each file is a part of, and in which order (DESIGN 4, streams first).
+"""Streams: whose log each file is a chunk of, and in which order (DESIGN 4, streams first).
 
     access.20261120-090625.gz .. access      nine files, rotated: one stream, in the order of their first records
-    slapd.stderr.log, syslog-iso.log         two tellings of one run: one is read, the other is named
+    slapd.stderr.log, syslog-iso.log         two duplicates of one run: one is read, the other is named
     access of two servers in one folder      their times overlap and their connections differ: two streams
 
 Names say nothing of the order: access.1 may be younger or older than access.2. They only tell whose next file one is
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.log.dialect import Dialect
-    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.log_files import LogFile
 
 DISORDER = 2 * SECOND
 """By so much a server's threads write lines out of order."""
@@ -41,7 +41,7 @@ CHANGING = re.compile(r"[\d._-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class Duplicate:
     """A file that is not read, for another stream tells the same."""
 
     file: LogFile
@@ -53,7 +53,7 @@ class Stream:
     """One server's log, in order."""
 
     files: list[LogFile]
-    tellings: list[Telling] = field(default_factory=list)
+    duplicates: list[Duplicate] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -113,7 +113,7 @@ def _read_on(streams: list[Stream], file: LogFile, looks: Iterator[int]) -> bool
                 stream.files[-1], rest = found
                 if rest is None:
                     reason = f"tells the same as {stream.files[-1].path}, which is read"
-                    stream.tellings.append(Telling(file=file, reason=reason))
+                    stream.duplicates.append(Duplicate(file=file, reason=reason))
                 else:
                     stream.files.append(rest)
                 return True
@@ -229,5 +229,5 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
             reason += "; whether it goes on after that is not looked into"
         if zoned and file.first_time < kept.first_time - ALIKE:
             reason += "; what it tells of the time before that is not read"
-        kept.tellings.append(Telling(file=file, reason=reason))
+        kept.duplicates.append(Duplicate(file=file, reason=reason))
     stream.files[:] = rest

@@ -1,11 +1,11 @@
-"""Threads: parts scanned side by side by the native scanner, which lets go of the interpreter's lock while it works.
+"""Threads: chunks scanned side by side by the native scanner, which lets go of the interpreter's lock while it works.
 
-A scan goes on from part to part, for making a Segment of it costs as much as reading some megabytes. So parts go into
-lanes: neighbouring stretches of plain files, or all that is decompressed one after the other.
+A scan goes on from chunk to chunk, because a Segment costs as much to make as some megabytes cost to read. So chunks
+are put into batches: neighbouring byte ranges of plain files, or all that is decompressed one after the other.
 
-    feeder     reads (and decompresses) the parts, and opens one lane after the other
-    threads    each takes the next lane, scans its parts, and says what they add up to
-    we         hear what the lanes say, in their order
+    feeder     reads (and decompresses) the chunks, and opens one batch after the other
+    threads    each takes the next batch, scans its chunks, and puts their results into the batch
+    caller     takes the results of the batches, in their order
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.batches import MOST_FILES, Lane
-from ldapdiag.sources.logs.parts import Sizes
+from ldapdiag.sources.logs.batches import MOST_FILES, Batch
+from ldapdiag.sources.logs.chunks import Sizes
 from ldapdiag.sources.logs.records import whole_lines
-from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, PartError, Scanned, explained
+from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, Scanned, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from ldapdiag.sources.logs.border import Period
+    from ldapdiag.sources.logs.chunks import ByteRange, Chunk
     from ldapdiag.sources.logs.native import Scan
-    from ldapdiag.sources.logs.parts import Part, Stretch
 
 One = TypeVar("One")
 
 LEAST_BYTES = 16 << 20
-"""Of plain files that are worth a lane of their own."""
+"""Of plain files that are worth a batch of their own."""
 MOST_BYTES = 1 << 30
-"""Of plain files in one lane. Where Ctrl-C comes, only the first lane under way is of use."""
+"""Of plain files in one batch. Where Ctrl-C comes, only the first batch under way is of use."""
 PARTS = 4
-"""Of a full lane, so that the lanes become equally full from files of any size."""
+"""Of a full batch, so that the batches become equally full from files of any size."""
 SLACK = 1 << 20
-"""Bytes by which parts may be larger than they should be."""
+"""Bytes by which chunks may be larger than they should be."""
 
 CARRIED_BYTES = 1 << 19
-"""Of a part that is carried: it is still in the processor's cache when it is scanned."""
+"""Of a chunk that is carried: it is still in the processor's cache when it is scanned."""
 
 
 class Threads:
-    """Scans parts in threads, with the native scanner."""
+    """Scans chunks in threads, with the native scanner."""
 
     scanner = Scanner.NATIVE
 
@@ -54,7 +54,7 @@ class Threads:
         """`meanwhile`: what else there is to do, once, in the thread that waits for the others."""
         self._count = count
         self._meanwhile = meanwhile
-        self._lane_bytes = LEAST_BYTES
+        self._batch_bytes = LEAST_BYTES
         self.held = (count + 2) * MOST_FILES
 
     def __enter__(self) -> Self:
@@ -64,16 +64,16 @@ class Threads:
         """End nothing: threads end with what they scan."""
 
     def sizes(self, total: int) -> Sizes:
-        """Return how large the parts should be of a stream of so many bytes: each thread has as many lanes."""
+        """Return how large the chunks should be of a stream of so many bytes: each thread has as many batches."""
         each = max(total // self._count, LEAST_BYTES)
-        self._lane_bytes = each // -(-each // MOST_BYTES) + SLACK
-        return Sizes(stretch=self._lane_bytes // PARTS, carried=CARRIED_BYTES)
+        self._batch_bytes = each // -(-each // MOST_BYTES) + SLACK
+        return Sizes(byte_range=self._batch_bytes // PARTS, carried=CARRIED_BYTES)
 
-    def scanned(self, parts: Generator[Part], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what the parts say, in order; PartError where one cannot be scanned."""
-        run = _Run(self._count, self._lane_bytes, period, stop)
+    def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
+        """Yield what the chunks say, in order; ChunkError where one cannot be scanned."""
+        run = _Run(self._count, self._batch_bytes, period, stop)
         threads = [Thread(target=run.work, name="scanning logs", daemon=True) for _ in range(self._count)]
-        threads.append(Thread(target=run.feed, args=(parts,), name="parts of logs", daemon=True))
+        threads.append(Thread(target=run.feed, args=(chunks,), name="chunks of logs", daemon=True))
         for thread in threads:
             thread.start()
         try:
@@ -88,22 +88,22 @@ class Threads:
 
 
 class _Run:
-    """The parts of one stream, being scanned."""
+    """The chunks of one stream, being scanned."""
 
-    def __init__(self, count: int, lane_bytes: int, period: Period | None, stop: Event) -> None:
+    def __init__(self, count: int, batch_bytes: int, period: Period | None, stop: Event) -> None:
         self._count = count
-        self._lane_bytes = lane_bytes
+        self._batch_bytes = batch_bytes
         self._period = period
         self._stop = stop
         self._over = Event()
         """Nobody listens any more."""
         self._watch = native.watch()
-        self._lanes: Queue[Lane | BaseException | None] = Queue(count)
+        self._batches: Queue[Batch | BaseException | None] = Queue(count)
         """In order; None: there are no more."""
-        self._waiting: Queue[Lane | None] = Queue()
+        self._waiting: Queue[Batch | None] = Queue()
         """Those that no thread has taken yet; None: a thread is to end."""
         self._given = self._carried = self._done = self._told = 0
-        """Bytes of files: of all in lanes; of what was carried; of all we have heard of; of what we have told."""
+        """Bytes of files: of all in batches; of what was carried; of all we have heard of; of what we have told."""
 
     def end(self) -> None:
         """End all threads soon."""
@@ -114,91 +114,91 @@ class _Run:
 
     # -- the feeder
 
-    def feed(self, parts: Generator[Part]) -> None:
-        """Put the parts into lanes."""
+    def feed(self, chunks: Generator[Chunk]) -> None:
+        """Put the chunks into batches."""
         last: BaseException | None = None
-        lane: Lane | None = None
+        batch: Batch | None = None
         try:
-            with closing(parts):
-                for part in parts:
+            with closing(chunks):
+                for chunk in chunks:
                     if self._over.is_set() or self._stop.is_set():
                         break
-                    if lane is None or not lane.takes(part, self._lane_bytes):
-                        lane = self._opened(part, lane)
-                    lane.count(part)
-                    self._given += part.cost
-                    self._put(lane.parts, part)
-        except BaseException as error:  # noqa: BLE001  it is raised where the parts are used
+                    if batch is None or not batch.takes(chunk, self._batch_bytes):
+                        batch = self._opened(chunk, batch)
+                    batch.count(chunk)
+                    self._given += chunk.cost
+                    self._put(batch.chunks, chunk)
+        except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
             last = error
-        if lane is not None:
-            self._put(lane.parts, None)
-        self._put(self._lanes, last)
+        if batch is not None:
+            self._put(batch.chunks, None)
+        self._put(self._batches, last)
 
-    def _opened(self, first: Part, before: Lane | None) -> Lane:
+    def _opened(self, first: Chunk, before: Batch | None) -> Batch:
         if before is not None:
-            self._put(before.parts, None)
-        lane = Lane(first.bare)
-        self._put(self._lanes, lane)
-        self._waiting.put(lane)
-        return lane
+            self._put(before.chunks, None)
+        batch = Batch(first.bare)
+        self._put(self._batches, batch)
+        self._waiting.put(batch)
+        return batch
 
     # -- a thread
 
     def work(self) -> None:
-        """Scan the next lane, and the next."""
-        while (lane := self._get(self._waiting)) is not None:
+        """Scan the next batch, and the next."""
+        while (batch := self._get(self._waiting)) is not None:
             try:
-                with explained(lane.first), native.guarded():
-                    for scanned in self._scanned(lane):
-                        self._put(lane.said, scanned)
-                self._put(lane.said, None)
-            except BaseException as error:  # noqa: BLE001  it is raised where the parts are used
-                self._put(lane.said, error)
+                with explained(batch.first), native.guarded():
+                    for scanned in self._scanned(batch):
+                        self._put(batch.said, scanned)
+                self._put(batch.said, None)
+            except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
+                self._put(batch.said, error)
 
-    def _scanned(self, lane: Lane) -> Iterator[Scanned]:
-        scan = native.scan(lane.first.dialect, lane.first.hints, self._period, self._count)
-        part = lane.first
+    def _scanned(self, batch: Batch) -> Iterator[Scanned]:
+        scan = native.scan(batch.first.dialect, batch.first.hints, self._period, self._count)
+        chunk = batch.first
         shrunk: set[str] = set()
-        untold = 0  # of stretches that ended well: their lane is not to wait until it is its turn to tell of them
-        while (following := self._get(lane.parts, or_stop=True)) is not None:
-            part = following
-            if part.told in shrunk:
-                untold += part.cost
+        untold = 0  # of byte ranges that ended well: their batch is not to wait until it is its turn to tell of them
+        while (following := self._get(batch.chunks, or_stop=True)) is not None:
+            chunk = following
+            if chunk.told in shrunk:
+                untold += chunk.cost
                 continue
             try:
-                with explained(part), native.guarded():
-                    if part.stretch is None:
-                        scan.feed(whole_lines(part.data))
-                        said = Scanned(part=part.bare, cost=part.cost)
+                with explained(chunk), native.guarded():
+                    if chunk.byte_range is None:
+                        scan.feed(whole_lines(chunk.data))
+                        said = Scanned(chunk=chunk.bare, cost=chunk.cost)
                     else:
-                        said = yield from self._stretch(scan, part, part.stretch)
-            except PartError as error:
+                        said = yield from self._byte_range(scan, chunk, chunk.byte_range)
+            except ChunkError as error:
                 if isinstance(error.__cause__, OSError):
-                    yield _taken(scan, Scanned(part=lane.first))  # what came before is of use
+                    yield _taken(scan, Scanned(chunk=batch.first))  # what came before is of use
                 raise
             if said.ended or said.replaced or scan.is_over:
-                yield _taken(scan, Scanned(part=lane.first))
+                yield _taken(scan, Scanned(chunk=batch.first))
                 yield replace(said, ended=True)
                 return
             if said.shrunk_at is not None:
-                shrunk.add(part.told)
-            if part.stretch is None or said.shrunk_at is not None or said.too_long:
+                shrunk.add(chunk.told)
+            if chunk.byte_range is None or said.shrunk_at is not None or said.too_long:
                 yield said
             else:
                 untold += said.cost
             if scan.is_heavy:
-                yield _taken(scan, Scanned(part=lane.first))
-        yield _taken(scan, Scanned(part=lane.first, cost=untold, ended=self._stop.is_set()))
+                yield _taken(scan, Scanned(chunk=batch.first))
+        yield _taken(scan, Scanned(chunk=batch.first, cost=untold, ended=self._stop.is_set()))
 
-    def _stretch(self, scan: Scan, part: Part, stretch: Stretch) -> Generator[Scanned, None, Scanned]:
-        """Scan a stretch of a file, and return how that ended."""
-        at, end = stretch.start, stretch.start + stretch.length
+    def _byte_range(self, scan: Scan, chunk: Chunk, byte_range: ByteRange) -> Generator[Scanned, None, Scanned]:
+        """Scan a byte_range of a file, and return how that ended."""
+        at, end = byte_range.start, byte_range.start + byte_range.length
         long: list[int] = []
         while True:
             begun = at
-            read = scan.read(stretch.location, stretch.inode, at, end, self._watch)
+            read = scan.read(byte_range.location, byte_range.inode, at, end, self._watch)
             if read.to is None:
-                return Scanned(part=part, replaced=True)
+                return Scanned(chunk=chunk, replaced=True)
             at = read.to
             long += read.too_long
             stopped = self._stop.is_set() or self._over.is_set()
@@ -206,40 +206,40 @@ class _Run:
                 break
             if at == begun and not scan.is_heavy:
                 raise RuntimeError("the native scanner comes no further")
-            yield _taken(scan, Scanned(part=part))
-        from_log = part.at - stretch.start
+            yield _taken(scan, Scanned(chunk=chunk))
+        from_log = chunk.at - byte_range.start
         return Scanned(
-            part=part,
-            cost=part.cost,
+            chunk=chunk,
+            cost=chunk.cost,
             ended=stopped and at < end,
-            shrunk_at=at + from_log if read.shrunk or stretch.shrunk else None,
+            shrunk_at=at + from_log if read.shrunk or byte_range.shrunk else None,
             too_long=tuple(place + from_log for place in long),
         )
 
     # -- we
 
     def told(self) -> Generator[Scanned]:
-        """Yield what the lanes say, in order, and in between how far they have come."""
-        while (lane := self._get(self._lanes, or_stop=True)) is not None:
-            if isinstance(lane, BaseException):
-                raise lane
-            yield from self._lane_told(lane)
+        """Yield what the batches say, in order, and in between how far they have come."""
+        while (batch := self._get(self._batches, or_stop=True)) is not None:
+            if isinstance(batch, BaseException):
+                raise batch
+            yield from self._batch_results(batch)
 
-    def _lane_told(self, lane: Lane) -> Generator[Scanned]:
+    def _batch_results(self, batch: Batch) -> Generator[Scanned]:
         while True:
             try:
-                scanned = lane.said.get(timeout=MOMENT)
+                scanned = batch.said.get(timeout=MOMENT)
             except Empty:
                 if self._stop.is_set():
                     self._watch.stop()
-                yield Scanned(part=lane.first, cost=self._came_on())
+                yield Scanned(chunk=batch.first, cost=self._came_on())
                 continue
             if scanned is None:
                 return
             if isinstance(scanned, BaseException):
                 raise scanned
             self._done += scanned.cost
-            if scanned.part.stretch is None:
+            if scanned.chunk.byte_range is None:
                 self._carried += scanned.cost
             yield replace(scanned, cost=self._came_on())
 

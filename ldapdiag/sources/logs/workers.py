@@ -1,4 +1,4 @@
-"""Workers: parts scanned side by side on all cores by the reference, handed back in the order of the parts.
+"""Workers: chunks scanned side by side on all cores by the reference, handed back in the order of the chunks.
 
 A small log is scanned right here: a worker takes longer to start than such a log to read.
 """
@@ -18,8 +18,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Self
 
 from ldapdiag.evidence.log.dialect import Scanner
-from ldapdiag.sources.logs.parts import USUAL
-from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, PartError, explained, scan_part
+from ldapdiag.sources.logs.chunks import USUAL
+from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, explained, scan_whole_chunk
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
 
     from ldapdiag.sources.logs.border import Period
-    from ldapdiag.sources.logs.parts import Part, Sizes
+    from ldapdiag.sources.logs.chunks import Chunk, Sizes
     from ldapdiag.sources.logs.scanning import Scanned
 
 UNDER_WAY = 2
-"""Parts per worker that are read and not merged yet."""
+"""Chunks per worker that are read and not merged yet."""
 
 
 class Workers:
-    """Scans parts in processes of their own, which end with the `with` that this is used in."""
+    """Scans chunks in processes of their own, which end with the `with` that this is used in."""
 
     scanner = Scanner.PYTHON
 
@@ -51,13 +51,13 @@ class Workers:
         self._end()
 
     def sizes(self, total: int) -> Sizes:  # noqa: ARG002  they are the same for all
-        """Return the usual sizes: each part is read into memory."""
+        """Return the usual sizes: each chunk is read into memory."""
         return USUAL
 
-    def scanned(self, parts: Generator[Part], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what each part says, in order; PartError where one cannot be scanned or a worker dies.
+    def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
+        """Yield what each chunk says, in order; ChunkError where one cannot be scanned or a worker dies.
 
-        A thread reads (and decompresses) the parts while what comes back is merged.
+        A thread reads (and decompresses) the chunks while what comes back is merged.
         """
         pool = self._pool = self._pool or ProcessPoolExecutor(self._count, _context(), initializer=_begin)
         waiting: Queue[_Waiting | BaseException | None] = Queue(UNDER_WAY * self._count)
@@ -66,28 +66,28 @@ class Workers:
         def feed() -> None:
             _be_deaf()
             try:
-                with closing(parts):
-                    for part in parts:
+                with closing(chunks):
+                    for chunk in chunks:
                         if over.is_set() or stop.is_set():
                             break
-                        waiting.put(_Waiting(part.bare, pool.submit(scan_part, part, period)))
+                        waiting.put(_Waiting(chunk.bare, pool.submit(scan_whole_chunk, chunk, period)))
                 waiting.put(None)
-            except BaseException as error:  # noqa: BLE001  it is raised where the parts are used
+            except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
                 waiting.put(error)
 
-        feeder = Thread(target=feed, name="parts of logs", daemon=True)
+        feeder = Thread(target=feed, name="chunks of logs", daemon=True)
         feeder.start()
         try:
             while (one := _next(waiting, stop)) is not None:
                 if isinstance(one, BaseException):
                     raise one
-                with explained(one.part):
+                with explained(one.chunk):
                     scanned = _result(one)
                 yield scanned
         except BrokenProcessPool as error:
             self._end()
-            raise PartError("a worker process died: killed, perhaps for want of memory") from error
-        except PartError:
+            raise ChunkError("a worker process died: killed, perhaps for want of memory") from error
+        except ChunkError:
             self._end()
             raise
         finally:
@@ -102,7 +102,7 @@ class Workers:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    part: Part
+    chunk: Chunk
     future: Future[Scanned]
 
 
@@ -110,8 +110,8 @@ def _result(one: _Waiting) -> Scanned:
     try:
         return one.future.result()
     except BrokenProcessPool as error:
-        where = f"a worker process died at byte {one.part.at} of {one.part.told} or shortly after"
-        raise PartError(f"{where}: killed, perhaps for want of memory") from error
+        where = f"a worker process died at byte {one.chunk.at} of {one.chunk.told} or shortly after"
+        raise ChunkError(f"{where}: killed, perhaps for want of memory") from error
 
 
 def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Waiting | BaseException | None:

@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.merge import combine, finish
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.files import LogFile, log_file
+from ldapdiag.sources.logs.log_files import LogFile, log_file
 from ldapdiag.sources.logs.streams import streams_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.access_log import ReadStream
     from ldapdiag.sources.logs.border import Period
-    from ldapdiag.sources.logs.files import NotALog
+    from ldapdiag.sources.logs.log_files import NotALog
     from ldapdiag.sources.logs.streams import Stream
 
 
@@ -105,8 +105,8 @@ def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
 
 def _notes(total: Segment, logs: Iterable[ReadStream]) -> Iterator[str]:
     for log in logs:
-        for telling in log.stream.tellings:
-            yield f"{telling.file.path} {telling.reason}."
+        for duplicate in log.stream.duplicates:
+            yield f"{duplicate.file.path} {duplicate.reason}."
         yield from (f"{note}." for note in log.notes)
     if total.lost:
         yield f"The log itself says that {total.lost} lines are missing."

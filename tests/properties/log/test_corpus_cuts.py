@@ -14,7 +14,7 @@ import examples
 from conftest import CAPTURES, CORPUS
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import combine, finish, merge, start
-from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from log.cuts import boundaries, chunks, content_of, dialect_of, merged, text, whole
 
 OURS = [CAPTURES / name for name in ("389ds/hostile-filters/access", "access-logs/389-unindexed.head500.access")]

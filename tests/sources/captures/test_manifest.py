@@ -16,7 +16,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.captures.find import find
-from ldapdiag.sources.captures.manifest import ClockOffset, Entry, Manifest
+from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from ldapdiag.sources.files.input import Input
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ SPANS = st.builds(
 )
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 ENTRIES = st.builds(
-    Entry, path=TEXTS, folder=TEXTS, asked=TEXTS, taken=st.none() | SPANS, size_bytes=st.integers(0, 1 << 40)
+    ManifestEntry, path=TEXTS, folder=TEXTS, asked=TEXTS, taken=st.none() | SPANS, size_bytes=st.integers(0, 1 << 40)
 )
 OFFSETS = st.builds(ClockOffset, seconds=st.floats(-1e9, 1e9), uncertainty_seconds=st.floats(0, 1e9))
 GAPS = st.builds(Gap, target=TEXTS, reason=TEXTS, how=st.none() | TEXTS)
@@ -57,7 +57,7 @@ def test_a_clock_s_offset_is_kept_by_target_for_a_person() -> None:
 
 def test_times_are_iso_8601_in_utc_to_the_microsecond() -> None:
     start = datetime.fromisoformat("2026-11-20T14:00:01.5+01:00")
-    entry = Entry(path="a/b", folder="a", taken=Span(start=start, end=start))
+    entry = ManifestEntry(path="a/b", folder="a", taken=Span(start=start, end=start))
     told = json.loads(manifest.as_json(Manifest(entries=(entry,)), start, {}))
     assert told["schema"] == "ldapdiag.capture/1"
     assert told["taken_at"] == "2026-11-20T13:00:01.500000Z"
@@ -71,7 +71,7 @@ def test_any_json_of_our_schema_is_a_manifest_of_what_fits(told: dict[str, Any])
 
 @given(st.binary(max_size=200), st.integers(0, 300))
 def test_damage_never_raises(damage: bytes, at: int) -> None:
-    whole = manifest.as_json(Manifest(entries=(Entry(path="a/b", folder="a"),)), NOON, {})
+    whole = manifest.as_json(Manifest(entries=(ManifestEntry(path="a/b", folder="a"),)), NOON, {})
     manifest.read(whole[:at] + damage + whole[at + len(damage) :], "x")
 
 

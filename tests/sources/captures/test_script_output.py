@@ -17,7 +17,7 @@ from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import script_output
 from ldapdiag.sources.captures.find import find
-from ldapdiag.sources.captures.script_output import Script, Section, events
+from ldapdiag.sources.captures.script_output import Script, ScriptSection, events
 from ldapdiag.sources.files.input import Input
 
 NONCE = "n0nce4711abc"
@@ -151,13 +151,13 @@ def test_all_sections_of_a_host_and_all_hosts_together_are_bounded() -> None:
         script.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
         script.take(line)
         section = script.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())
-        assert isinstance(section, Section)
+        assert isinstance(section, ScriptSection)
         assert cut in section.cut
         assert bool(cut) == bool(section.cut)
     third.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
     third.take(b"x" * 1000)
     section = third.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())
-    assert isinstance(section, Section)
+    assert isinstance(section, ScriptSection)
     assert (section.cut, len(section.content)) == ("", 1000)
 
 

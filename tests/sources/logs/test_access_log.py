@@ -15,7 +15,7 @@ import pytest
 
 import log_lines
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import access_log, parts, scanners, threads
+from ldapdiag.sources.logs import access_log, chunks, scanners, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
 from ldapdiag.sources.logs.border import Period
 
@@ -27,9 +27,9 @@ TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts so small that a small log has many, and no log too small for workers."""
-    monkeypatch.setattr(parts, "PART_BYTES", 40_000)
-    monkeypatch.setattr(parts, "CARRIED_BYTES", 40_000)
-    monkeypatch.setattr(parts, "WINDOW", 1024)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 40_000)
+    monkeypatch.setattr(chunks, "CARRIED_BYTES", 40_000)
+    monkeypatch.setattr(chunks, "WINDOW", 1024)
     monkeypatch.setattr(scanners, "SMALL", 0)
     monkeypatch.setattr(threads, "LEAST_BYTES", 160_000)
     monkeypatch.setattr(threads, "MOST_BYTES", 160_000)
@@ -133,13 +133,13 @@ def test_stopping_ends_the_search_in_a_hole_and_keeps_what_came_before(
     (tmp_path / "access").write_bytes(TEXT)
     os.truncate(tmp_path / "access", 8 << 30)
     stop = Event()
-    look = parts.first_border
+    look = chunks.first_border
 
     def looking(*arguments: Any) -> int:
         stop.set()
         return look(*arguments)
 
-    monkeypatch.setattr(parts, "first_border", looking)
+    monkeypatch.setattr(chunks, "first_border", looking)
     began = time.monotonic()
 
     reading = read([str(tmp_path)], workers=workers, stop=stop)

@@ -23,7 +23,7 @@ from ldapdiag.sources.files import layers
 from ldapdiag.sources.files.compressed import Decompressed
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.files import LogFile, NotALog, NotYet, find_logs
+from ldapdiag.sources.logs.log_files import LogFile, NotALog, NotYet, find_logs
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 
 pytestmark = pytest.mark.usefixtures("scanner")

@@ -16,7 +16,7 @@ from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.operation_kinds import SEARCH
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.files import LogFile, find_logs
+from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.samples import Sampler
 from ldapdiag.sources.logs.streams import Stream, streams_of
 
@@ -32,7 +32,7 @@ def names(stream: Stream) -> list[str]:
 
 
 def left_out(stream: Stream) -> list[str]:
-    return sorted(telling.file.path for telling in stream.tellings)
+    return sorted(telling.file.path for telling in stream.duplicates)
 
 
 def test_nine_rotated_files_are_one_stream_in_their_true_order_whatever_they_are_called(
@@ -58,7 +58,7 @@ def test_a_folder_given_twice_or_copied_elsewhere_is_read_once(corpus: Path, tmp
 
     assert len(stream.files) == 9
     assert len({file.input.folder for file in stream.files}) == 1
-    assert len(stream.tellings) == 10
+    assert len(stream.duplicates) == 10
 
 
 def test_four_tellings_of_one_slapd_are_one_stream(corpus: Path) -> None:
@@ -111,8 +111,8 @@ def test_two_servers_that_log_into_one_folder_are_two_streams(tmp_path: Path) ->
     one, other = streams(tmp_path)
 
     assert (names(one), names(other)) == (["a.log.3", "a.log.2", "a.log.1"], ["b.log.3", "b.log.2", "b.log.1"])
-    assert not one.tellings
-    assert not other.tellings
+    assert not one.duplicates
+    assert not other.duplicates
 
 
 def test_two_servers_in_one_folder_are_two_streams_even_where_no_end_is_known(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_compressed_copy_is_left_out(tmp_path: Path) -> None:
     (stream,) = streams(tmp_path)
 
     assert [file.input.compressed for file in stream.files] == [False]
-    assert len(stream.tellings) == 1
+    assert len(stream.duplicates) == 1
 
 
 def test_the_end_of_a_log_saved_apart_is_known_as_a_part_of_it(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_what_reaches_out_over_the_stream_that_is_read_is_said(tmp_path: Path) -
 
     (stream,) = streams(tmp_path)
 
-    (telling,) = stream.tellings
+    (telling,) = stream.duplicates
     assert telling.reason.endswith("whether it goes on after that is not looked into")
 
 
@@ -178,7 +178,7 @@ def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) ->
     (stream,) = streams(tmp_path)
 
     assert names(stream) == ["access"]
-    (telling,) = stream.tellings
+    (telling,) = stream.duplicates
     assert telling.reason.endswith("what it tells of the time before that is not read")
 
 
@@ -235,7 +235,7 @@ def test_connections_that_never_close_tell_a_copy_by_their_operations(tmp_path: 
     (tmp_path / "copy").write_bytes(b"".join(lines))
     (tmp_path / "other").write_bytes(b"".join(line.replace(b"conn=", b"conn=7") for line in lines))
 
-    assert sorted(len(stream.tellings) for stream in streams(tmp_path)) == [0, 1]
+    assert sorted(len(stream.duplicates) for stream in streams(tmp_path)) == [0, 1]
 
 
 def test_the_order_in_which_files_are_named_is_nothing(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_thousands_of_files_are_compared_in_a_moment(tmp_path: Path) -> None:
     for number in range(1500):
         (tmp_path / f"{number:05}").write_bytes(log_lines.connection(number * 7 + 1, number % 10, client="10.1.1.1"))
 
-    assert sum(len(stream.files) + len(stream.tellings) for stream in streams(tmp_path)) == 1500
+    assert sum(len(stream.files) + len(stream.duplicates) for stream in streams(tmp_path)) == 1500
 
 
 def test_the_sampler_hears_all_that_a_scan_hears() -> None:

@@ -17,7 +17,7 @@ import log_lines
 import native_stand_in
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
-from ldapdiag.sources.logs import access_log, native, parts, threads
+from ldapdiag.sources.logs import access_log, chunks, native, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
 from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.native import NoNativeError
@@ -34,7 +34,7 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> None:
     native_stand_in.put_in(monkeypatch)
     for name, size in (("LEAST_BYTES", 40_000), ("MOST_BYTES", 60_000), ("SLACK", 2_000)):
         monkeypatch.setattr(threads, name, size)
-    monkeypatch.setattr(parts, "WINDOW", 512)
+    monkeypatch.setattr(chunks, "WINDOW", 512)
     monkeypatch.setattr(threads, "CARRIED_BYTES", 10_000)
 
 
@@ -226,7 +226,7 @@ def test_nothing_is_counted_beyond_the_place_where_a_file_was_cut_off(
 
 
 def test_a_file_that_is_replaced_meanwhile_is_no_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "_location", lambda location, _: location)
+    monkeypatch.setattr(chunks, "_location", lambda location, _: location)
     path = tmp_path / "access"
     path.write_bytes(TEXT)
     merge = access_log.merge

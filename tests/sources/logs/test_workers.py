@@ -17,7 +17,7 @@ import log_lines
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.evidence.log.scan import Scan
-from ldapdiag.sources.logs import access_log, parts, scanners
+from ldapdiag.sources.logs import access_log, chunks, scanners
 from ldapdiag.sources.logs.access_log import read
 
 TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
@@ -26,8 +26,8 @@ TEXT = log_lines.header() + log_lines.run(1, 3000, every=0.1)
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts so small that a small log has many, and no log too small for workers."""
-    monkeypatch.setattr(parts, "PART_BYTES", 40_000)
-    monkeypatch.setattr(parts, "WINDOW", 1024)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 40_000)
+    monkeypatch.setattr(chunks, "WINDOW", 1024)
     monkeypatch.setattr(scanners, "SMALL", 0)
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures.find import MOST_BYTES as MAX_DECOMPRESSED
-from ldapdiag.sources.captures.script_output import TIMED_OUT, Section
+from ldapdiag.sources.captures.script_output import TIMED_OUT, ScriptSection
 from ldapdiag.sources.files.compressed import compression_of, name_within
 from ldapdiag.sources.files.input import Input, in_file
 from ldapdiag.sources.files.layers import decompressing
@@ -152,7 +152,7 @@ def _found(session: ScriptSession, deadline: float) -> Generator[Gap, None, list
     return found
 
 
-def _listed(section: Section, folder: str) -> Iterator[RemoteLog]:
+def _listed(section: ScriptSection, folder: str) -> Iterator[RemoteLog]:
     for line in section.content.split(b"\n", MAX_LISTED)[:MAX_LISTED]:
         if fields := LISTED.fullmatch(line):
             number, server, size = map(int, fields.groups()[:3])
@@ -162,7 +162,7 @@ def _listed(section: Section, folder: str) -> Iterator[RemoteLog]:
 
 def _printed(
     session: ScriptSession, part: LogPart, deadline: float
-) -> Generator[Gap, None, tuple[Section, Span] | None]:
+) -> Generator[Gap, None, tuple[ScriptSection, Span] | None]:
     """Return the script's output for a file, complete or up to the deadline; None for unusable output."""
     printed = None
     for result in session.sections(part.order, deadline):
@@ -179,12 +179,12 @@ def _printed(
     return printed
 
 
-def _is_partial(section: Section) -> bool:
+def _is_partial(section: ScriptSection) -> bool:
     """Return whether only the beginning arrived, which is usable for a log."""
     return bool(section.cut) or section.status in TIMED_OUT
 
 
-def _unreadable(session: ScriptSession, file: RemoteLog, section: Section) -> Gap:
+def _unreadable(session: ScriptSession, file: RemoteLog, section: ScriptSection) -> Gap:
     """Return a gap with the reason why a file was not fetched."""
     reason, how = "cannot read the file", "use --sudo, or a user with access to it"
     if section.status == NO_LOG:
@@ -193,7 +193,7 @@ def _unreadable(session: ScriptSession, file: RemoteLog, section: Section) -> Ga
     return Gap(target=f"{session.target}{file.path}", reason=reason, how=how)
 
 
-def _piece(session: ScriptSession, part: LogPart, section: Section, span: Span) -> Input:
+def _piece(session: ScriptSession, part: LogPart, section: ScriptSection, span: Span) -> Input:
     file, content = part.file, section.content
     if part.size_bytes < file.size_bytes:
         content = content[content.find(b"\n") + 1 :]

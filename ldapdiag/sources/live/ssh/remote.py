@@ -21,10 +21,10 @@ from ldapdiag.sources.budget import RUN_BYTES, Budget
 from ldapdiag.sources.captures.script_output import (
     HERE,
     NAMESPACE,
-    Lack,
+    AwaitingOrder,
+    MissingItem,
     Script,
-    Section,
-    Waiting,
+    ScriptSection,
     folder_name,
     nonce_of,
     unusable,
@@ -141,7 +141,7 @@ class ScriptSession:
         """Take another snapshot of the host and its namespaces: sockets, counters, conntrack and proxy sessions."""
         yield from self._order(SNAPSHOT, monotonic() + self.timeout_seconds)
 
-    def sections(self, order: bytes, deadline: float) -> Iterator[tuple[Section, Span] | Gap]:
+    def sections(self, order: bytes, deadline: float) -> Iterator[tuple[ScriptSection, Span] | Gap]:
         """Send an order, and yield the sections of its output, until the script waits for the next order.
 
         After the deadline the session stays open: the script may finish this order during the next one.
@@ -154,24 +154,24 @@ class ScriptSession:
             received = datetime.now(UTC)
             for line in self._lines(printed):
                 event = self._event(line)
-                if isinstance(event, Waiting):
+                if isinstance(event, AwaitingOrder):
                     self._orders.popleft()
                     if not self._orders:
                         return
-                elif isinstance(event, Section):
+                elif isinstance(event, ScriptSection):
                     yield event, Span(start=self._orders[0], end=received)
-                elif isinstance(event, Lack):
+                elif isinstance(event, MissingItem):
                     yield Gap(target=self.label_of(event.folder), reason=event.reason, how=event.how)
         yield self._ending(child)
         if child.ended or self.stop.is_set() or self._script is None:
             self.close()
 
-    def broken_off(self) -> tuple[Section, Span] | None:
+    def broken_off(self) -> tuple[ScriptSection, Span] | None:
         """Return the incomplete section at the end of the session; a part of a log is usable."""
         section = self._script.broken_off() if self._script and self._orders else None
         return (section, Span(start=self._orders[0], end=datetime.now(UTC))) if section else None
 
-    def folder_of(self, section: Section) -> str:
+    def folder_of(self, section: ScriptSection) -> str:
         """Return the folder of a section's pieces."""
         return folder_name(self.folder, section.folder).replace("/", "_")
 
@@ -232,7 +232,7 @@ class ScriptSession:
             self._banner = (self._banner + line)[-MAX_MARKER_BYTES:]
         return None
 
-    def _section(self, section: Section, span: Span) -> Iterator[Input | Gap]:
+    def _section(self, section: ScriptSection, span: Span) -> Iterator[Input | Gap]:
         for timestamp in (section.begun, section.ended):
             if timestamp is not None:
                 self._clock.add(timestamp, span.start, span.end)

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import CAPTURES
 from ldapdiag.evidence.formats import head_of, recognise
-from ldapdiag.sources.captures.script_output import Bye, Lack, Section, events
+from ldapdiag.sources.captures.script_output import EndOfOutput, MissingItem, ScriptSection, events
 from ldapdiag.sources.live.ssh.remote import script
 from reading import facts_of
 
@@ -36,8 +36,10 @@ def run(shell="sh", path=None, seconds=30, **settings):
     )  # fmt: skip
     assert shown.stderr == b""
     told = list(events(shown.stdout.splitlines(keepends=True)))
-    assert told[-1] == Bye(), shown.stdout[-300:]
-    return [one for one in told if isinstance(one, Section)], [one for one in told if isinstance(one, Lack)]
+    assert told[-1] == EndOfOutput(), shown.stdout[-300:]
+    return [one for one in told if isinstance(one, ScriptSection)], [
+        one for one in told if isinstance(one, MissingItem)
+    ]
 
 
 @cache
@@ -232,12 +234,12 @@ def test_without_roots_rights_it_says_what_it_cannot_see() -> None:
     settings = "sudo() { return 1; }\n" + script(PAUSE=0, SUDO="sudo -n")
     shown = subprocess.run([*drop, "sh"], input=settings.encode(), capture_output=True, check=True, timeout=30)
     told = list(events(shown.stdout.splitlines(keepends=True)))
-    reasons = [one.reason for one in told if isinstance(one, Lack)]
+    reasons = [one.reason for one in told if isinstance(one, MissingItem)]
     assert any("cannot list its other network namespaces (containers)" in reason for reason in reasons)
     assert any("sudo -n failed" in reason for reason in reasons)
-    (host,) = facts_of(next(one.content for one in told if isinstance(one, Section)))
+    (host,) = facts_of(next(one.content for one in told if isinstance(one, ScriptSection)))
     assert host.namespaces_unread is None
-    assert form_of(next(one for one in told if isinstance(one, Section) and one.file == "sockets-1.txt"))
+    assert form_of(next(one for one in told if isinstance(one, ScriptSection) and one.file == "sockets-1.txt"))
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
@@ -274,6 +276,6 @@ def test_it_does_as_well_where_nothing_can_be_written() -> None:
     )
     if shown.returncode:
         pytest.skip(f"no mount namespace here: {shown.stderr[-100:]!r}")
-    told = [one for one in events(shown.stdout.splitlines(keepends=True)) if isinstance(one, Section)]
+    told = [one for one in events(shown.stdout.splitlines(keepends=True)) if isinstance(one, ScriptSection)]
     assert Counter(one.file for one in told) == Counter(one.file for one in run()[0])
     assert shown.stderr == b""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab.laboratory import need
-from ldapdiag.sources.captures.script_output import Bye, Lack, Section, events
+from ldapdiag.sources.captures.script_output import EndOfOutput, MissingItem, ScriptSection, events
 from ldapdiag.sources.live.ssh.remote import script
 
 NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -52,9 +52,9 @@ def asked(place, *processes, shell="sh"):
         input=script(PAUSE=0, NAMESPACES=0, SOCKETS=0, LIMIT=4).encode(), capture_output=True, check=True, timeout=30,
     )  # fmt: skip
     told = list(events(shown.stdout.splitlines(keepends=True)))
-    assert told[-1] == Bye(), shown.stdout[-300:]
-    return shown.stdout.decode(), {one.file: one for one in told if isinstance(one, Section)}, [
-        one for one in told if isinstance(one, Lack)
+    assert told[-1] == EndOfOutput(), shown.stdout[-300:]
+    return shown.stdout.decode(), {one.file: one for one in told if isinstance(one, ScriptSection)}, [
+        one for one in told if isinstance(one, MissingItem)
     ]  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import log_lines
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
-from ldapdiag.sources.logs import parts, records
+from ldapdiag.sources.logs import chunks, records
 from ldapdiag.sources.logs.border import Period, first_at
-from ldapdiag.sources.logs.files import LogFile, find_logs
-from ldapdiag.sources.logs.parts import Held, Part, Sizes, parts_of
+from ldapdiag.sources.logs.chunks import Chunk, KeptOpen, Sizes, chunks_of
+from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.records import Records
 
 TEXT = log_lines.header() + log_lines.run(1, 300)
@@ -27,9 +27,9 @@ DIALECT = named("389-text")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts so small that a small log has many."""
-    monkeypatch.setattr(parts, "PART_BYTES", 4096)
-    monkeypatch.setattr(parts, "CARRIED_BYTES", 4096)
-    monkeypatch.setattr(parts, "WINDOW", 128)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(chunks, "CARRIED_BYTES", 4096)
+    monkeypatch.setattr(chunks, "WINDOW", 128)
     monkeypatch.setattr(records, "LONGEST_RECORD", 20_000)
     monkeypatch.setattr(records, "KEPT_OF_RECORD", 100)
 
@@ -39,14 +39,14 @@ def log(path: Path) -> LogFile:
     return file
 
 
-def cut(path: Path) -> tuple[list[bytes], list[str], list[Part]]:
+def cut(path: Path) -> tuple[list[bytes], list[str], list[Chunk]]:
     """Return the data of each part, the notes, and the parts."""
     notes: list[str] = []
     found, data = [], []
-    with Held(3) as held:
-        for part in parts_of(log(path), held, notes.append):
+    with KeptOpen(3) as held:
+        for part in chunks_of(log(path), held, notes.append):
             found.append(part)
-            data.append(part.data if part.stretch is None else part.stretch.read() or b"")
+            data.append(part.data if part.byte_range is None else part.byte_range.read() or b"")
     return data, notes, found
 
 
@@ -92,17 +92,17 @@ def test_a_file_that_is_cut_off_while_it_is_read_ends_there(tmp_path: Path) -> N
     path = tmp_path / "access"
     path.write_bytes(TEXT)
     notes: list[str] = []
-    with Held(3) as held:
-        going = parts_of(log(path), held, notes.append)
+    with KeptOpen(3) as held:
+        going = chunks_of(log(path), held, notes.append)
         first = next(going)
         os.truncate(path, 100)
         rest = list(going)
 
-        assert first.stretch is not None
-        assert first.stretch.read() == TEXT[:100]
+        assert first.byte_range is not None
+        assert first.byte_range.read() == TEXT[:100]
         (last,) = rest
-        assert last.stretch is not None
-        assert (last.stretch.shrunk, last.stretch.read()) == (True, b"")
+        assert last.byte_range is not None
+        assert (last.byte_range.shrunk, last.byte_range.read()) == (True, b"")
     assert notes == []
 
 
@@ -111,13 +111,13 @@ def test_a_file_that_is_renamed_while_it_is_read_is_read_to_its_end(tmp_path: Pa
     path = tmp_path / "access"
     path.write_bytes(TEXT)
     data = b""
-    with Held(3) as held:
-        for part in parts_of(log(path), held, pytest.fail):
+    with KeptOpen(3) as held:
+        for part in chunks_of(log(path), held, pytest.fail):
             if not data:
                 path.rename(tmp_path / "access.1")
                 path.write_bytes(b"something else entirely\n" * 1000)
-            assert part.stretch is not None
-            data += part.stretch.read() or b""
+            assert part.byte_range is not None
+            data += part.byte_range.read() or b""
 
     assert data == TEXT
 
@@ -127,26 +127,26 @@ def test_where_descriptors_have_no_paths_another_file_is_not_taken_for_the_first
 ) -> None:
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    monkeypatch.setattr(parts, "_location", lambda location, _: location)
-    with Held(3) as held:
-        (part,) = parts_of(log(path), held, pytest.fail)
+    monkeypatch.setattr(chunks, "_location", lambda location, _: location)
+    with KeptOpen(3) as held:
+        (part,) = chunks_of(log(path), held, pytest.fail)
         path.rename(tmp_path / "access.1")
         path.write_bytes(TEXT)
 
-        assert part.stretch is not None
-        assert part.stretch.read() is None
+        assert part.byte_range is not None
+        assert part.byte_range.read() is None
 
 
 def test_a_file_that_grows_is_read_as_long_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "access"
     path.write_bytes(TEXT)
-    with Held(3) as held:
-        (part,) = parts_of(log(path), held, pytest.fail)
+    with KeptOpen(3) as held:
+        (part,) = chunks_of(log(path), held, pytest.fail)
         with path.open("ab") as stream:
             stream.write(TEXT)
 
-        assert part.stretch is not None
-        assert part.stretch.read() == TEXT
+        assert part.byte_range is not None
+        assert part.byte_range.read() == TEXT
 
 
 def test_a_compressed_log_that_is_damaged_gives_what_came_before(tmp_path: Path) -> None:
@@ -170,8 +170,8 @@ def test_records_of_many_lines_are_carried_whole(tmp_path: Path) -> None:
     file = replace(log(tmp_path / "access"), dialect=pretty)
     (tmp_path / "access").write_bytes(record * 1000)
 
-    with Held(3) as held:
-        found = list(parts_of(file, held, pytest.fail))
+    with KeptOpen(3) as held:
+        found = list(chunks_of(file, held, pytest.fail))
 
     assert b"".join(part.data for part in found) == record * 1000
     assert all(part.data.startswith(b"{\n") and part.data.endswith(b"}\n") for part in found)
@@ -184,14 +184,14 @@ OBJECT = (
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("sizes", [Sizes(), Sizes(stretch=10_000)])
+@pytest.mark.parametrize("sizes", [Sizes(), Sizes(byte_range=10_000)])
 def test_objects_of_many_lines_are_cut_where_one_begins(tmp_path: Path, sizes: Sizes) -> None:
     (tmp_path / "access").write_bytes(OBJECT * 1000)
     file = log(tmp_path / "access")
     assert file.dialect.name == "389-json"
-    with Held(3) as held:
-        found = [part.stretch for part in parts_of(file, held, pytest.fail, sizes)]
-        data = [stretch.read() for stretch in found if stretch]
+    with KeptOpen(3) as held:
+        found = [part.byte_range for part in chunks_of(file, held, pytest.fail, sizes)]
+        data = [one.read() for one in found if one]
 
     assert all(one and one.startswith(b"{\n") and one.endswith(b"}\n") for one in data)
     assert b"".join(one or b"" for one in data) == OBJECT * 1000
@@ -203,9 +203,11 @@ def test_objects_of_many_lines_are_cut_where_one_begins(tmp_path: Path, sizes: S
 def test_whoever_reads_little_by_little_gets_long_lines_too(tmp_path: Path, length: int) -> None:
     long = b"x" * length + b"\n"
     (tmp_path / "access").write_bytes(TEXT + long + TEXT)
-    with Held(3) as held:
-        found = [part.stretch for part in parts_of(log(tmp_path / "access"), held, pytest.fail, Sizes(stretch=20_000))]
-        data = [stretch.read() for stretch in found if stretch and stretch.length]
+    with KeptOpen(3) as held:
+        found = [
+            part.byte_range for part in chunks_of(log(tmp_path / "access"), held, pytest.fail, Sizes(byte_range=20_000))
+        ]
+        data = [one.read() for one in found if one and one.length]
 
     assert b"".join(one or b"" for one in data) == TEXT + long + TEXT
     assert all(one and one.endswith(b"\n") for one in data)
@@ -216,20 +218,20 @@ def test_whoever_reads_little_by_little_gets_long_lines_too(tmp_path: Path, leng
 def test_what_comes_before_a_long_line_comes_first_and_its_end_is_looked_for_bit_by_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, packed: bool
 ) -> None:
-    monkeypatch.setattr(parts, "WINDOWS", 8)
+    monkeypatch.setattr(chunks, "WINDOWS", 8)
     data = TEXT[: TEXT.index(b"\n", 9_000) + 1] + bytes(1 << 20)
     (tmp_path / "access").write_bytes(gzip.compress(data) if packed else data)
-    with Held(3) as held:
-        going = parts_of(log(tmp_path / "access"), held, lambda _: None, Sizes(stretch=50_000))
+    with KeptOpen(3) as held:
+        going = chunks_of(log(tmp_path / "access"), held, lambda _: None, Sizes(byte_range=50_000))
         came = bytearray()
         for part in going:
-            came += part.data if part.stretch is None else part.stretch.read() or b""
+            came += part.data if part.byte_range is None else part.byte_range.read() or b""
             if len(came) >= 9_000:
                 break
         empty = [next(going) for _ in range(20)]
 
     assert bytes(came) == data[: len(came)]
-    assert sum(1 for part in empty if not (part.stretch.length if part.stretch else part.data)) >= 18
+    assert sum(1 for part in empty if not (part.byte_range.length if part.byte_range else part.data)) >= 18
 
 
 @pytest.mark.usefixtures("small")

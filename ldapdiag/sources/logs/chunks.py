@@ -1,9 +1,9 @@
-"""Parts: a log file cut into pieces of whole records, none of which is larger than can be held.
+"""Chunks: a log file cut into pieces of whole records, none of which is larger than can be held.
 
-Where the log's bytes lie plainly in a file, a part only says where they are, and whoever scans it reads them; what is
+Where the log's bytes lie plainly in a file, a chunk only says where they are, and whoever scans it reads them; what is
 decompressed, comes through a pipe or has borders that only all before them tells is carried along.
 
-Some parts are empty: where the end of a long record is looked for, whoever takes parts can stop in between.
+Some chunks are empty: where the end of a long record is looked for, whoever takes chunks can stop in between.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.sources.files.layers import Opened
     from ldapdiag.sources.files.open_files import FileRange
-    from ldapdiag.sources.logs.files import LogFile
+    from ldapdiag.sources.logs.log_files import LogFile
 
-PART_BYTES = 8 << 20
-"""Of a part that one scan reads into memory at once."""
+CHUNK_BYTES = 8 << 20
+"""Of a chunk that one scan reads into memory at once."""
 CARRIED_BYTES = 4 << 20
-"""Of a part that is carried: it is in memory four times on its way to a worker."""
+"""Of a chunk that is carried: it is in memory four times on its way to a worker."""
 
 WINDOW = 1 << 16
 
@@ -40,9 +40,9 @@ WINDOWS = 1 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How large parts should be, for whoever scans them; None: as usual."""
+    """How large chunks should be, for whoever scans them; None: as usual."""
 
-    stretch: int | None = None
+    byte_range: int | None = None
     """Bytes of a plain file, for whoever reads them little by little and passes over most of a record too long."""
     carried: int | None = None
     """Bytes that are carried."""
@@ -51,7 +51,7 @@ class Sizes:
 USUAL = Sizes()
 
 
-class Held:
+class KeptOpen:
     """The files opened last, kept open while workers read them: a rotation may rename them meanwhile."""
 
     def __init__(self, most: int) -> None:
@@ -74,7 +74,7 @@ class ShrunkError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ByteRange:
     """Bytes of a file, and by what it is known to be still the same file."""
 
     location: str
@@ -93,7 +93,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Chunk:
     """Some whole records of a log."""
 
     dialect: Dialect
@@ -103,51 +103,51 @@ class Part:
     at: int
     """Where in the log's own bytes it begins."""
     cost: int
-    """Bytes of the file that it took to come so far since the part before: what progress is measured in."""
+    """Bytes of the file that it took to come so far since the chunk before: what progress is measured in."""
     data: bytes = b""
-    stretch: Stretch | None = None
+    byte_range: ByteRange | None = None
     """Where the data are, if they are not carried."""
 
     @property
-    def bare(self) -> Part:
+    def bare(self) -> Chunk:
         """Return the same without its data, of which there may be much."""
         return replace(self, data=b"") if self.data else self
 
 
-def parts_of(file: LogFile, held: Held, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Part]:
-    """Yield a file in parts, in order; `note` hears what of it is not read. OSError is the caller's."""
-    part = Part(dialect=file.dialect, hints=file.hints, told=file.input.label, at=0, cost=0)
+def chunks_of(file: LogFile, held: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
+    """Yield a file in chunks, in order; `note` hears what of it is not read. OSError is the caller's."""
+    chunk = Chunk(dialect=file.dialect, hints=file.hints, told=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)
     if file.input.file_range is not None and file.dialect.anywhere:
-        yield from _stretches(file.input.file_range, part, held, note, sizes.stretch)
+        yield from _byte_ranges(file.input.file_range, chunk, held, note, sizes.byte_range)
         return
     with file.input.open() as opened:
-        yield from carried(opened, part, note, sizes.carried or CARRIED_BYTES)
+        yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)
         if opened.trouble():
             note(f"{file.input.label} {opened.trouble()}; what came before is counted")
 
 
-def _stretches(
-    found: FileRange, part: Part, held: Held, note: Callable[[str], None], most: int | None
-) -> Iterator[Part]:
+def _byte_ranges(
+    found: FileRange, chunk: Chunk, held: KeptOpen, note: Callable[[str], None], most: int | None
+) -> Iterator[Chunk]:
     stream = held.open(found)
     status = stream.status
     at, end = found.bounds()
-    stretch = Stretch(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)
+    byte_range = ByteRange(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)
     while at < end:
-        nothing = replace(part, at=at - found.start, cost=0, stretch=replace(stretch, start=at))
+        nothing = replace(chunk, at=at - found.start, cost=0, byte_range=replace(byte_range, start=at))
         try:
-            length = yield from _records_from(stream, at, end, most or PART_BYTES, nothing)
+            length = yield from _records_from(stream, at, end, most or CHUNK_BYTES, nothing)
         except ShrunkError:
-            length, end = min(end - at, most or PART_BYTES), at
-            stretch = replace(stretch, shrunk=True)
-        part = replace(part, at=at - found.start, cost=length)
+            length, end = min(end - at, most or CHUNK_BYTES), at
+            byte_range = replace(byte_range, shrunk=True)
+        chunk = replace(chunk, at=at - found.start, cost=length)
         if length > records.LONGEST_RECORD and most is None:
-            note(too_long(part.told, part.at))
-            yield replace(part, data=stream.read_at(at, records.KEPT_OF_RECORD) + b"\n")
+            note(too_long(chunk.told, chunk.at))
+            yield replace(chunk, data=stream.read_at(at, records.KEPT_OF_RECORD) + b"\n")
         else:
-            yield replace(part, stretch=replace(stretch, start=at, length=length))
+            yield replace(chunk, byte_range=replace(byte_range, start=at, length=length))
         at += length
 
 
@@ -157,7 +157,7 @@ def _location(location: str, file: OpenFile) -> str:
     return held if Path(held).exists() else location
 
 
-def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Part) -> Generator[Part, None, int]:
+def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Chunk) -> Generator[Chunk, None, int]:
     """Return how many bytes of whole records come next: at most so many, or one record that is longer.
 
     Two bytes tell a border, so windows overlap by one.
@@ -170,9 +170,9 @@ def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Part)
         window = _held(stream, low, high - low)
         if border := nothing.dialect.cut(window, len(window)):
             return low + border - at
-        if size == PART_BYTES:
+        if size == CHUNK_BYTES:
             yield nothing
-        size = PART_BYTES
+        size = CHUNK_BYTES
     for number, offset in enumerate(range(at + most - 1, end, WINDOW - 1), 1):
         window = stream.read_at(offset, WINDOW)
         if border := first_border(nothing.dialect, window):
@@ -191,18 +191,18 @@ def _held(stream: OpenFile, start: int, length: int) -> bytes:
     return data
 
 
-def carried(opened: Opened, part: Part, note: Callable[[str], None], size: int) -> Iterator[Part]:
-    """Yield what is read from an open log, in parts that carry their data."""
-    coming = Records(part.dialect)
+def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int) -> Iterator[Chunk]:
+    """Yield what is read from an open log, in chunks that carry their data."""
+    coming = Records(chunk.dialect)
     cost = 0
-    while chunk := opened.read(max(size - coming.waiting, size // 2)):
-        data = coming.whole(chunk)
+    while came := opened.read(max(size - coming.waiting, size // 2)):
+        data = coming.whole(came)
         if data and coming.too_long:
-            note(too_long(part.told, coming.at))
-        yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
+            note(too_long(chunk.told, coming.at))
+        yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
         cost = opened.cost
     if data := coming.rest():
-        yield replace(part, at=coming.at, cost=opened.cost - cost, data=data)
+        yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
 
 
 def shrunk(told: str, at: int) -> str:

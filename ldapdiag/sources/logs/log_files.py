@@ -10,9 +10,9 @@ from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
+from ldapdiag.sources.logs.interleaving import writers_beside_each_other
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.samples import Sample, sample
-from ldapdiag.sources.logs.writers import writers_beside_each_other
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.open_files import FileRange
-    from ldapdiag.sources.logs.writers import Writer
+    from ldapdiag.sources.logs.interleaving import Writer
 
 NotALog = Gap | PassedOver
 """Why an input is not read: it could not be (Gap), or is no access log (PassedOver)."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.writers import remark, writers_beside_each_other
+from ldapdiag.sources.logs.interleaving import remark, writers_beside_each_other
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
