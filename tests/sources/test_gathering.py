@@ -72,7 +72,7 @@ def test_a_known_file_of_no_use_says_why(tmp_path: Path) -> None:
     (tmp_path / "ss-s.txt").write_text("Total: 180\nTCP:   12 (estab 3, closed 1, orphaned 0, timewait 1)\n")
     ran = diagnose(tmp_path / "ss-s.txt")
     assert (ran.code, len(ran.complaints)) == (2, 1)
-    assert "it counts sockets and names none" in ran.complaints[0]
+    assert "it counts sockets and lists none" in ran.complaints[0]
 
 
 def test_a_file_recognised_that_holds_nothing_readable_is_said(tmp_path: Path) -> None:
