@@ -1,0 +1,184 @@
+"""Pseudonyms in the content of one file, according to its format: text, LDIF, /proc/net/tcp or inet_diag messages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import struct
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.document import encoding_of
+from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.socket_formats import proc_net
+from ldapdiag.sources.anonymising.directory_names import INTERNAL, NAMING, PART
+
+if TYPE_CHECKING:
+    from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
+
+PORT_FOLLOWS = frozenset({"netstat", "ss", "haproxy-sessions"})
+"""Formats that separate an IPv6 address from its port by a colon only."""
+
+SOCKET_TABLES = frozenset({"ss", "netstat", "netstat-bsd", "netstat-solaris", "netstat-windows", "lsof"})
+TABLE_ROW = re.compile(r" {0,2}(?:(?i:tcp|udp)\w* |[A-Z][A-Z\d-]{3,11} |\S+ +\d+ .*\bTCP )(?P<rest>.*)")
+PEER_NAME = re.compile(
+    r"(?:(?<=\s)|(?<=->)|^)(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)*)(?:[:.](?:\d{1,5}|ldaps?))(?=\s|->|$)"
+)
+"""A host name in a socket table without -n. Further right, ss prints details that look alike."""
+
+PEER_FIELDS = 5
+
+NAMING_TYPES = frozenset(one.lower() for one in NAMING)
+HOST_TYPES = frozenset(
+    {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
+)
+LDIF_LINE = re.compile(r"(?P<type>[A-Za-z\d][\w;.-]*)(?P<colon>:(?::|<)? *)(?P<value>.*)")
+DESCRIPTIONS = frozenset({"attributetypes", "objectclasses", "olcattributetypes", "olcobjectclasses"})
+OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYNTAX)) *'?[\d.]+)")
+"""OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
+HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
+
+DIAG_FIRST = b"inet_diag dump "
+DIAG_MESSAGE = 20
+"""SOCK_DIAG_BY_FAMILY."""
+
+DIAG_HEADER = 16
+DIAG_FAMILY = DIAG_HEADER
+DIAG_ADDRESSES = (DIAG_HEADER + 8, DIAG_HEADER + 24)
+"""Offsets of the two addresses in a message, 16 bytes each."""
+
+DIAG_LEAST = DIAG_HEADER + 56
+AF_INET, AF_INET6 = 2, 10
+"""The values on Linux, also on other systems."""
+
+
+def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) -> bytes:
+    """Return the content of a file with pseudonyms, according to its format."""
+    if content.startswith(DIAG_FIRST):
+        return _diag(content, anonymiser)
+    name = path.rpartition("/")[2]
+    form = recognise(head_of(name, content[:HEAD_BYTES], whole=len(content) <= HEAD_BYTES))
+    kind = form.name if form else ""
+    encoding = encoding_of(content[:HEAD_BYTES])
+    errors = "surrogateescape" if encoding == "utf-8" else "replace"
+    text = content.decode(encoding, errors)
+    if kind == "proc-net-tcp":
+        new = _proc_net(text, anonymiser)
+    elif kind == "ldif":
+        new = _LdifAnonymiser(anonymiser).text(text)
+    elif kind == "host":
+        new = re.sub(r"(?m)(?<=^name: )\S+", lambda found: anonymiser.host(found[0]), anonymiser.text(text))
+    else:
+        if kind in SOCKET_TABLES:
+            _learn_hosts(text, anonymiser)
+        new = anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
+    return new.encode(encoding, errors)
+
+
+def _learn_hosts(text: str, anonymiser: TextAnonymiser) -> None:
+    """Learn the host names in a socket table."""
+    for line in text.splitlines():
+        if row := TABLE_ROW.match(line):
+            for found in PEER_NAME.finditer(" ".join(row["rest"].split()[:PEER_FIELDS])):
+                anonymiser.add_host(found["name"])
+
+
+def _proc_net(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return /proc/net/tcp with pseudonyms; its addresses are 32-bit words in the byte order of the host."""
+    big = bool(proc_net.BIG_ENDIAN.search(text)) and not proc_net.LITTLE_ENDIAN.search(text)
+    known: dict[str, str] = {}
+
+    def in_network_order(data: bytes) -> bytes:
+        return data if big else b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4))
+
+    def replaced(found: re.Match[str]) -> str:
+        digits = found[1]
+        if digits not in known:
+            known[digits] = in_network_order(_packed(in_network_order(bytes.fromhex(digits)), anonymiser)).hex().upper()
+        return known[digits]
+
+    return HEXADECIMAL.sub(replaced, text)
+
+
+def _packed(address: bytes, anonymiser: TextAnonymiser) -> bytes:
+    """Return the pseudonym of a packed address (network byte order)."""
+    parsed = IPv4Address(address) if len(address) == 4 else IPv6Address(address)
+    return anonymiser.address(parsed).packed
+
+
+def _diag(content: bytes, anonymiser: TextAnonymiser) -> bytes:
+    """Return inet_diag messages with pseudonyms of the same length."""
+    text, separator, binary = content.partition(b"\n\n")
+    order = "big" if text.partition(b"\n")[0].split()[-1:] == [b"big"] else "little"
+    header = struct.Struct(">IH" if order == "big" else "<IH")
+    raw = bytearray(binary)
+    at = 0
+    while at + DIAG_HEADER <= len(raw):
+        length, kind = header.unpack_from(raw, at)
+        if length < DIAG_HEADER:
+            break
+        if kind == DIAG_MESSAGE and DIAG_LEAST <= length <= len(raw) - at:
+            size = {AF_INET: 4, AF_INET6: 16}.get(raw[at + DIAG_FAMILY], 0)
+            for start in (at + offset for offset in DIAG_ADDRESSES if size):
+                raw[start : start + size] = _packed(bytes(raw[start : start + size]), anonymiser)
+        at += (length + 3) & ~3
+    first, newline, owners = text.partition(b"\n")
+    owners = anonymiser.text(owners.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+    return first + newline + owners + separator + bytes(raw)
+
+
+@dataclass(slots=True)
+class _LdifAnonymiser:
+    """Replaces names in LDIF; folded lines are joined."""
+
+    anonymiser: TextAnonymiser
+    dn: str = ""
+    naming: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """First RDN of the entry: type to value and its pseudonym."""
+
+    def text(self, text: str) -> str:
+        """Return LDIF with pseudonyms."""
+        return "".join(self._line(line) for line in re.sub(r"\r?\n ", "", text).splitlines(keepends=True))
+
+    def _line(self, line: str) -> str:
+        bare = line.rstrip("\r\n")
+        found = LDIF_LINE.fullmatch(bare)
+        if found is None:
+            return self.anonymiser.text(bare) + line[len(bare) :]
+        colon, value = found["colon"], found["value"]
+        if colon.startswith("::"):
+            try:
+                value = base64.b64decode(value, validate=True).decode()
+            except (binascii.Error, ValueError):
+                return line
+        new = self._value(found["type"].partition(";")[0].lower(), value)
+        if colon.startswith("::"):
+            new = base64.b64encode(new.encode(errors="surrogateescape")).decode()
+        return found["type"] + colon + new + line[len(bare) :]
+
+    def _value(self, kind: str, value: str) -> str:
+        if kind == "dn":
+            return self._begin(value)
+        if kind in self.naming and value.casefold() == self.naming[kind][0].casefold():
+            return self.naming[kind][1]
+        if kind in HOST_TYPES:
+            self.anonymiser.add_host(value)
+            return self.anonymiser.host(value)
+        if kind in DESCRIPTIONS:
+            parts = OID.split(value)
+            return "".join(part if at % 2 else self.anonymiser.text(part) for at, part in enumerate(parts))
+        internal = INTERNAL.search(self.dn) or self.dn.lower().endswith("cn=config") or not self.dn
+        if kind in NAMING_TYPES and not internal and "@" not in value:
+            return self.anonymiser.value(kind, value)
+        return self.anonymiser.text(value, port_follows="source" in value)
+
+    def _begin(self, dn: str) -> str:
+        new = self.anonymiser.dn(dn)
+        self.dn = dn
+        self.naming = {}
+        before, after = PART.match(dn), PART.match(new)
+        if before and after:
+            self.naming[before["type"].lower()] = before["value"], after["value"]
+        return new
