@@ -89,7 +89,7 @@ class Forecast:
     notes: frozenset[str] = frozenset()
     """The possible notes in the server's log (389-ds: none, U, A); empty if the product's simulation lacks them.
 
-    A note differs from the index_use: without a scan limit 389-ds reads all entries and notes U, or nothing.
+    A note differs from the index use: without a scan limit 389-ds reads all entries and notes U, or nothing.
     """
 
 

@@ -306,7 +306,7 @@ class TestOnDsee:
     def test_before_dsconf_entries_are_written(self):
         indexes = configuration((5, 2, 0), Family.DSEE)
         remedy = dsee.add_indexes("ds1", BACKEND, NEW, indexes, SCHEMA)
-        assert remedy.kind is RemedyKind.ADVICE, "who builds them must be in a folder that nothing tells"
+        assert remedy.kind is RemedyKind.ADVICE, "the directory of the build script is not known"
         assert "db2index.pl" in remedy.text
         text = dsee.add_indexes_ldif("ds1", BACKEND, NEW, indexes, SCHEMA)
         assert text.startswith("# This does not build the indexes. Then run: db2index.pl")
