@@ -113,7 +113,7 @@ def test_bad_bytes_are_counted_and_change_no_verdict(sent: Callable[..., list[Pa
     told = diagnosed(*(path for host in ("ldap", "app1", "app2") for path in sent(host, name, bad_bytes)))
     assert verdicts(told) == verdicts(original)
     assert not_understood(told) == 3
-    assert "1 lines of the client's table could not be read" in finding(told, "ghost-connections").detail
+    assert "1 line of the client's table could not be read" in finding(told, "ghost-connections").detail
 
 
 @pytest.mark.parametrize("name", TABLES[1:])

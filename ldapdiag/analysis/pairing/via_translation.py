@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.pairing.flow_tables import FlowEntry, Middlebox
+    from ldapdiag.analysis.pairing.skew import AbsentRows
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
     from ldapdiag.evidence.sockets import Key
@@ -86,14 +87,18 @@ def join_via_translation(
         ghosts=half_open(absent, table.remote_port, traced.unproven),
         join=JoinKey.BOX_TABLE,
         path=_path(middlebox),
-        evidence=GhostEvidence(
-            without_flow=absent.count,
-            probes_unanswered=sum(probes_unanswered(table, row) for row in absent.rows or ()),
-            client=history_of(owner.host) if owner is not None else NO_HISTORY,
-        ),
+        evidence=_evidence(unjoined, absent, owner),
         idle_times=SocketIdleTimes(matched=idle_seconds),
         tables=TableQuality(headerless=unjoined.snapshot.headerless),
         origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins})),
+    )
+
+
+def _evidence(unjoined: UnjoinedDirection, absent: AbsentRows, owner: ClientSnapshots | None) -> GhostEvidence:
+    return GhostEvidence(
+        without_flow=absent.count,
+        probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in absent.rows or ()),
+        client=history_of(owner.host) if owner is not None else NO_HISTORY,
     )
 
 

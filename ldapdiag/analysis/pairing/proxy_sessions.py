@@ -1,0 +1,109 @@
+"""Proxy sessions: the sessions that a proxy carries to the server, by the state of their client-side legs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.pairing.socket_index import ServerIndex
+from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.sockets import Key
+
+UNREAD = ""
+"""Stands for all clients whose table was not read."""
+
+
+@dataclass(slots=True)
+class ClientSessions:
+    """The sessions of one client's host."""
+
+    endpoints: set[tuple[str, int]] = field(default_factory=set)
+    """The proxy's addresses and ports to which the client connects."""
+    ports: set[int] = field(default_factory=set)
+    """The client's ports."""
+    absent: list[int] = field(default_factory=list)
+    """Server rows of sessions whose client-side leg is absent."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of a direction, by the state of their client-side legs."""
+
+    count: int = 0
+    live: int = 0
+    by_client: dict[str, ClientSessions] = field(default_factory=lambda: defaultdict(ClientSessions))
+    """By the client's host; UNREAD where only the proxy's own table was read."""
+    absent_at_proxy: set[int] = field(default_factory=set)
+    """Server rows whose client-side leg is absent at the client, and not established in the proxy's table either."""
+    unproven: Counter[str] = field(default_factory=Counter)
+
+
+def classify_sessions(
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    clients: Sequence[ClientSnapshots],
+    proxy: ClientSnapshots | None,
+) -> Sessions:
+    """Classify the sessions that the proxy carries to the server by the state of their client-side legs."""
+    owners = {address: client for client in clients for address in client.host.addresses}
+    accepted = ServerIndex(proxy.latest.snapshot) if proxy else None
+    sessions = Sessions()
+    for row, key in zip(unjoined.rows, unjoined.keys(), strict=True):
+        if not middlebox.carries(key):
+            continue
+        sessions.count += 1
+        leg = middlebox.flows[key].client
+        absent_at_proxy = accepted is not None and not _is_accepted(accepted, leg)
+        client = owners.get(leg[0])
+        name = client.host.host if client else UNREAD
+        of_client = sessions.by_client[name]
+        of_client.endpoints.add((leg[2], leg[3]))
+        of_client.ports.add(leg[1])
+        state = _state_at_client(client, leg) if client else None
+        if client is None and not absent_at_proxy:
+            sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
+        elif state is TcpState.ESTABLISHED:
+            sessions.live += 1
+        elif state is not None:
+            sessions.unproven[f"closing or opening at {name}"] += 1
+        else:
+            of_client.absent.append(row)
+            sessions.absent_at_proxy.update([row] if absent_at_proxy else [])
+    return sessions
+
+
+def _is_accepted(accepted: ServerIndex, leg: Key) -> bool:
+    """Return whether the proxy's own table has a client-side leg established; true where its port is unknown."""
+    address, port, destination, destination_port = leg
+    if destination_port == UNKNOWN_PORT:
+        return True
+    row = accepted.sockets.get((destination, destination_port, address), {}).get(port)
+    return row is not None and accepted.snapshot.sockets.state[row] is TcpState.ESTABLISHED
+
+
+def _state_at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
+    """Return the state of a leg at its client, ESTABLISHED if any snapshot shows it; None when none has it."""
+    found = None
+    for index in client.indexes:
+        row = _leg_row(index, leg)
+        if row is not None:
+            found = index.table.state[row]
+            if found is TcpState.ESTABLISHED:
+                break
+    return found
+
+
+def _leg_row(index: ClientIndex, leg: Key) -> int | None:
+    address, port, destination, destination_port = leg
+    if destination_port != UNKNOWN_PORT:
+        return index.sockets.get((destination, destination_port, address), {}).get(port)
+    return next((rows[port] for key, rows in index.sockets.items() if key[2] == address and port in rows), None)
