@@ -158,7 +158,7 @@ def test_the_commands_name_the_target_and_its_database(site, report) -> None:
 def test_it_can_gate_a_nightly_audit(site, threshold, code) -> None:
     told, out = site.indexes(*site.way, str(site.log), "--fail-on", threshold)
     assert told == code
-    assert f"PLAN        {len(WANTED)} changes end " in out
+    assert f"PLAN        {len(WANTED)} index changes remove " in out
 
 
 def test_the_log_alone_tells_only_what_may_be(site, report) -> None:
