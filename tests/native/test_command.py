@@ -1,4 +1,4 @@
-"""The command, from its arguments to its last byte, says the same with each scanner."""
+"""The output of the command is the same with each scanner, to the byte."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reports(*arguments: str | Path, **settings: Any) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_log_is_told_alike(name: str) -> None:
+def test_both_scanners_report_the_same_of_a_log(name: str) -> None:
     if not (CORPUS / name).exists():
         pytest.skip("the shared corpus is not beside this checkout (it is in CI)")
     python, native = reports(CORPUS / name)
@@ -56,18 +56,18 @@ def test_a_log_is_told_alike(name: str) -> None:
 
 
 @pytest.mark.parametrize("period", PERIODS, ids=" ".join)
-def test_a_time_of_it_is_told_alike(period: tuple[str, ...], corpus: Path) -> None:
+def test_both_scanners_report_the_same_of_a_period(period: tuple[str, ...], corpus: Path) -> None:
     python, native = reports(corpus / "1-389ds-unindexed/access", *period)
     assert native == python
 
 
 @pytest.mark.parametrize("path", [path for path in LOGS if path.stem == "story"], ids=label)
-def test_each_dialect_is_told_alike_through_a_pipe(path: Path) -> None:
+def test_both_scanners_report_the_same_of_a_pipe_in_each_dialect(path: Path) -> None:
     python, native = reports("-", stdin=path.read_bytes())
     assert native == python
 
 
-def test_it_is_told_alike_compressed(tmp_path: Path) -> None:
+def test_both_scanners_report_the_same_of_a_compressed_log(tmp_path: Path) -> None:
     log = tmp_path / "access.gz"
     log.write_bytes(gzip.compress((CAPTURES / "access-logs/389-unindexed.head500.access").read_bytes()))
     python, native = reports(log)

@@ -1,4 +1,4 @@
-"""Lines that no server would write, and logs that one could have written: both scanners say the same of them."""
+"""Lines that no server would write, and logs that one could have written: both scanners give the same Segment."""
 
 from __future__ import annotations
 
@@ -83,19 +83,19 @@ def test_every_forged_text_at_every_place_of_a_line_is_read_alike(dialect: Diale
 @given(st.lists(drawn_logs(), min_size=1, max_size=3))
 def test_what_a_server_could_have_written_is_read_alike(logs: list[list[bytes]]) -> None:
     dialect = named("389-text")
-    pieces = [agreed(dialect, b"".join(lines)) for lines in logs]
-    python, native = (finish(reduce(merge, each, start())) for each in zip(*pieces, strict=True))
+    chunks = [agreed(dialect, b"".join(lines)) for lines in logs]
+    python, native = (finish(reduce(merge, each, start())) for each in zip(*chunks, strict=True))
     assert rendered(native) == rendered(python)
 
 
 @given(drawn_logs(), st.integers(0, 60))
 def test_with_caps_hit_the_totals_are_alike(lines: list[bytes], place: int) -> None:
     dialect = named("389-text")
-    pieces = [
+    chunks = [
         [scanned(scanner, dialect, b"".join(part), caps=TINY) for part in (lines[:place], lines[place:])]
         for scanner in ("python", "native")
     ]
-    python, native = (finish(reduce(merge, each, start(TINY))) for each in pieces)
+    python, native = (finish(reduce(merge, each, start(TINY))) for each in chunks)
     check_totals(native, python)
 
 
@@ -112,12 +112,12 @@ def check_totals(native: Segment, python: Segment) -> None:
 
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda one: one.what)
 def test_hostile_logs_are_read_alike(hostile: Hostile) -> None:
-    """Those of test_bounds, by pieces that hit a cap now and then."""
+    """The logs of test_bounds, in chunks that hit a cap now and then."""
     units = 2000 if hostile.size == 1 else 4
     total: list[Segment] = [start(), start()]
     for block in hostile.blocks(units, 700):
-        pieces = agreed(named("389-text"), block)
-        total = [merge(left, piece) for left, piece in zip(total, pieces, strict=True)]
+        chunks = agreed(named("389-text"), block)
+        total = [merge(left, chunk) for left, chunk in zip(total, chunks, strict=True)]
     python, native = (finish(each) for each in total)
     assert native.caps_hit == python.caps_hit
     check_totals(native, python)

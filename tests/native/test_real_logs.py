@@ -1,4 +1,4 @@
-"""Real logs, whole and in pieces, however they come: both scanners make the same Segments of them, in every field."""
+"""Real logs, whole and in chunks, by every way of reading: both scanners give the same Segments, in every field."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_whole_it_is_one_answer(log: RealLog) -> None:
 
 @each_log
 @pytest.mark.parametrize("count", PIECES)
-def test_each_piece_is_one_answer_and_so_is_their_sum(log: RealLog, count: int) -> None:
+def test_both_scanners_agree_on_each_chunk_and_on_their_sum(log: RealLog, count: int) -> None:
     choose = examples.choices(f"{log} {count}")
     cuts = sorted(choose.sample(log.ends, min(count, len(log.ends))))
-    pieces = [both(log, log.head[left:right]) for left, right in pairwise([0, *cuts, len(log.head)])]
+    chunks = [both(log, log.head[left:right]) for left, right in pairwise([0, *cuts, len(log.head)])]
 
-    python, native = (finish(reduce(merge, each, start())) for each in zip(*pieces, strict=True))
+    python, native = (finish(reduce(merge, each, start())) for each in zip(*chunks, strict=True))
 
     assert plain(native) == plain(python)
     assert rendered(native) == rendered(python)
@@ -80,11 +80,11 @@ def test_cut_anywhere_it_is_one_answer(log: RealLog) -> None:
 
 
 @each_log
-def test_fed_in_pieces_it_is_as_if_fed_at_once(log: RealLog) -> None:
+def test_a_log_fed_in_chunks_is_the_same_as_fed_at_once(log: RealLog) -> None:
     for step in (1, 7, 1000):
         places = [0, *log.ends[::step], len(log.head)]
-        pieces = (log.head[left:right] for left, right in pairwise(sorted(set(places))))
-        assert plain(fed(log.dialect, pieces, HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
+        chunks = (log.head[left:right] for left, right in pairwise(sorted(set(places))))
+        assert plain(fed(log.dialect, chunks, HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
 
 
 @each_log
@@ -130,7 +130,7 @@ def test_since_and_until_part_it_at_the_same_records(log: RealLog) -> None:
 
 
 def check_period(log: RealLog, period: Period) -> None:
-    """Compare the two parts, and what they add up to; a zone may be told with either."""
+    """Compare the two parts, and their sum; a zone may be reported with either."""
     before, within, ended = period.divide(log.dialect, log.head, HINTS)
     scan = native_scan(log.dialect, HINTS, since=period.since, until=period.until)
     scan.feed(log.head)
@@ -151,15 +151,15 @@ def within_alone(before: Segment, within: Segment) -> Segment:
 
 
 @each_real_log
-def test_decompressed_piece_by_piece_it_is_the_whole(log: RealLog) -> None:
+def test_a_log_decompressed_in_chunks_is_the_same_as_whole(log: RealLog) -> None:
     with gzip.open(BytesIO(gzip.compress(log.head, 1))) as stream:
-        kept, pieces = b"", []
+        kept, chunks = b"", []
         while data := stream.read(5000):
             kept += data
             end = log.dialect.cut(kept, len(kept))
-            pieces.append(kept[:end])
+            chunks.append(kept[:end])
             kept = kept[end:]
-    assert plain(fed(log.dialect, [*pieces, kept], HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
+    assert plain(fed(log.dialect, [*chunks, kept], HINTS)) == plain(fed(log.dialect, [log.head], HINTS))
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia"])

@@ -1,4 +1,4 @@
-"""A log whose last line lacks its newline, as one that is being written or was cut off: both scanners say the same."""
+"""A log without a final newline, because it is being written or was cut: both scanners give the same Segment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _installed() -> None:
 
 
 def said(path: Path, scanner: Scanner) -> Any:
-    """Return what a scanner says of a file, if that is a log."""
+    """Return the report of a scanner on a file, if that is a log."""
     reading = read([str(path)], workers=1, scanner=scanner)
     assert [one.scanner for one in reading.streams] in ([scanner], [])
     return [(plain(finish(one.segment)), one.gaps, one.notes) for one in reading.streams]

@@ -114,7 +114,7 @@ def test_times_of_several_cultures(stamp: str) -> None:
 
 
 @pytest.mark.parametrize("row", [["a"], OLD[:10], [*OLD[:1], "soon", *OLD[2:]], [*OLD[:17], "long", *OLD[18:]]])
-def test_other_rows_are_told_as_misread(row: list[str]) -> None:
+def test_other_rows_are_counted_as_misread(row: list[str]) -> None:
     assert [call[0] for call in calls_of(ad.scan, written(row))] == ["misread"]
 
 

@@ -1,4 +1,4 @@
-"""Server lives: restarts with and without a word of them, and lines out of order that are none."""
+"""Restarts with and without a line about them, and lines out of order that are no restart."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def opened(*numbers: int, at: int = T) -> Scan:
     return scan
 
 
-def told(segment: Segment) -> tuple[int, int, int, int]:
-    """Return lives, connections ended by a restart, open at the end, and the peak."""
+def found(segment: Segment) -> tuple[int, int, int, int]:
+    """Return server processes, connections ended by a restart, connections open at the end, and the peak."""
     return segment.server_processes, segment.ended_by_restart, segment.open_at_end, segment.peak
 
 
 def test_a_number_opened_again_is_a_restart_that_ends_what_was_open() -> None:
     segment = finish(opened(*range(1, 14), 1, 2).finish())
 
-    assert told(segment) == (2, 13, 2, 13)
+    assert found(segment) == (2, 13, 2, 13)
 
 
 def write(scan: Scan, what: str, number: int, at: int) -> Scan:
@@ -85,7 +85,7 @@ def test_a_burst_of_connections_is_no_restart(lines: list[tuple[str, int]], *, c
 def test_openings_a_little_out_of_order_are_no_restart(numbers: tuple[int, ...]) -> None:
     segment = finish(opened(*numbers).finish())
 
-    assert told(segment) == (1, 0, len(numbers), len(numbers))
+    assert found(segment) == (1, 0, len(numbers), len(numbers))
 
 
 def test_a_restart_shows_in_a_log_that_begins_in_mid_life() -> None:
@@ -94,7 +94,7 @@ def test_a_restart_shows_in_a_log_that_begins_in_mid_life() -> None:
     scan.opened(1, T + 5 * SECOND, b"10.0.0.1")
     segment = finish(scan.finish())
 
-    assert (*told(segment), segment.open_before) == (2, 1, 1, 1, 1)
+    assert (*found(segment), segment.open_before) == (2, 1, 1, 1, 1)
 
 
 def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
@@ -104,7 +104,7 @@ def test_the_opening_that_slapd_writes_late_belongs_to_the_connection() -> None:
     scan.result(1001, 0, T + 2000, 0, 0)
     segment = finish(scan.finish())
 
-    assert (*told(segment), segment.open_before) == (1, 0, 1, 1, 0)
+    assert (*found(segment), segment.open_before) == (1, 0, 1, 1, 0)
     assert dict(segment.accounts) == {b"uid=app,dc=x": 1}
     assert segment.clients[b"10.0.0.1"].operations == 1
 
@@ -119,7 +119,7 @@ def test_another_startup_id_is_a_restart_even_at_a_cut(*, cut: bool) -> None:
     following.opened(2, T + SECOND, b"10.0.0.1")
     segment = finish(merge(scan.finish(), following.finish()) if cut else scan.finish())
 
-    assert told(segment) == (2, 1, 1, 1)
+    assert found(segment) == (2, 1, 1, 1)
 
 
 def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
@@ -127,10 +127,10 @@ def test_a_banner_is_a_restart_though_the_numbers_go_on() -> None:
     scan.server_started(T + 9 * SECOND, b"2.5.13")
     scan.opened(1002, T + 10 * SECOND, b"10.0.0.1")
 
-    assert told(finish(scan.finish())) == (2, 2, 1, 2)
+    assert found(finish(scan.finish())) == (2, 2, 1, 2)
 
 
-def test_slapd_says_who_is_bound_before_the_result() -> None:
+def test_slapd_confirms_a_bind_before_its_result() -> None:
     scan = opened(1)
     scan.bind(1, 0, T, b"")
     scan.bind_confirmed(1, T, b"uid=sasl,dc=x")
@@ -154,7 +154,7 @@ def test_a_java_server_and_a_proxy_header_name_one_client() -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 5))
-def test_what_389_ds_writes_after_the_close_is_nobodys_wherever_the_log_is_cut(cut: int) -> None:
+def test_records_of_389_ds_after_a_close_belong_to_no_client_wherever_the_log_is_cut(cut: int) -> None:
     """An abandoned search is written by a worker that was late: [...] conn=14 op=3 fd=75 Disconnect, then op=1 SRCH."""
 
     def lines(which: slice) -> Segment:

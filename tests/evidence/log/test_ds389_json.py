@@ -140,16 +140,16 @@ def test_an_object_is_at_most_32_deep(nested: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         (b"999999999999999999", 10**18 - 1), (b"-0", 0), (b"1000000000000000000", -1), (b"9" * 5000, -1), (b"2.0", -1),
         (b"2e0", -1), (b'"2"', -1), (b"true", -1), (b'1, "scope": 2', 2), (b'2, "scope": null', -1),
         (b'1, "sc\\u006fpe": 2', 2),
     ],
 )  # fmt: skip
-def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, told: int) -> None:
+def test_a_number_is_whole_and_has_at_most_18_digits(written: bytes, expected: int) -> None:
     line = record("SEARCH", op_id=1, scope="A").replace(b'"A"', written)
-    assert calls_of(ds389_json.scan, line) == [("search", 7, 1, TIME, b"", told, b"")]
+    assert calls_of(ds389_json.scan, line) == [("search", 7, 1, TIME, b"", expected, b"")]
 
 
 def test_what_follows_an_object_is_misread_alone() -> None:

@@ -1,4 +1,4 @@
-"""Unindexed searches that the errors log of 389-ds tells of."""
+"""Unindexed searches in the errors log of 389-ds."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ TIME = 1795164320_754113294
 
 def notice(**fields: object) -> Notice:
     """Return the notice of a client's search."""
-    told = {"time": TIME, "base": b"dc=x", "scope": 2, "filter": b"(a=b)", "connection": 1, "operation": 5}
-    return Notice(**{**told, "internal": False, **fields})
+    found = {"time": TIME, "base": b"dc=x", "scope": 2, "filter": b"(a=b)", "connection": 1, "operation": 5}
+    return Notice(**{**found, "internal": False, **fields})
 
 
-def test_a_clients_search_is_told_with_its_operation() -> None:
+def test_a_search_of_a_client_has_its_operation_number() -> None:
     line = HEAD + b'search base="dc=x" scope=2 filter="(a=b)" conn=1 op=5\n'
     assert list(notices(line)) == [notice()]
     assert list(notices(line.replace(b"\n", b"\r\n"))) == [notice()]
@@ -60,23 +60,23 @@ def test_a_notice_that_lost_its_end_does_not_swallow_the_next() -> None:
 def test_a_run_with_hostile_clients(captures: Path) -> None:
     """11 notices, of which two lost their end: a filter of 600 characters and a list of 1000 values."""
     data = (captures / "389ds" / "hostile-clients" / "errors").read_bytes()
-    told = list(notices(data))
+    found = list(notices(data))
     assert data.count(b"Unindexed search: ") == 11
-    assert [each.connection for each in told] == [1, 2, 3, 4, 5, 6, 7, 8, 26]
-    assert told[7].filter == rb'(displayName=he said "x" notes=A \5C and etime=99)'
+    assert [each.connection for each in found] == [1, 2, 3, 4, 5, 6, 7, 8, 26]
+    assert found[7].filter == rb'(displayName=he said "x" notes=A \5C and etime=99)'
 
 
-def test_each_fully_unindexed_search_is_told_twice(corpus: Path) -> None:
+def test_each_fully_unindexed_search_is_in_both_logs(corpus: Path) -> None:
     """Once here, and once as notes=A in the access log; those that were abandoned have no result, only this."""
     folder = corpus / "1-389ds-unindexed"
-    told = {(each.connection, each.operation) for each in notices((folder / "errors").read_bytes())}
+    found = {(each.connection, each.operation) for each in notices((folder / "errors").read_bytes())}
     noted = set()
     for line in (folder / "access").read_bytes().splitlines():
         if b" notes=A " in line or b" notes=P,A " in line:
             conn, op = line.split(b" ")[2:4]
             noted.add((int(conn.removeprefix(b"conn=")), int(op.removeprefix(b"op="))))
-    assert noted <= told
-    assert len(told - noted) == 10
+    assert noted <= found
+    assert len(found - noted) == 10
 
 
 @pytest.mark.parametrize("filler", [HEAD, b'" conn=1 op=1x', b'"', b"[", b'" etime='])

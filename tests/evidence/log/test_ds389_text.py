@@ -117,7 +117,7 @@ def test_lines_of_no_use_are_understood(message: bytes) -> None:
         b'conn=Internal  SRCH base="dc=x" scope=2 filter="(cn=a)" attrs=ALL',
     ],
 )
-def test_the_servers_own_operations_are_told_apart(message: bytes) -> None:
+def test_internal_operations_are_counted_apart(message: bytes) -> None:
     assert said(message) == [("internal",)]
 
 
@@ -187,7 +187,7 @@ def test_a_bind_that_succeeded_names_who_is_bound(tail: bytes) -> None:
     assert result(tail, b"err=0 tag=97 nentries=0")[3] == BOUND[tail]
 
 
-def test_a_bind_that_failed_names_nobody() -> None:
+def test_a_failed_bind_has_no_account() -> None:
     assert result(b' etime=0 dn="cn=root"', b"err=49 tag=97 nentries=0")[3] is None
 
 
@@ -249,7 +249,7 @@ def test_the_stamp_of_each_era(stamp: bytes) -> None:
     assert said(b"conn=7 op=3 UNBIND", stamp) == [("unbind", 7, 3, STAMPS[stamp])]
 
 
-def test_what_the_stamps_are_is_told() -> None:
+def test_zone_and_resolution_are_reported() -> None:
     calls = Calls(None)
     ds389_text.scan(b"[27/Apr/2015:13:16:35 -0400] conn=1 op=1 UNBIND\n", calls)
     assert {("clock", b"-0400"), ("resolution", 10**9)} <= set(calls.made)
@@ -295,12 +295,12 @@ def test_any_lines_are_all_accounted_for(lines: list[bytes]) -> None:
     data = b"".join(line.replace(b"\n", b"") + b"\n" for line in lines)
     calls = Calls(None)
     ds389_text.scan(data, calls)
-    told = Counter(made[0] for made in calls.made if made[0] not in {"clock", "resolution", "header"})
-    assert calls.lines == len(lines) == told.total()
+    actual = Counter(made[0] for made in calls.made if made[0] not in {"clock", "resolution", "header"})
+    assert calls.lines == len(lines) == actual.total()
 
 
 @given(st.data())
-def test_a_log_cut_between_lines_says_the_same(data: st.DataObject) -> None:
+def test_a_log_cut_between_lines_gives_the_same_calls(data: st.DataObject) -> None:
     lines = (CAPTURES / "389ds" / "hostile-filters" / "access").read_bytes().splitlines(keepends=True)
     at = data.draw(st.integers(0, len(lines)))
     left, right = b"".join(lines[:at]), b"".join(lines[at:])
@@ -357,7 +357,7 @@ TRUTHS = {
         "opened": 5, "closed": 3, "bind": 5, "search": 2, "request": 2, "result": 10, "unbind": 1},
     "389-theoweiss-test.access": {"closed": 1, "bind": 1, "search": 1, "result": 2},
 }  # fmt: skip
-"""What corpus/public/README.md says is in them, and what grep counts where it says nothing."""
+"""The content by corpus/public/README.md, and by grep where that has no number."""
 
 
 @pytest.mark.parametrize("name", TRUTHS)

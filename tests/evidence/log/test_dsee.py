@@ -58,7 +58,7 @@ def test_the_second_line_of_a_close_is_no_close() -> None:
     assert said(b"conn=13 op=-1 msgId=-1 - closed.") == []
 
 
-def test_the_servers_own_operations_are_told_apart() -> None:
+def test_internal_operations_are_counted_apart() -> None:
     assert said(b'conn=Internal op=-1 msgId=-1 - SRCH base="dc=x" scope=0 filter="(a=b)" attrs=ALL') == [("internal",)]
     assert said(b"conn=Internal op=-1 msgId=-1 - RESULT err=0 tag=48 nentries=1 etime=0") == []
 
@@ -76,7 +76,7 @@ def test_a_line_that_fits_no_rule_is_kept(message: bytes) -> None:
     assert [call[0] for call in said(message)] == ["misread"]
 
 
-def test_the_log_is_told_from_that_of_389ds_by_its_message_ids() -> None:
+def test_message_ids_distinguish_the_log_from_that_of_389ds() -> None:
     ours = STAMP + b"conn=13 op=4 msgId=5 - UNBIND\n"
     theirs = STAMP + b"conn=13 op=4 UNBIND\n"
     assert (dsee.recognises(ours), dsee.recognises(theirs)) == (True, False)

@@ -121,7 +121,7 @@ def test_unindexed_is_there_or_is_not(items: object, notes: bytes) -> None:
         event("CONNECT", {"connId": "9" * 5000}, {})[:-1],
     ],
 )
-def test_what_is_broken_is_told_as_misread(line: bytes) -> None:
+def test_a_broken_line_is_counted_as_misread(line: bytes) -> None:
     assert calls_of(opendj_json.scan, line + b"\n") == [("misread", line)]
 
 
@@ -142,12 +142,12 @@ def test_lines_are_counted() -> None:
 
 def test_it_is_recognised_among_other_json(corpus: Path) -> None:
     folder = corpus / "public" / "accesslog"
-    told = {path.name for path in folder.iterdir() if opendj_json.recognises(path.read_bytes()[:65536])}
+    found = {path.name for path in folder.iterdir() if opendj_json.recognises(path.read_bytes()[:65536])}
 
-    assert told == {"forgerock-ds7-json-fragments.json", "pingds8.1-docs-json.json"}
+    assert found == {"forgerock-ds7-json-fragments.json", "pingds8.1-docs-json.json"}
 
 
-def test_it_tells_what_the_text_log_tells(corpus: Path) -> None:
+def test_it_gives_the_calls_of_the_text_log(corpus: Path) -> None:
     folder = corpus / "3-opendj-unindexed"
     events = calls_of(opendj_json.scan, (folder / "ldap-access.audit.json").read_bytes())
     lines = calls_of(opendj_text.scan, (folder / "access-combined").read_bytes())

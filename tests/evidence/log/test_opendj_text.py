@@ -143,7 +143,7 @@ def test_each_record(message: bytes, calls: list[tuple], ending: bytes) -> None:
         b"INVALID",
     ],
 )
-def test_a_cut_or_forged_record_is_told_as_misread(message: bytes) -> None:
+def test_a_cut_or_forged_record_is_counted_as_misread(message: bytes) -> None:
     assert said(message) == [("misread", STAMP + message)]
 
 
@@ -158,7 +158,7 @@ def test_a_month_spelled_out_is_read_and_a_foreign_one_is_counted() -> None:
     assert [call[0] for call in calls[1:]][:1] == ["misread"]
 
 
-def test_a_finer_stamp_is_told() -> None:
+def test_the_resolution_of_a_finer_stamp_is_reported() -> None:
     calls = Calls(Hints())
     opendj_text.scan(b"[20/Nov/2026:08:58:03.250 +0000] UNBIND REQ conn=3 op=5 msgID=6\n\n# a comment\n", calls)
 

@@ -127,7 +127,7 @@ def test_what_is_of_no_use_is_passed_over(message: bytes) -> None:
         b"conn=7 op=99999999999999999999 UNBIND",
     ],
 )
-def test_a_cut_line_is_told_as_misread(message: bytes) -> None:
+def test_a_cut_line_is_counted_as_misread(message: bytes) -> None:
     assert said(message) == [("misread", STAMP + message)]
 
 
@@ -233,9 +233,9 @@ def test_every_line_is_counted_and_accounted_for(pieces: list[bytes]) -> None:
     STDERR.scan(data, calls)
 
     passed_over = sum(call[1] for call in calls.made if call[0] == "passed_over")
-    told = [call for call in calls.made if call[0] not in {"clock", "resolution", "passed_over"}]
+    actual = [call for call in calls.made if call[0] not in {"clock", "resolution", "passed_over"}]
     assert calls.lines == len(data.splitlines() if b"\r" not in data else data.replace(b"\r", b"x").splitlines())
-    assert passed_over + len(told) == calls.lines
+    assert passed_over + len(actual) == calls.lines
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_four_tellings_of_one_run_are_one_story(corpus: Path) -> None:
 
 
 def timeless(call: tuple) -> tuple:
-    """Return a call without its time, which some forms tell less finely."""
+    """Return a call without its time, which some forms have with a coarser resolution."""
     place = {"opened": 2, "bind_confirmed": 2, "closed": 2, "server_started": 1}.get(call[0], 3)
     return call[:place] + call[place + 1 :]
 

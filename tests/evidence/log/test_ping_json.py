@@ -92,7 +92,7 @@ def test_each_message(line: bytes, calls: list[tuple]) -> None:
         operation("RESULT", "SEARCH", resultCode=0, processingTimeMillis=5).replace(b":5}", b":NaN}"),
     ],
 )
-def test_what_is_broken_is_told_as_misread(line: bytes) -> None:
+def test_a_broken_line_is_counted_as_misread(line: bytes) -> None:
     assert calls_of(ping_json.scan, line) == [("misread", line.rstrip(b"\n"))]
 
 
@@ -105,20 +105,20 @@ def test_a_new_startup_is_a_restart() -> None:
     assert finish(scan.finish()).server_processes == 2
 
 
-def test_the_in_memory_server_tells_what_its_text_log_tells(captures: Path) -> None:
+def test_the_json_of_the_in_memory_server_gives_the_calls_of_its_text_log(captures: Path) -> None:
     folder = captures / "unboundid"
     data = (folder / "access.json").read_bytes()
-    told = calls_of(ping_json.scan, data)
+    found = calls_of(ping_json.scan, data)
     lines = calls_of(ping_text.scan, (folder / "access").read_bytes())
 
     assert ping_json.recognises(data)
     assert not opendj_json.recognises(data)
-    assert not [call for call in told if call[0] == "misread"]
-    searches = {call[2]: call[4:] for call in told if call[0] == "search"}
+    assert not [call for call in found if call[0] == "misread"]
+    searches = {call[2]: call[4:] for call in found if call[0] == "search"}
     assert searches.keys() == set(range(2, 15))
     assert searches[4][0] == b"ou=line\nconn=1 op=2 UNBIND\n,dc=example,dc=com"
     assert searches.items() >= {call[2]: call[4:] for call in lines if call[0] == "search"}.items()
-    codes = {call[2]: (call[4], call[5]) for call in told if call[0] == "result"}
+    codes = {call[2]: (call[4], call[5]) for call in found if call[0] == "result"}
     assert len(codes) == 23
     assert codes.items() >= {call[2]: (call[4], call[5]) for call in lines if call[0] == "result"}.items()
-    assert Counter(call[0] for call in told if call[0] in {"opened", "closed", "unbind"}).total() == 3
+    assert Counter(call[0] for call in found if call[0] in {"opened", "closed", "unbind"}).total() == 3

@@ -112,7 +112,7 @@ def test_each_record(message: bytes, calls: list[tuple]) -> None:
         b"DISCONNECT conn=x",
     ],
 )
-def test_a_cut_record_is_told_as_misread(message: bytes) -> None:
+def test_a_cut_record_is_counted_as_misread(message: bytes) -> None:
     assert said(message) == [("misread", STAMP + message)]
 
 

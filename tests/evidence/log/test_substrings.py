@@ -1,4 +1,4 @@
-"""Lengths of the pieces of substrings, the largest result, look-ups and modified attributes, with either scanner."""
+"""Substring lengths, largest results, index lookups and modified attributes, with either scanner."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def test_the_lengths_are_those_of_the_filters_tree(text: str) -> None:
     """Two readers of one filter, written apart: neither knows the other."""
     tree = parse(text)
     assert tree
-    told = "".join(str(min(length or 0, 9)) for one in assertions(tree) for length in one.pieces)
-    assert lengths(text.encode()).decode() == (told if len(told) <= MOST_SUBSTRINGS else "")
+    expected = "".join(str(min(length or 0, 9)) for one in assertions(tree) for length in one.pieces)
+    assert lengths(text.encode()).decode() == (expected if len(expected) <= MOST_SUBSTRINGS else "")
 
 
 @given(st.lists(leaves, min_size=1, max_size=6).map(lambda members: f"(&{''.join(members)})"))
-def test_a_shape_has_a_piece_for_each_length(text: str) -> None:
+def test_a_shape_has_a_substring_for_each_length(text: str) -> None:
     bare = shape(text.encode())
     tree = parse_shape(bare.decode())
     assert tree
@@ -97,7 +97,7 @@ def test_any_bytes_have_few_lengths_or_none(text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (rb"(displayName=*J\C3\B6rg \C3\84\E6\97\A5\E6\9C\AC*)", b"9"),
         (rb"(cn=*\e6\9C\aC*)", b"3"),
@@ -110,15 +110,15 @@ def test_any_bytes_have_few_lengths_or_none(text: bytes) -> None:
         (b"(cn=" + b"*a" * 33 + b")", b""),
     ],
 )
-def test_lengths(text: bytes, told: bytes) -> None:
-    assert lengths(text) == told
+def test_lengths(text: bytes, expected: bytes) -> None:
+    assert lengths(text) == expected
 
 
 # -- rows
 
 
 @each_scanner
-def test_a_row_tells_short_pieces_from_long_ones(scanner: str) -> None:
+def test_a_row_counts_short_and_long_substrings_apart(scanner: str) -> None:
     segment = read(
         scanner, searched((b"(cn=j*)", 0, 900, b" notes=A"), (b"(cn=jean*)", 0, 3, b""), (b"(cn=jose*)", 4, 500, b""))
     )
@@ -126,13 +126,13 @@ def test_a_row_tells_short_pieces_from_long_ones(scanner: str) -> None:
 
 
 @each_scanner
-def test_rows_without_pieces_have_no_lengths(scanner: str) -> None:
+def test_rows_without_substrings_have_no_lengths(scanner: str) -> None:
     segment = read(scanner, searched((b"(cn=*)", 0, 1, b""), (b"(uid=a)", 0, 1, b""), (b"(objectClass=a)", 0, 1, b"")))
     assert [row.substring_lengths for row in segment.shapes.values()] == [{}, {}, {}]
 
 
 @each_scanner
-def test_a_filter_that_is_longer_than_what_is_kept_is_not_told(scanner: str) -> None:
+def test_a_filter_longer_than_the_limit_has_no_lengths(scanner: str) -> None:
     text = b"(&" + b"(cn=*%b*)" % (b"x" * 100) * 12 + b")"
     assert row_of(read(scanner, searched((text, 0, 1, b""))), text).substring_lengths == {b"": [1, 1, 0, 1]}
 
@@ -144,14 +144,14 @@ def test_a_result_without_its_request_has_no_lengths(scanner: str) -> None:
 
 
 @each_scanner
-def test_a_request_of_an_earlier_piece_is_measured_when_its_result_comes(scanner: str) -> None:
+def test_a_request_of_an_earlier_chunk_is_measured_with_its_result(scanner: str) -> None:
     first, second = searched((b"(cn=j*)", 0, 1, b"")).splitlines(keepends=True)
     total = finish(merge(merge(start(), read(scanner, first)), read(scanner, second)))
     assert row_of(total, b"(cn=j*)").substring_lengths == {b"1": [1, 1, 0, 1]}
 
 
 @each_scanner
-def test_beyond_the_cap_lengths_are_not_told_and_the_sum_is_exact(scanner: str) -> None:
+def test_beyond_the_cap_lengths_are_unknown_and_the_sum_is_exact(scanner: str) -> None:
     count = 3 * MOST_LENGTHS
     texts = [
         b"(&(a=%b*)(b=%b*)(c=%b*))" % (b"x" * (n % 9 + 1), b"x" * (n // 9 % 9 + 1), b"x" * (n // 81 + 1))
@@ -173,7 +173,7 @@ def test_beyond_the_cap_lengths_are_not_told_and_the_sum_is_exact(scanner: str) 
 
 
 @each_scanner
-def test_two_pieces_of_any_length_are_all_told(scanner: str) -> None:
+def test_two_substrings_of_any_length_are_below_the_cap(scanner: str) -> None:
     texts = [b"(cn=%b*%b)" % (b"x" * (n % 9 + 1), b"y" * (n // 9 + 1)) for n in range(81)]
     segment = read(scanner, searched(*((text, 0, 2, b"") for text in texts)))
     assert len(row_of(segment, texts[0]).substring_lengths) == 81
@@ -238,17 +238,17 @@ def test_servers_add_up(scanner: str) -> None:
 def test_the_statistics_of_the_load(scanner: str, corpus: Path) -> None:
     """corpus/README.md, 1: without an index all entries of the suffix are candidates, and `uid` names one of them."""
     data = (corpus / "1-389ds-unindexed/access.level260-plugin-statlog").read_bytes()
-    told = finish(read(scanner, data)).lookups
+    expected = finish(read(scanner, data)).lookups
     logged = re.findall(rb" op=\d+ STAT read index: attribute=([a-zA-Z]+)", data)
-    assert Counter({name: sum(cell[0] for key, cell in told.items() if key[0] == name) for name, _ in told}) == Counter(
-        name.lower() for name in logged
-    )
-    everything = max(cell[1] for cell in told.values())
+    assert Counter(
+        {name: sum(cell[0] for key, cell in expected.items() if key[0] == name) for name, _ in expected}
+    ) == Counter(name.lower() for name in logged)
+    everything = max(cell[1] for cell in expected.values())
     assert everything > 20_000
     for unindexed in ((b"displayname", b"eq"), (b"employeenumber", b"eq")):
-        assert told[unindexed][1] > 0.99 * everything
-        assert told[unindexed][2] > 0.99 * everything
-    assert told[b"uid", b"eq"][1:] == [1, 1]
+        assert expected[unindexed][1] > 0.99 * everything
+        assert expected[unindexed][2] > 0.99 * everything
+    assert expected[b"uid", b"eq"][1:] == [1, 1]
 
 
 # -- modified attributes
@@ -294,6 +294,6 @@ def test_the_load_modified_descriptions(scanner: str, log: str, corpus: Path) ->
     if scanner == "native":
         need_native()
     writes = json.loads((corpus / "2-openldap-unindexed/groundtruth/ground_truth.json").read_text())["writes"]
-    told = scanned(scanner, named(TELLINGS[log]), (corpus / "2-openldap-unindexed" / log).read_bytes(), HINTS)
-    assert told.modified[b"description"] == writes["MOD rc=0"] + writes["MOD-denied rc=50"]
-    assert told.modified.keys() == {b"description", b"olcidletimeout"}
+    expected = scanned(scanner, named(TELLINGS[log]), (corpus / "2-openldap-unindexed" / log).read_bytes(), HINTS)
+    assert expected.modified[b"description"] == writes["MOD rc=0"] + writes["MOD-denied rc=50"]
+    assert expected.modified.keys() == {b"description", b"olcidletimeout"}

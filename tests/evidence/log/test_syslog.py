@@ -1,4 +1,4 @@
-"""The stamps before slapd's messages, and what a syslog daemon says of lines it did not keep."""
+"""The stamps before slapd's messages, and the reports of syslog daemons on lost lines."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_escaped_newline_is_no_newline() -> None:
         ("openldap-syslog-iso", b"2026-11-20T08:54:04.460651123Z vm slapd[3989]: ", [b"Z"], [1]),
     ],
 )
-def test_each_form_tells_its_zone_and_how_fine_it_is(
+def test_each_form_reports_its_zone_and_resolution(
     name: str, line: bytes, zones: list[bytes | None], resolutions: list[int]
 ) -> None:
     calls = Calls(Hints(year_end=END))

@@ -1,4 +1,4 @@
-"""The report of an access log for machines: what the contract says, and the same bytes for the same log."""
+"""The JSON report on an access log: the keys of the contract, and the same bytes for the same log."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_every_key_stands_in_the_contract():
     talk.bind(2, b"uid=x", err=49)
     talk.scan.not_indexed(b"cn", b"equality")
     left_out = (LeftOut(target="copy", reason="tells the same"),)
-    told = report(talk, left_out=left_out, not_logs=left_out, gaps=(Gap(target="a", reason="b"),))
-    del told["connections"]["clients"][0]["rests"]["from_seconds"]
-    names = {key for key in keys(told) if not re.fullmatch(r"\d+|[A-Z]\d", key)}
+    document = report(talk, left_out=left_out, not_logs=left_out, gaps=(Gap(target="a", reason="b"),))
+    del document["connections"]["clients"][0]["rests"]["from_seconds"]
+    names = {key for key in keys(document) if not re.fullmatch(r"\d+|[A-Z]\d", key)}
     words = set(re.findall(r"\w+", part))
     assert names - words - {"schema"} == set()
 
@@ -60,11 +60,15 @@ def test_connections_balance():
     talk.operation[77] = 5
     talk.search(77)
     talk.close(77)
-    told = report(talk)["connections"]
-    assert told["opened"] + told["open_before"] == told["closed"] + told["open_at_end"] == 5
-    assert sum(told["by_account"].values()) == 5
-    assert sum(told["by_client"].values()) == told["opened"] == 4
-    assert sum(one["count"] for one in told["closes"]) == sum(told["closed_by_code"].values()) == told["closed"]
+    document = report(talk)["connections"]
+    assert document["opened"] + document["open_before"] == document["closed"] + document["open_at_end"] == 5
+    assert sum(document["by_account"].values()) == 5
+    assert sum(document["by_client"].values()) == document["opened"] == 4
+    assert (
+        sum(one["count"] for one in document["closes"])
+        == sum(document["closed_by_code"].values())
+        == document["closed"]
+    )
 
 
 def test_the_same_log_gives_the_same_bytes_whatever_the_order_of_its_tables():
@@ -85,8 +89,8 @@ def test_times_are_as_fine_as_the_log_s_clock():
     assert report(talk)["first_time"] == "2026-11-20T08:45:21.000000Z"
     talk = founding_story()
     talk.scan.resolution(SECOND)
-    told = report(talk, since=START)
-    assert (told["first_time"], told["since"], told["until"]) == (
+    document = report(talk, since=START)
+    assert (document["first_time"], document["since"], document["until"]) == (
         "2026-11-20T08:45:21Z",
         "2026-11-20T08:45:20.000000000Z",
         None,
@@ -118,7 +122,7 @@ def test_a_report_of_a_log_that_goes_on_is_one_line():
     assert as_json.line(read).count("\n") == 1
 
 
-def test_rests_are_by_edge():
+def test_idle_times_are_counted_by_edge():
     talk = Conversations()
     talk.open(1)
     talk.now += 130 * SECOND

@@ -73,9 +73,9 @@ class TestTheFoundingStory:
 
     @pytest.mark.parametrize("width", WIDTHS)
     def test_names_attribute_client_and_account_at_every_width(self, width):
-        told = "".join(line.strip() for line in shown(story(), width=width))
+        output = "".join(line.strip() for line in shown(story(), width=width))
         for needed in ("displayName", "10.10.1.168", "uid=quickr"):
-            assert needed in told
+            assert needed in output
 
     def test_leads_by_client_when_asked(self):
         lines = shown(story(), by=By.CLIENT)
@@ -101,9 +101,9 @@ class TestOneScreen:
         assert [line for line in shown(ordinary(), width=width) if line != line.rstrip()] == []
 
     def test_shows_as_many_rows_as_asked_and_counts_the_rest(self):
-        told = text(ordinary(), top=2)
-        assert told.count("(&(objectClass=person)(attribute") == 2
-        assert "and 27 more kinds of search" in told
+        output = text(ordinary(), top=2)
+        assert output.count("(&(objectClass=person)(attribute") == 2
+        assert "and 27 more kinds of search" in output
 
     def test_goes_to_a_pipe_without_colour(self):
         stream = StringIO()
@@ -119,12 +119,12 @@ class TestOneScreen:
         assert [line.count("━") for line in shown(read_log(talk.segment())) if "=?)" in line] == [8, 2, 0]
 
 
-class TestTheRest:
+class TestOtherSections:
     def test_says_why_connections_ended_and_whose_they_were(self):
-        told = shown(story())
-        at = next(place for place, line in enumerate(told) if line.startswith("closes"))
-        assert told[at] == "closes      2 U1: the client sent UNBIND"
-        assert told[at + 1].strip() == (
+        output = shown(story())
+        at = next(place for place, line in enumerate(output) if line.startswith("closes"))
+        assert output[at] == "closes      2 U1: the client sent UNBIND"
+        assert output[at + 1].strip() == (
             "1 B1: the client closed it without UNBIND, or sent data that is not LDAP (10.10.1.168)"
         )
 
@@ -179,9 +179,9 @@ class TestTheRest:
         assert "uid=app,ou=a,dc=x (10.10.1.168) 50 %, 1 more" in text(read_log(talk.segment()))
 
     def test_an_empty_period_is_said_to_be_one(self):
-        told = text(read_log(Conversations().segment(), since=1))
-        assert "no records in this period" in told
-        assert "searches    none" in told
+        output = text(read_log(Conversations().segment(), since=1))
+        assert "no records in this period" in output
+        assert "searches    none" in output
 
 
 class TestCaveats:
@@ -219,17 +219,17 @@ class TestCaveats:
         assert "stopped     reading was interrupted" in text(story(stopped=True))
 
     def test_what_tells_the_same_what_is_lacking_and_what_was_not_read_as_written_is_told(self):
-        told = text(
+        output = text(
             story(
                 left_out=tuple(LeftOut(target=f"copy{n}", reason="tells the same as access") for n in range(5)),
                 gaps=(Gap(target="access.9", reason="cannot read it"),),
                 remarks=("access.8 is cut off",),
             )
         )
-        assert "left out    copy0 tells the same as access" in told
-        assert "and 3 more" in told
-        assert "gaps        access.9: cannot read it" in told
-        assert "remarks     access.8 is cut off" in told
+        assert "left out    copy0 tells the same as access" in output
+        assert "and 3 more" in output
+        assert "gaps        access.9: cannot read it" in output
+        assert "remarks     access.8 is cut off" in output
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]\u202e\r\n"

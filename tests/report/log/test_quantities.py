@@ -14,7 +14,7 @@ SECOND = 10**9
 
 
 @pytest.mark.parametrize(
-    ("nanoseconds", "told"),
+    ("nanoseconds", "expected"),
     [
         (0, "0 s"),
         (310_000, "0.31 ms"),
@@ -28,8 +28,8 @@ SECOND = 10**9
         (4000 * 86_400 * SECOND, "4,000 d"),
     ],
 )
-def test_a_duration_has_its_own_unit(nanoseconds, told):
-    assert duration(nanoseconds) == told
+def test_a_duration_has_its_own_unit(nanoseconds, expected):
+    assert duration(nanoseconds) == expected
 
 
 @given(st.integers(0, 1 << 62))
@@ -38,7 +38,7 @@ def test_a_duration_fits_its_column(nanoseconds):
 
 
 @pytest.mark.parametrize(
-    ("nanoseconds", "told"),
+    ("nanoseconds", "expected"),
     [
         (14_200_000_000, "14.2 s"),
         (197 * SECOND, "3 min 17 s"),
@@ -46,19 +46,19 @@ def test_a_duration_fits_its_column(nanoseconds):
         (90_000 * SECOND, "1 d 1 h"),
     ],
 )
-def test_a_span_has_two_units(nanoseconds, told):
-    assert span(nanoseconds) == told
+def test_a_span_has_two_units(nanoseconds, expected):
+    assert span(nanoseconds) == expected
 
 
 @pytest.mark.parametrize(
-    ("share", "told"), [(0, "0 %"), (0.001, "<1 %"), (0.2, "20 %"), (0.9999, "99 %"), (1, "100 %")]
+    ("share", "expected"), [(0, "0 %"), (0.001, "<1 %"), (0.2, "20 %"), (0.9999, "99 %"), (1, "100 %")]
 )
-def test_a_little_is_not_nothing_and_nearly_all_is_not_all(share, told):
-    assert percent(share) == told
+def test_a_small_share_is_not_zero_and_a_large_one_is_not_all(share, expected):
+    assert percent(share) == expected
 
 
 @pytest.mark.parametrize(
-    ("count", "nanoseconds", "told"),
+    ("count", "nanoseconds", "expected"),
     [
         (2861, SECOND, "2,861 per second"),
         (5, 10 * SECOND, "30.0 per minute"),
@@ -67,8 +67,8 @@ def test_a_little_is_not_nothing_and_nearly_all_is_not_all(share, told):
         (0, SECOND, ""),
     ],
 )
-def test_a_rate_has_a_unit_that_can_be_read(count, nanoseconds, told):
-    assert per_second(count, nanoseconds) == told.replace("a hour", "an hour")
+def test_a_rate_has_a_readable_unit(count, nanoseconds, expected):
+    assert per_second(count, nanoseconds) == expected.replace("a hour", "an hour")
 
 
 def test_counts_are_in_groups():
@@ -76,5 +76,5 @@ def test_counts_are_in_groups():
 
 
 @given(st.integers(-(1 << 80), 1 << 80), st.sampled_from([1, 100, 1000, 10**6, SECOND]))
-def test_any_time_can_be_told(nanoseconds, resolution):
+def test_any_time_can_be_formatted(nanoseconds, resolution):
     assert moment(nanoseconds, resolution).endswith("Z")
