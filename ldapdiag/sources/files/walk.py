@@ -11,6 +11,7 @@ from functools import partial
 from glob import glob, has_magic
 from heapq import nlargest
 from io import FileIO
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Found
 
 STANDARD_INPUT = "-"
-BEFORE = datetime.min.replace(tzinfo=UTC)
-"""Of files without a time."""
 
 
 def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
@@ -67,7 +66,7 @@ def _found(named: str, files: OpenFiles) -> Iterator[Found]:
     elif stat.S_ISSOCK(status.st_mode):
         yield Gap(target=legible(named), reason="is a socket, not a file", how="name a file or a folder")
     elif stat.S_ISREG(status.st_mode):
-        yield replace(_file(named, folder, status, files), named=True)
+        yield replace(_file(_RegularFile(named, folder, status), files), named=True)
     else:
         yield _stream(partial(FileIO, named), _named(named, folder), status)
 
@@ -77,18 +76,18 @@ def _newest(folder: Path, files: OpenFiles) -> Iterator[Found]:
     others: list[tuple[int, Gap | PassedOver]] = []
     number = 0
 
-    def inputs() -> Iterator[tuple[int, Input]]:
+    def regular() -> Iterator[tuple[int, _RegularFile]]:
         nonlocal number
-        for found in _in_folder(folder, files, deeper=True):
-            if isinstance(found, Input):
+        for found in _in_folder(folder, deeper=True):
+            if isinstance(found, _RegularFile):
                 number += 1
                 yield number, found
             elif len(others) < MOST_FILES:
                 others.append((number, found))
 
-    kept = nlargest(MOST_FILES, inputs(), key=lambda one: (one[1].changed or BEFORE, -one[0]))
-    for _, found in sorted([*kept, *others], key=lambda one: one[0]):
-        yield found
+    kept = nlargest(MOST_FILES, regular(), key=lambda one: (one[1].status.st_mtime, -one[0]))
+    for _, found in sorted([*kept, *others], key=itemgetter(0)):
+        yield _file(found, files) if isinstance(found, _RegularFile) else found
     if number > MOST_FILES:
         yield Gap(
             target=legible(folder),
@@ -105,13 +104,21 @@ class _Names(NamedTuple):
     label: str
 
 
+class _RegularFile(NamedTuple):
+    """A regular file; `folder` has no links in it."""
+
+    location: str
+    folder: Path
+    status: os.stat_result
+
+
 def _named(location: str, folder: Path) -> _Names:
     return _Names(legible(f"{folder.name}/{Path(location).name}"), legible(folder), legible(location))
 
 
-def _file(location: str, folder: Path, status: os.stat_result, files: OpenFiles) -> Input:
-    found = FileRange(location, files=files)
-    names = _named(location, folder)
+def _file(regular: _RegularFile, files: OpenFiles) -> Input:
+    found, status = FileRange(regular.location, files=files), regular.status
+    names = _named(regular.location, regular.folder)
     return Input(
         path=names.path,
         folder=names.folder,
@@ -151,7 +158,7 @@ def _status_of_standard_input() -> os.stat_result | None:
     return None
 
 
-def _in_folder(folder: Path, files: OpenFiles, *, deeper: bool) -> Iterator[Found]:
+def _in_folder(folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | PassedOver]:
     """Yield what a folder holds, by name; `deeper` where it is the folder named, whose sub-folders are read."""
     try:
         with os.scandir(folder) as scanned:
@@ -169,10 +176,10 @@ def _in_folder(folder: Path, files: OpenFiles, *, deeper: bool) -> Iterator[Foun
             else PassedOver(target=legible(folder), reason=reason)
         )
     for entry in entries:
-        yield from _at_entry(entry, resolved, files, deeper=deeper)
+        yield from _at_entry(entry, resolved, deeper=deeper)
 
 
-def _at_entry(entry: os.DirEntry[str], folder: Path, files: OpenFiles, *, deeper: bool) -> Iterator[Found]:
+def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | PassedOver]:
     """Yield what one entry of a folder is; `folder` has no links in it."""
     try:
         status = entry.stat()
@@ -181,7 +188,7 @@ def _at_entry(entry: os.DirEntry[str], folder: Path, files: OpenFiles, *, deeper
         yield unreadable(entry.path, error)
         return
     if stat.S_ISREG(status.st_mode):
-        yield _file(entry.path, folder, status, files)
+        yield _RegularFile(entry.path, folder, status)
     elif leads_back:
         yield Gap(
             target=legible(entry.path),
@@ -191,6 +198,6 @@ def _at_entry(entry: os.DirEntry[str], folder: Path, files: OpenFiles, *, deeper
     elif not stat.S_ISDIR(status.st_mode):
         yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
     elif deeper:
-        yield from _in_folder(Path(entry.path), files, deeper=False)
+        yield from _in_folder(Path(entry.path), deeper=False)
     else:
         yield PassedOver(target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it")
