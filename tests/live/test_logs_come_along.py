@@ -34,7 +34,7 @@ from ldapdiag.sources.collection_options import CollectionOptions
 
 class Heard(list):
     def __call__(self, path): self.append(path)
-    def answered(self, target, told, seconds, gap=None): self.append(told)
+    def answered(self, target, summary, seconds, gap=None): self.append(summary)
     def failed(self, gap): self.append(gap.reason)
     def waiting(self, seconds): pass
 
@@ -192,7 +192,7 @@ def test_a_server_in_a_container_has_its_log_there(laboratory, topology, desk_of
     wait_for(lambda: topology.ldap.attempt(ask).returncode == 0, "it does not answer in its container")
     search(server, 4)
     desk = desk_of(topology, "ldap")
-    command = [sys.executable, "-c", GATHER, json.dumps({"logs": True, "apart": 0.0})]
+    command = [sys.executable, "-c", GATHER, json.dumps({"logs": True, "sample_interval_seconds": 0.0})]
     for host, targets, folder in ((desk.host, ["ssh://ldap"], "ldap-web"), (topology.ldap, ["netns:web"], "web")):
         said = json.loads(host.run([*command, *targets], env=desk.environment))
         assert [(log[0], log[3]) for log in said["logs"]] == [(folder, 4)], targets
