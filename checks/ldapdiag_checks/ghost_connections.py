@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.wording import client_names, ghost_sentences, reason_list
+from ldapdiag.analysis.idle.sentences import client_names, ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, PathKind

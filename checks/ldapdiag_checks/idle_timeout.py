@@ -10,7 +10,7 @@ from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.wording import idle_sentences
+from ldapdiag.analysis.idle.sentences import idle_sentences
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check

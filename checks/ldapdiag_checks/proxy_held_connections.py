@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
-from ldapdiag.analysis.idle.wording import reason_list
+from ldapdiag.analysis.idle.sentences import reason_list
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check

@@ -12,6 +12,7 @@ from ldapdiag.analysis.indexes.simulated_database import ConfiguredDatabase
 from ldapdiag.analysis.indexes.sufficient_sets import sufficient_sets
 from ldapdiag.evidence.filter_tree import And, AssertionKind, assertions
 from ldapdiag.servers.candidates import Cause
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ def _obstacle_of_first(trial: IndexTrial) -> Obstacle | None:
         cause, reason = Cause.UNINDEXABLE, never
     elif trial.returns_most:
         returned = trial.scan.group.entries // trial.scan.group.answered
-        cause, reason = Cause.LIMIT, f"each search returns {returned:,} entries"
+        cause, reason = Cause.LIMIT, f"each search returns {counted(returned, 'entry', 'entries')}"
     elif not trial.database.in_schema(leaf.assertion.attribute):
         cause, reason = Cause.UNKNOWN_ATTRIBUTE, UNKNOWN_TO_SCHEMA
     return Obstacle(cause=cause, attribute=leaf.assertion.name, text=leaf.assertion.text, reason=reason)

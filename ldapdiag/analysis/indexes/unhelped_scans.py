@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.log.searches import Requester
 from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,11 +76,12 @@ class UnhelpedScans:
     @property
     def summary(self) -> str:
         """Return their cost and origin; one sentence per line."""
-        searches = f"{self.count:,} searches" if self.count != 1 else "1 search"
         share = "less than 1 %" if self.share < 0.01 else f"{self.share:.0%}"
         senders = ", ".join(f"{each.account} from {each.client}" for each in self.requesters[:3])
-        failed = f"\n{self.refused:,} of them failed because there is no index." if self.refused else ""
-        cost = f"{searches}, {self.seconds:.3g} s in total ({share} of the search time)."
+        failed = f"\n{number(self.refused)} of them failed because there is no index." if self.refused else ""
+        cost = (
+            f"{counted(self.count, 'search', 'searches')}, {self.seconds:.3g} s in total ({share} of the search time)."
+        )
         return f"{cost}\nSent by {senders or 'unknown clients'}.{failed}"
 
     @property

@@ -10,7 +10,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
-from ldapdiag.wording import counted
+from ldapdiag.wording import counted, number
 
 MOST_CONNECTIONS = "its configured maximum of connections"
 """The source of a limit on connections rather than on descriptors, which Windows does not limit."""
@@ -204,7 +204,7 @@ def _logged_peak(traffic: Traffic | None, served: int | None, limit: int | None)
     room = served or limit
     if not room or not limit or not room <= peak <= limit:
         return ()
-    return (f"{peak:,} connections open at once in its access log, of {room:,} possible",)
+    return (f"{counted(peak, 'connection')} open at once in its access log, of {number(room)} possible",)
 
 
 def _recovered(server: Instance, traffic: Traffic | None, served: int | None, limit: int | None) -> bool:

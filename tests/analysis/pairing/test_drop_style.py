@@ -8,7 +8,7 @@ import pytest
 
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
-from ldapdiag.analysis.idle.wording import ghost_sentences
+from ldapdiag.analysis.idle.sentences import ghost_sentences
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import TcpCounters

@@ -1,4 +1,4 @@
-"""Wording: sentences about ghost connections, the idle timeouts of paths, and the server's idle timeout."""
+"""Sentences about ghost connections, the idle timeouts of paths, and the server's idle timeout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.proof import proof_of
+from ldapdiag.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +25,7 @@ def client_names(direction: Direction) -> str:
 
 def reason_list(counts: Mapping[str, int]) -> str:
     """Return counts with their reasons, as in '8 (opened meanwhile); 2 (closing)'."""
-    return "; ".join(f"{count:,} ({reason})" for reason, count in counts.items())
+    return "; ".join(f"{number(count)} ({reason})" for reason, count in counts.items())
 
 
 def ghost_sentences(
@@ -37,9 +38,9 @@ def ghost_sentences(
         yield f"{_timeout_action(path, 'the path')}: {path.source}."
     if accounts and len(accounts) == 1:
         account, ghosts = next(iter(accounts)), direction.ghosts.count
-        yield f"It belongs to {account}." if ghosts == 1 else f"All {ghosts:,} belong to {account}."
+        yield f"It belongs to {account}." if ghosts == 1 else f"All {number(ghosts)} belong to {account}."
     elif accounts:
-        yield f"They belong to {', '.join(f'{account} ({count})' for account, count in accounts.items())}."
+        yield f"They belong to {', '.join(f'{account} ({number(count)})' for account, count in accounts.items())}."
     if direction.join is not JoinKey.FOUR_TUPLE:
         key = f"{direction.join.description} ({direction.join})"
         middlebox = f"{direction.path.translated_by} ({direction.path.kind.description})"
@@ -61,10 +62,10 @@ def _style_sentence(direction: Direction, server: str) -> str:
                 f"end (silent drop: {' and '.join(_drop_signs(direction))})."
             )
         case Style.RESET_TO_CLIENT:
+            aborted = "" if host.aborted is None else f" and aborted {counted(host.aborted, 'connection')} itself"
             return (
                 f"A middlebox between {clients} and {server} resets connections at the client and does not notify the "
-                f"server: since its boot {clients} has received {host.resets:,} resets and aborted {host.aborted:,} "
-                "connections itself."
+                f"server: since its boot {clients} has received {counted(host.resets or 0, 'reset')}{aborted}."
             )
         case Style.CLIENT_GONE:
             return (
@@ -78,12 +79,13 @@ def _style_sentence(direction: Direction, server: str) -> str:
 def _drop_signs(direction: Direction) -> Iterator[str]:
     evidence = direction.evidence
     if evidence.probes_unanswered:
-        yield f"{evidence.probes_unanswered:,} {_have(evidence.probes_unanswered)} unanswered keepalive probes"
+        yield f"{number(evidence.probes_unanswered)} {_have(evidence.probes_unanswered)} unanswered keepalive probes"
     if evidence.retransmitting:
         clients = "client still retransmits its" if evidence.retransmitting == 1 else "clients still retransmit their"
-        yield f"{evidence.retransmitting:,} {clients} last packet"
+        yield f"{number(evidence.retransmitting)} {clients} last packet"
     if not (evidence.probes_unanswered or evidence.retransmitting):
-        yield f"{client_names(direction)} has aborted {evidence.client.aborted:,} connections and had few resets"
+        aborted = counted(evidence.client.aborted or 0, "connection")
+        yield f"{client_names(direction)} has aborted {aborted} and had few resets"
 
 
 def _have(count: int) -> str:
