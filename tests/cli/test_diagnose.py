@@ -45,7 +45,7 @@ class TestExitCodes:
             ("never", "ghost-connections", 0),
         ],
     )
-    def test_fail_on_says_from_which_severity_on(self, fail_on: str, check: str, code: int) -> None:
+    def test_fail_on_is_the_lowest_severity(self, fail_on: str, check: str, code: int) -> None:
         assert diagnose(INCIDENT, "--fail-on", fail_on, "--check", check).code == code
 
     def test_strict_counts_what_could_not_be_judged(self) -> None:
@@ -127,10 +127,10 @@ class TestHelp:
         assert (ran.code, ran.err) == (0, b"")
         assert "Usage:" in ran.text
 
-    def test_of_diagnose_tells_the_exit_codes(self) -> None:
+    def test_of_diagnose_lists_the_exit_codes(self) -> None:
         assert "Exit code: 0" in ldapdiag("diagnose", "--help").text
 
-    def test_the_version_is_told(self) -> None:
+    def test_version_prints_the_version(self) -> None:
         assert re.fullmatch(r"ldapdiag \d+\.\d+\.\d+\S*\n", ldapdiag("--version").text)
 
     def test_an_unknown_command_is_named(self) -> None:

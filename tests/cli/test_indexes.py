@@ -66,7 +66,7 @@ BUILD = f"{DSCONF} reindex --wait --attr displayName userRoot"
 
 
 class TestText:
-    def test_says_what_it_costs_what_to_add_for_whom_and_how(self, access, dse):
+    def test_shows_the_cost_the_indexes_to_add_and_for_whom(self, access, dse):
         lines = indexes(access, dse).text.splitlines()
         assert lines[:2] == [
             "slapd-ds1 · 1 min 34 s of log · 41 searches",
@@ -93,7 +93,7 @@ class TestText:
         ]
         assert "backend index" not in ran.text
 
-    def test_without_the_configuration_says_that_the_cause_is_open(self, access):
+    def test_without_the_configuration_the_cause_is_undecided(self, access):
         ran = indexes(access)
         assert ran.code == 0
         lines = ran.text.splitlines()

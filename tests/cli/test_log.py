@@ -76,7 +76,7 @@ class TestText:
 
 
 class TestJson:
-    def test_is_the_same_however_the_log_is_told(self, access, tmp_path):
+    def test_is_the_same_for_every_form_of_the_log(self, access, tmp_path):
         told = report(access)
         assert (told["operations"]["search"], told["connections"]["opened"]) == (41, 21)
         packed = tmp_path / "packed" / "slapd-ds1"
@@ -90,7 +90,7 @@ class TestJson:
         first = log(access, "--format", "json").out
         assert log(access, "--format", "json", "--workers", "2").out == first
 
-    def test_names_what_tells_the_same(self, access):
+    def test_names_files_with_the_same_records(self, access):
         copy = access.parent / "copy"
         copy.write_bytes(access.read_bytes())
         (stream,) = report(access.parent)["streams"]
@@ -123,7 +123,7 @@ class TestJson:
 
 
 class TestWhoReads:
-    def test_is_said_in_the_json(self, access, scanner):
+    def test_is_in_the_json(self, access, scanner):
         told = report(access)
         assert (told["scanner"], told["streams"][0]["scanner"]) == (scanner, scanner)
 
@@ -236,7 +236,7 @@ class TestUsage:
         ran = log(*wrong)
         assert (ran.code, ran.out) == (2, b"")
 
-    def test_help_tells_what_a_time_is_and_the_exit_codes(self):
+    def test_help_explains_times_and_exit_codes(self):
         told = " ".join(log("--help").text.split())
         assert "2026-11-20T08:45" in told
         assert "Exit code: 0 read, 2 no access log, 130 Ctrl-C" in told
@@ -274,7 +274,7 @@ class TestMoments:
 
 
 class TestFollow:
-    def test_tells_what_is_added_until_ctrl_c(self, access):
+    def test_reports_new_records_until_ctrl_c(self, access):
         # A shell's background job ignores Ctrl-C, and so may what runs these tests; the command must hear it.
         following = subprocess.Popen(
             [*LDAPDIAG, "log", "--follow", "--format", "json", access],

@@ -86,7 +86,7 @@ class TestOutput:
 
 
 class TestTerminal:
-    def test_shows_colours_but_for_those_who_want_none(self) -> None:
+    def test_shows_colours_unless_disabled(self) -> None:
         assert b"\x1b[1;31mCRITICAL" in on_a_terminal(INCIDENT)
         assert re.search(rb"\x1b\[[0-9;]*3[0-7]m", on_a_terminal(INCIDENT, NO_COLOR="1")) is None
 

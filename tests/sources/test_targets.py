@@ -87,7 +87,7 @@ def test_anything_else_is_a_path(named: str) -> None:
         "netns:-x",
     ],
 )
-def test_what_is_meant_as_a_target_and_is_none_is_said(named: str) -> None:
+def test_an_invalid_target_is_an_error(named: str) -> None:
     with pytest.raises(UsageError, match=r".") as raised:
         parse_target(named)
     assert named.splitlines()[0].split("://")[0] in str(raised.value)
@@ -112,12 +112,12 @@ def test_a_host_name_is_never_an_option_of_ssh(text: str) -> None:
     assert not any(character.isspace() or not character.isprintable() for character in target.host)
 
 
-def test_nothing_named_is_this_host() -> None:
+def test_without_arguments_the_target_is_the_local_host() -> None:
     assert split_targets([]) == ([LocalTarget()], [])
     assert split_targets(["incident"]) == ([], ["incident"])
 
 
-def test_what_is_named_twice_is_asked_once() -> None:
+def test_a_target_named_twice_counts_once() -> None:
     assert split_targets(["ssh://app1", "incident", "ssh://app1"]) == ([SshTarget("ssh://app1", "app1")], ["incident"])
 
 

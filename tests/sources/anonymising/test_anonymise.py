@@ -186,7 +186,7 @@ class TestTexts:
             "net.ipv4.tcp_keepalive_time = 7200", "IP=127.0.0.31:45751", "uid=0 gid=0", "aa:bb:cc:dd:ee:ff",
         ],
     )  # fmt: skip
-    def test_what_tells_nothing_stays(self, kept: str) -> None:
+    def test_values_that_are_not_confidential_stay(self, kept: str) -> None:
         assert anonymised(f"{kept}\n") == f"{kept}\n"
 
     def test_an_address_in_the_schema_is_one_all_the_same(self) -> None:

@@ -47,7 +47,7 @@ def process(namespace: str) -> DirectoryProcess:
     return DirectoryProcess(pid=7, program="slapd", namespace=namespace, ldapi=())
 
 
-def test_namespaces_that_hide_are_a_gap_unless_the_script_says_so(gaps_here) -> None:
+def test_unreadable_namespaces_are_a_gap_unless_the_script_reports_one(gaps_here) -> None:
     assert gaps_here() == []
     (gap,) = gaps_here(unreadable=3)
     assert (gap.target, gap.reason) == (
@@ -65,12 +65,12 @@ def test_namespaces_that_hide_are_a_gap_unless_the_script_says_so(gaps_here) -> 
         ("boot:4:2", None),
     ],
 )
-def test_a_directory_that_cannot_be_asked_is_a_gap_if_it_may_be_one_of_ours(gaps_here, namespace, reason) -> None:
+def test_a_directory_that_cannot_be_queried_is_a_gap_in_the_namespaces_of_the_run(gaps_here, namespace, reason) -> None:
     told = [(gap.target, gap.reason) for gap in gaps_here(processes=[process(namespace)])]
     assert told == ([("slapd, process 7", f"cn=monitor not queried: {reason}")] if reason else [])
 
 
-def test_a_directorys_trouble_bears_the_name_that_was_given() -> None:
+def test_a_failure_of_a_directory_has_the_target_as_named() -> None:
     (server,) = collectors.collectors_for(
         [parse_target("ldap://[::1]:1")], CollectionOptions(timeout_seconds=2), threading.Event()
     )
@@ -85,7 +85,7 @@ def test_a_directorys_trouble_bears_the_name_that_was_given() -> None:
     assert gap.target == "ldap://no-such-host.invalid"
 
 
-def test_all_that_are_asked_share_one_budget() -> None:
+def test_all_targets_share_one_budget() -> None:
     named = ["ssh://app1", "ssh://app2", "ssh://app2/var/log/x", "local:"]
     first, second, file, here = collectors.collectors_for(
         [parse_target(one) for one in named], CollectionOptions(), threading.Event()
@@ -201,7 +201,7 @@ class TestItsSockets:
 
         return made
 
-    def test_what_neither_way_tells_the_script_tells_in_each_look(self, here, monkeypatch) -> None:
+    def test_where_no_method_lists_sockets_the_script_does_in_each_snapshot(self, here, monkeypatch) -> None:
         def refused(*_):
             raise PermissionError(1, os.strerror(1))
 
@@ -226,7 +226,7 @@ class TestItsSockets:
         assert tables == [[f"{collector._name}/sockets-1.txt"], [f"{collector._name}/sockets-2.txt"]]
         assert not [one for one in first if isinstance(one, Input) and "cn-monitor" in one.path]
 
-    def test_the_timeout_of_the_party_holds_for_all_its_namespaces(self, here, monkeypatch) -> None:
+    def test_the_timeout_of_a_target_holds_for_all_its_namespaces(self, here, monkeypatch) -> None:
         def slow(*words):
             limit = words[-1]
             while not limit.error_number:

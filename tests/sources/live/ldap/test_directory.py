@@ -161,7 +161,7 @@ class TestTroubles:
             ("ldapi://%2Fno%2Fsuch%2Fsocket", "cannot connect to the socket /no/such/socket: no such file"),
         ],
     )
-    def test_a_place_where_nobody_is_is_a_gap(self, url, reason):
+    def test_an_address_without_a_server_is_a_gap(self, url, reason):
         assert only_gap(asked(url)).startswith(reason)
 
     def test_a_refused_port_is_a_gap(self):
@@ -178,7 +178,7 @@ class TestTroubles:
             (48, "inappropriateAuthentication (48)", "-D DN -W"),
         ],
     )
-    def test_a_refused_bind_says_what_to_do(self, code, word, how):
+    def test_a_refused_bind_has_advice(self, code, word, how):
         with FakeDirectory(says, bind_code=code) as directory:
             (gap,) = asked(directory.url, dn="cn=a", password="s3cret").gaps  # noqa: S106  of nobody
         assert word in gap.reason
@@ -189,12 +189,12 @@ class TestTroubles:
         with FakeDirectory(says) as directory:
             assert only_gap(asked(directory.url, dn="cn=a")) == "cannot bind as 'cn=a': no password given"
 
-    def test_gssapi_without_its_package_or_a_ticket_says_so(self):
+    def test_gssapi_without_its_package_or_a_ticket_is_a_gap(self):
         with FakeDirectory(says) as directory:
             reason = only_gap(asked(directory.url, mechanism=Mechanism.GSSAPI))
         assert reason.startswith(("GSSAPI needs a Python package", "no Kerberos ticket"))
 
-    def test_silence_at_a_port_of_tls_is_told_from_a_slow_server(self, silent, monkeypatch):
+    def test_silence_at_a_tls_port_differs_from_a_slow_server(self, silent, monkeypatch):
         for ports in (frozenset[int](), frozenset({silent})):
             monkeypatch.setattr("ldapdiag.sources.live.ldap.directory.TLS_PORTS", ports)
             (gap,) = asked(f"ldap://127.0.0.1:{silent}", seconds=1).gaps
@@ -246,7 +246,7 @@ class TestHostile:
         with FakeDirectory(lambda *_: endless) as directory:
             assert "exceeds 1 MiB" in only_gap(asked(directory.url))
 
-    def test_all_that_are_asked_share_one_budget(self):
+    def test_all_targets_share_one_budget(self):
         budget = Budget(2000)
         with FakeDirectory(says) as directory:
             assert len(asked(directory.url, budget=budget).pieces) == 2

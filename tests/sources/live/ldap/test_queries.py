@@ -88,7 +88,7 @@ class TestWhatIsAskedFor:
             (Family.AD, CONFIG, "windows/ldifde-query-policy.ldif"),
         ],
     )
-    def test_says_as_much_as_the_whole_capture(self, captures, family, file, capture):
+    def test_gives_the_same_facts_as_the_whole_capture(self, captures, family, file, capture):
         content = (captures / capture).read_bytes()
         whole, asked = facts_of(content), facts_of(narrowed(content, family, file))
         assert len(whole) == len(asked) > 0
@@ -130,7 +130,7 @@ class TestWhatIsAskedFor:
             (Family.OPENDJ, "3-opendj-unindexed/config/index-entries.ldif"),
         ],
     )
-    def test_of_indexes_says_as_much_as_the_whole_file(self, corpus, family, capture):
+    def test_of_indexes_gives_the_same_facts_as_the_whole_file(self, corpus, family, capture):
         content = (corpus / capture).read_bytes()
         picked = answered(content, family, INDEXES)
         (whole,) = [fact for fact in facts_of(content) if isinstance(fact, IndexConfiguration)]
@@ -162,13 +162,13 @@ class TestWhoseItIs:
             ({"ibmdirectoryversion": ("6.4",)}, Family.IBM),
         ],
     )
-    def test_is_told_by_the_root_dse(self, root, family):
+    def test_is_identified_by_the_root_dse(self, root, family):
         assert product_of(root).family is family
 
-    def test_stays_open_when_nothing_tells(self):
+    def test_is_unknown_without_evidence(self):
         assert product_of({"objectclass": ("top",), "vendorname": ("Acme",)}) is None
 
-    def test_every_attribute_that_tells_is_asked_for(self):
+    def test_every_identifying_attribute_is_requested(self):
         asked = {name.lower() for name in ROOT_DSE_QUERY.attributes}
         assert {"vendorname", "vendorversion", "monitorcontext", "configcontext", "isglobalcatalogready"} <= asked
         assert {"domaincontrollerfunctionality", "ibmdirectoryversion", "dsservicename"} <= asked

@@ -49,13 +49,13 @@ def test_each_namespace_is_found_once(slapd):
     assert slapd
 
 
-def test_a_named_one_is_known_by_its_name_though_nobody_lives_in_it(named):
+def test_a_named_namespace_is_found_without_a_process_in_it(named):
     (found,) = [one for one in namespaces.find_namespaces().found if one.name == named]
     assert found == namespaces.find_named(named)
     assert (found.pid, found.path, found.own) == (None, f"/run/netns/{named}", False)
 
 
-def test_a_name_that_nobody_gave_is_an_error():
+def test_an_unknown_name_is_an_error():
     with pytest.raises(FileNotFoundError):
         namespaces.find_named("ldapdiag-no-such-thing")
 

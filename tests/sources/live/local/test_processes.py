@@ -31,5 +31,5 @@ def test_links_are_followed_within_the_root_of_the_process(tmp_path: Path, monke
     assert processes.host_path(42, "/run/../../../run/slapd/ldapi") == reached
 
 
-def test_where_files_are_ours_a_path_is_what_it_is_called() -> None:
+def test_with_the_root_of_the_host_a_path_stays() -> None:
     assert processes.host_path(os.getpid(), "/run/slapd/ldapi") == "/run/slapd/ldapi"

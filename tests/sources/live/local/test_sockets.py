@@ -58,7 +58,7 @@ def by_cookie(table, names):
     return dict(zip(table.cookie, zip(*columns, strict=True), strict=True))
 
 
-def test_the_kernel_says_what_ss_says_of_the_very_same_sockets(holder):
+def test_netlink_and_ss_list_the_same_sockets(holder):
     owners = processes.socket_owners()
     before = read(netlink.dump(path_of(holder), owners=owners))
     command = ["nsenter", "-t", str(holder), "-n", "ss", "-tanoiep"]
@@ -86,7 +86,7 @@ def test_there_is_something_of_everything(holder):
     assert (table.families, table.has_header, table.shows_time_wait) == ({4, 6}, True, True)
 
 
-def test_the_kernel_says_what_pyroute2_decodes(holder):
+def test_the_messages_equal_those_that_pyroute2_decodes(holder):
     table = read(netlink.dump(path_of(holder)))
     mine = by_cookie(table, ("state", "local_port", "remote_port", "inode", "receive_queue", "send_queue"))
     received = dict(zip(table.cookie, table.bytes_received, strict=True))
@@ -124,12 +124,12 @@ def space_of(pid):
 
 
 @pytest.mark.parametrize("telling", sockets.METHODS)
-def test_every_way_tells_the_same_sockets(holder, telling):
+def test_every_method_lists_the_same_sockets(holder, telling):
     content = sockets.METHODS[telling](space_of(holder), None, netlink.ListingLimit())
     assert sorted(read(content, telling).keys()) == sorted(read(netlink.dump(path_of(holder))).keys())
 
 
-def test_a_look_is_a_piece_with_its_time_and_origin(holder):
+def test_a_snapshot_is_an_input_with_its_time_and_origin(holder):
     space = space_of(holder)
     (piece,) = sockets.list_sockets(space, folder="app1", snapshot=2)
     assert (piece.path, piece.folder) == ("app1/sockets-2.inet_diag", "app1")
@@ -142,7 +142,7 @@ def refused(*_):
     raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
-def test_what_netlink_refuses_proc_tells_and_the_gap_says_so(holder, monkeypatch):
+def test_where_netlink_fails_proc_is_used_and_a_gap_reports_it(holder, monkeypatch):
     monkeypatch.setitem(sockets.METHODS, "inet_diag", refused)
     piece, gap = sockets.list_sockets(space_of(holder), folder="app1", snapshot=1)
     assert isinstance(piece, Input)
@@ -166,14 +166,14 @@ def test_what_was_asked_names_the_namespace_as_a_person_would(holder):
     assert piece.asked == f"inet_diag in the network namespace /proc/{holder}/ns/net"
 
 
-def test_without_pyroute2_proc_tells_and_the_gap_says_what_to_install(monkeypatch):
+def test_without_pyroute2_proc_is_used_and_a_gap_names_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyroute2.netlink.nlsocket", None)
     piece, gap = sockets.list_sockets(space_of(os.getpid()), folder="app1", snapshot=1)
     assert piece.path.endswith(".proc")
     assert "install pyroute2" in gap.how
 
 
-def test_many_looks_at_once_leave_nothing_open(holder):
+def test_many_listings_at_once_leave_nothing_open(holder):
     netlink.dump(path_of(holder))
     before = len(list(Path("/proc/self/fd").iterdir()))
     with ThreadPoolExecutor(8) as threads:
@@ -182,7 +182,7 @@ def test_many_looks_at_once_leave_nothing_open(holder):
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_anybody_may_look_at_their_own_namespace(holder):
+def test_any_user_may_list_the_sockets_of_their_namespace(holder):
     """As nobody: the table without owners; whoever may not snapshot at others' namespaces is told how many."""
     program = (
         "import os\n"

@@ -180,7 +180,7 @@ def test_every_shell_finds_them(place, asked, log, shell) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_what_is_no_access_log_stays_where_it_is_whoever_names_it(place, asked, kind) -> None:
+def test_a_file_that_is_not_an_access_log_is_never_fetched(place, asked, kind) -> None:
     secrets = b"root:$6$Geheim$hunter2:19000:0:99999:7:::\n" * 10_000
     written(place, {"access": secrets, "access.1": gzip.compress(secrets), "access.2.gz": gzip.compress(secrets)})
     pieces, gaps = fetch_logs(asked(kind))
@@ -191,7 +191,7 @@ def test_what_is_no_access_log_stays_where_it_is_whoever_names_it(place, asked, 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-def test_roots_files_are_not_read_for_what_anybody_may_have_started(place, asked, log, kind) -> None:
+def test_files_of_root_are_not_read_for_the_process_of_another_user(place, asked, log, kind) -> None:
     written(place, {"access": log, "access.1": log})
     (place / "logs" / "access").chmod(0o600)
     pieces, gaps = fetch_logs(asked(kind, who=NOBODY))
@@ -209,7 +209,7 @@ def test_of_a_rotated_set_it_reads_what_it_may(place, asked, log) -> None:
     assert (list(pieces), gaps) == (["ds1/access"], [])
 
 
-def test_a_slapd_that_logs_to_syslog_is_a_gap_that_says_how(asked) -> None:
+def test_a_slapd_that_logs_to_syslog_is_a_gap_with_advice(asked) -> None:
     pieces, (gap,) = fetch_logs(asked("slapd.d", text=CONFIG))
     assert pieces == {}
     assert "logs to syslog" in gap.reason
@@ -234,7 +234,7 @@ def test_a_slapd_whose_standard_error_is_a_file_logs_there(place, asked, log) ->
         ("OpenDJ", PUBLISHERS.partition("dn: cn=Some")[0], "has no access log", "ssh://HOST/PATH"),
     ],
 )
-def test_a_log_that_cannot_be_had_is_a_gap(asked, kind, text, reason, how) -> None:
+def test_a_log_that_cannot_be_fetched_is_a_gap(asked, kind, text, reason, how) -> None:
     pieces, (gap,) = fetch_logs(asked(kind, text=text))
     assert pieces == {}
     assert reason in gap.reason
@@ -319,7 +319,7 @@ def slow(tmp_path: Path) -> Callable[..., ScriptSession]:
 BEGIN = "say(nonce, 'begin . access-log-1 2026-11-20T13:00:01Z cat /logs/access')"
 
 
-def test_what_came_in_time_is_kept_and_the_rest_told(slow) -> None:
+def test_the_part_that_arrived_in_time_is_kept_and_the_remainder_is_a_gap(slow) -> None:
     lines = [BEGIN, "say('x conn=1\\n' * 1000)", "time.sleep(60)"]
     with slow("1 1 999999999 /logs/access\n2 1 5 /logs/access.1\n3 2 5 /other/access\n", *lines) as host:
         pieces, (gap, other) = fetch_logs(host)
@@ -333,7 +333,7 @@ def test_what_came_in_time_is_kept_and_the_rest_told(slow) -> None:
     )
 
 
-def test_a_connection_that_ends_is_told_as_such(slow) -> None:
+def test_a_connection_that_ends_is_a_gap_with_that_reason(slow) -> None:
     with slow("1 1 10 /logs/access\n", "sys.exit(1)") as host:
         pieces, (gap, *_) = fetch_logs(host)
     assert pieces == {}

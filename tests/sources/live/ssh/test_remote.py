@@ -72,7 +72,7 @@ WHOLE = ["script()", "first()", "section('host.txt', 'ldapdiag-host 1\\nname: a\
 
 
 class TestCommand:
-    def test_it_asks_nobody_anything_and_takes_the_users_own_ssh(self, monkeypatch) -> None:
+    def test_it_never_prompts_and_uses_the_ssh_of_the_user(self, monkeypatch) -> None:
         monkeypatch.delenv("LDAPDIAG_SSH", raising=False)
         command = ssh_command("admin", "[2001:db8::1]", 2222, 10)
         assert command[0] == "ssh"
@@ -98,7 +98,7 @@ class TestCommand:
             ("", "the command ended without an answer (exit status 255)"),
         ],
     )
-    def test_a_refusal_is_told_in_a_sentence(self, output: str, reason: str) -> None:
+    def test_a_refusal_becomes_a_sentence(self, output: str, reason: str) -> None:
         shown, how = refusal(f"Welcome!\n{output}\n".encode() if output else b"", 255)
         assert shown.startswith(reason)
         assert how
@@ -106,7 +106,7 @@ class TestCommand:
 
 @ON_LINUX
 class TestThisHost:
-    def test_every_piece_is_recognised_and_its_time_is_ours(self) -> None:
+    def test_every_input_is_recognised_and_timed_by_the_local_clock(self) -> None:
         with session(["sh"]) as here:
             before = datetime.now(UTC)
             pieces, _ = sorted_out(here.collect())
@@ -133,7 +133,7 @@ class TestThisHost:
         assert abs(offset.seconds) <= offset.uncertainty_seconds + 0.01
         assert offset.uncertainty_seconds < 2
 
-    def test_without_looks_it_is_not_asked_for_sockets(self) -> None:
+    def test_without_sockets_there_is_no_socket_table(self) -> None:
         with session(["sh"], sockets=False) as here:
             pieces, _ = sorted_out(here.collect())
         assert not [name for name in names(pieces) if name.startswith("sockets")]
@@ -154,7 +154,7 @@ class TestFailures:
         assert (pieces, gap.target) == ([], "ssh://app1")
         assert gap.reason == "cannot run /nowhere/ssh: no such file or directory"
 
-    def test_a_refusal_says_what_to_try(self, tmp_path) -> None:
+    def test_a_refusal_names_a_command_to_try(self, tmp_path) -> None:
         fake = tmp_path / "ssh"
         fake.write_text("#!/bin/sh\necho 'a@app1: Permission denied (publickey).' >&2\nexit 255\n")
         fake.chmod(0o755)
@@ -162,7 +162,7 @@ class TestFailures:
         assert gap.reason.startswith("permission denied (")
         assert gap.how.endswith("; try: ssh -o BatchMode=yes app1 true")
 
-    def test_a_host_that_says_nothing_is_given_up_in_time(self) -> None:
+    def test_a_silent_host_ends_at_the_time_limit(self) -> None:
         started = time.monotonic()
         with session(["sleep", "300"], timeout_seconds=0.5) as silent:
             (gap,) = silent.collect()
@@ -189,7 +189,7 @@ class TestFailures:
         assert gap.reason == "interrupted before the collection was complete"
         assert time.monotonic() - started < 2
 
-    def test_what_it_had_told_is_kept_when_it_breaks_off(self, tmp_path) -> None:
+    def test_the_sections_before_a_break_are_kept(self, tmp_path) -> None:
         argv = host(
             tmp_path,
             *WHOLE,

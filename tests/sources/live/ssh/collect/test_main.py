@@ -169,7 +169,7 @@ def test_a_host_without_ss_gives_the_next_best(tools, asked, tmp_path) -> None:
     assert all(table.status == 0 and form_of(table) in {"netstat", "proc-net-tcp"} for table in tables)
 
 
-def test_a_table_that_hangs_in_the_middle_says_so(tmp_path) -> None:
+def test_a_table_that_hangs_has_the_exit_status_of_timeout(tmp_path) -> None:
     ss = 'case $1 in -ltn) exit 0 ;; esac; echo "State Recv-Q Send-Q"; exec sleep 300'
     sections, _ = run(path=installed(tmp_path / "bin", ss=ss), MORE_PATH="", LIMIT=1)
     tables = [section for section in sections if section.file.startswith("sockets")]
@@ -203,7 +203,7 @@ def test_each_reason_for_unread_namespaces_has_its_own_advice(tmp_path) -> None:
     ],
     ids=["one", "hidden", "many"],
 )
-def test_what_is_left_unread_says_what_to_do(others, reason, how) -> None:
+def test_unread_namespaces_have_a_reason_and_advice(others, reason, how) -> None:
     text = script(MORE_PATH="").rstrip().removesuffix("main")
     counted = "NAMESPACES_READ=1; NAMESPACES_GAP=; NAMESPACES_HOW=; count_namespaces"
     told = 'echo "$NAMESPACES_GAP|$NAMESPACES_HOW"'
@@ -215,7 +215,7 @@ def test_what_is_left_unread_says_what_to_do(others, reason, how) -> None:
     assert bool(collected[0]) == bool(reason)
 
 
-def test_without_looks_there_are_no_sockets() -> None:
+def test_without_sockets_there_is_no_socket_section() -> None:
     sections, _ = run(SOCKETS=0)
     assert not [section for section in sections if section.file.startswith("sockets")]
     assert "sysctl.txt" in {section.file for section in sections}
@@ -229,7 +229,7 @@ def test_what_a_host_prints_cannot_be_taken_for_a_marker(tmp_path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="setpriv is not installed")
-def test_without_roots_rights_it_says_what_it_cannot_see() -> None:
+def test_without_root_the_gaps_have_reasons() -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     settings = "sudo() { return 1; }\n" + script(PAUSE=0, SUDO="sudo -n")
     shown = subprocess.run([*drop, "sh"], input=settings.encode(), capture_output=True, check=True, timeout=30)

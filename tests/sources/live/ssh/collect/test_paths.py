@@ -86,7 +86,7 @@ def test_what_root_runs_is_read(place, server) -> None:
     assert b"4711" in sections[file.name].content
 
 
-def test_roots_files_are_not_read_for_what_anybody_may_have_started(place, server) -> None:
+def test_files_of_root_are_not_read_for_the_process_of_another_user(place, server) -> None:
     name, arguments, file = server
     text, sections, gaps = asked(place, (NOBODY, name, arguments))
     assert "4711" not in text
@@ -128,7 +128,7 @@ def test_what_is_no_plain_file_is_not_opened(place, server, kind) -> None:
     assert file.name not in asked(place, ("", name, arguments))[1]
 
 
-def test_nobodys_log_is_not_read_out_of_roots_files(place) -> None:
+def test_the_log_of_an_unprivileged_user_is_not_read_from_files_of_root(place) -> None:
     log = place / "secret.log"
     log.write_text("[20/Nov/2026:13:00:00] - slapd started. Geheim\n")
     log.chmod(0o600)
@@ -221,7 +221,7 @@ def test_a_containers_absolute_links_lead_to_its_own_files(place, shell) -> None
     assert "1111" not in text
 
 
-def test_whoever_cannot_see_a_containers_root_is_shown_no_file_of_ours(place) -> None:
+def test_without_access_to_the_root_of_a_container_no_file_of_the_host_is_read(place) -> None:
     cfg = place / "haproxy.cfg"
     cfg.write_text("defaults\n  timeout client 4711s\n")
     deeper = "unshare --pid --fork sh -c '{} & wait'"
