@@ -1,1 +1,1 @@
-"""The world to bytes: all reading of evidence happens here."""
+"""Sources: all reading of evidence, from files, folders, archives, streams and live targets."""

@@ -240,18 +240,10 @@ def _read_logs(basket: Basket, stop: Event) -> None:
 
 def unknown_files(named: Named) -> tuple[Gap, ...]:
     """Return one gap for all the unrecognised files of a folder: some were meant to be read."""
-    from ldapdiag.evidence.formats import formats  # noqa: PLC0415  import late, with every grammar
-
     names = named.unknown
     if not names:
         return ()
     more = ", …" if len(names) > NAMES_SHOWN else ""
-    files = "1 file in it is" if len(names) == 1 else f"{len(names)} files in it are"
-    return (
-        Gap(
-            target=legible(named.name),
-            reason=f"{files} none of the {len(list(formats()))} kinds of evidence I know "
-            f"({', '.join(names[:NAMES_SHOWN])}{more})",
-            how="-v lists them",
-        ),
-    )
+    files = "1 file is of an" if len(names) == 1 else f"{len(names):,} files are of an"
+    reason = f"{files} unrecognised type ({', '.join(names[:NAMES_SHOWN])}{more})"
+    return (Gap(target=legible(named.name), reason=reason, how="-v lists them"),)

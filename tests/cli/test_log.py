@@ -195,7 +195,7 @@ class TestWhatIsNoLog:
         ran = log(access, tmp_path / "photo.jpg", tmp_path / "empty", tmp_path / "nowhere")
         assert ran.code == 0
         photo, empty, nowhere = ran.complaints
-        assert photo.endswith("photo.jpg is no access log I know (first bytes: ff d8 ff e0)")
+        assert photo.endswith("photo.jpg is not an access log (first bytes: ff d8 ff e0)")
         assert empty.endswith("empty is an empty file")
         assert "nowhere: cannot read it: no such file" in nowhere
 
@@ -208,7 +208,7 @@ class TestWhatIsNoLog:
         (tmp_path / "passwd").write_text("root:x:0:0\n")
         ran = log(access, tmp_path / "passwd", "--format", "json")
         assert [one["reason"] for one in ran.report["files_not_logs"]] == [
-            "is no access log I know (first bytes: 72 6f 6f 74)"
+            "is not an access log (first bytes: 72 6f 6f 74)"
         ]
 
     def test_hostile_names_are_harmless(self, tmp_path):

@@ -56,9 +56,9 @@ def test_a_folder_tells_how_many_of_its_files_are_unknown(tmp_path: Path) -> Non
     ran = diagnose(tmp_path, TABLE)
     assert ran.code == 0
     assert len(ran.complaints) == 1
-    assert ": 4 files in it are none of the " in ran.complaints[0]
+    assert ": 4 files are of an unrecognised type " in ran.complaints[0]
     assert "(a.txt, b.txt, c.txt, …)" in ran.complaints[0]
-    assert " ".join(diagnose(tmp_path, TABLE, "-v").text.split()).count("is none of the") == 4
+    assert " ".join(diagnose(tmp_path, TABLE, "-v").text.split()).count("unrecognised file type") == 4
 
 
 def test_many_troubles_of_one_kind_are_counted(tmp_path: Path) -> None:

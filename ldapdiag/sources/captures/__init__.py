@@ -1,1 +1,1 @@
-"""Captures: written and read, packed and unpacked, told by a manifest, and disguised."""
+"""Captures: evidence found, written and read, with its manifest, and the output of the portable script."""

@@ -1,6 +1,6 @@
 """A capture, written: the pieces as they came and their manifest, as a folder or archive that `diagnose` reads.
 
-    NAME/manifest.json      first, so that a reader knows the times of what follows
+    NAME/manifest.json      first, because it holds the times of what follows
     NAME/app1/sockets-1.txt
     NAME/ldap/cn-monitor.ldif
 
@@ -39,7 +39,7 @@ ARCHIVES = {".tar.gz": ".gz", ".tgz": ".gz", ".tar.zst": ".zst", ".tzst": ".zst"
 """The ends of names that ask for an archive, and how each is compressed."""
 
 OTHER_ARCHIVES = (".tar", ".zip", ".7z", ".gz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".rar", ".json", ".txt")
-"""The ends of names by which nobody means a folder."""
+"""The ends of names that no folder has."""
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -51,7 +51,7 @@ UNSAFE = re.compile(r"[^\w.+@=,:-]")
 
 
 def ready(path: Path, *, with_key: bool = False) -> None:
-    """Refuse a name that no capture can be written to, before anything is gathered; UsageError says why."""
+    """Refuse a name that no capture can be written to, before anything is collected; UsageError with the reason."""
     if not can_compress(_suffix(path)):
         how = "install backports.zstd, or end the name with .tar.gz"
         raise UsageError(f"cannot write {legible(path)}: this Python has no zstd library; {how}")
@@ -86,7 +86,7 @@ def write(
     """Write a capture and return its manifest; UsageError when it cannot be written.
 
     Each piece is opened twice: once to learn its length, once to copy it. A piece that cannot be read becomes a gap.
-    `gaps` are looked at after the pieces, so that whoever gathers the pieces may still be adding to them.
+    `gaps` are read after the pieces: the iterator of the pieces may still add to them.
     """
     ready(path)
     taken_at = taken_at or datetime.now(UTC)
@@ -250,7 +250,7 @@ class _Folder:
 
 
 class _Archive:
-    """An archive being written: nobody's name in it, and no rights but the owner's."""
+    """An archive being written, without names of users and with no rights but the owner's."""
 
     def __init__(self, location: Path, top: str, suffix: str, taken_at: datetime) -> None:
         self._location = location

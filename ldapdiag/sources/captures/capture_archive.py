@@ -81,7 +81,7 @@ class _Contents:
 def _survey(archive: Input, tar: Tar) -> _Contents:
     """Read the headers of an archive for the folder around everything, and for a manifest.
 
-    The first member of a capture is its manifest, which says all that is to be known; so this is quick for ours.
+    The first member of a capture is its manifest, which answers both; so this is quick for our own.
     """
     contents = _Contents()
     try:

@@ -57,7 +57,7 @@ class ClockOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a capture says of itself, and is read again."""
+    """The content of a manifest that is read again."""
 
     entries: tuple[ManifestEntry, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -89,7 +89,7 @@ def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, 
 
 
 def read(data: bytes, label: str) -> Manifest | Gap | None:
-    """Return what a manifest.json says; a gap for one that is damaged, None for one that is not a capture's.
+    """Return the content of a manifest.json; a gap for one that is damaged, None for one that is not a capture's.
 
     `label` is its name in messages. `data` may be cut after MOST_BYTES + 1.
     """

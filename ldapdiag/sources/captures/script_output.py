@@ -260,7 +260,7 @@ def _input(one: Input, number: int, host: str, section: ScriptSection) -> Input 
 
 
 def _content(one: Input, number: int) -> BytesIO:
-    """Return the content of a section again, counted from 0 among all that the output says. OSError is the caller's."""
+    """Return the content of a section again, counted from 0 among all events of the output. OSError is the caller's."""
     with one.open() as opened:
         event = next(islice(events(_lines(opened)), number, None), None)
     return BytesIO(event.content if isinstance(event, ScriptSection) else b"")

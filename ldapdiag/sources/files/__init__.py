@@ -1,1 +1,1 @@
-"""Files, folders, archives and compressed files, as bytes."""
+"""Files, folders, archives, compressed files and streams, as inputs that can be opened again."""

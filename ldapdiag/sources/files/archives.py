@@ -30,7 +30,7 @@ MOST_FILES = 5000
 
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
-    """Yield what a file holds: itself, decompressed where it is compressed; `archive` says what a tar holds.
+    """Yield what a file holds: itself, decompressed where it is compressed; `archive` yields what a tar holds.
 
     OSError is the caller's.
     """

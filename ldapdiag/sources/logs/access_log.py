@@ -41,23 +41,23 @@ ADVICE = {
 
 
 class Meter(Protocol):
-    """Whoever watches how far the reading is."""
+    """A display of how far the reading is."""
 
     def begin(self, total_bytes: int | None) -> None:
-        """Hear how many bytes of files there are to read; None where nobody knows."""
+        """Show how many bytes of files there are to read; None where that is unknown."""
 
     def advance(self, size: int) -> None:
-        """Hear that so many bytes more have been read."""
+        """Show that so many bytes more have been read."""
 
 
 class NoMeter:
-    """Nobody watches."""
+    """Shows nothing."""
 
     def begin(self, total_bytes: int | None) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def advance(self, size: int) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 NO_METER = NoMeter()
@@ -65,7 +65,7 @@ NO_METER = NoMeter()
 
 @dataclass(slots=True, kw_only=True)
 class ReadStream:
-    """A stream, and what its records add up to; to be finished (evidence.log.merge) by whoever reads no more of it."""
+    """A stream and the total of its records; call finish (evidence.log.merge) when no more of it will be read."""
 
     stream: Stream
     segment: Segment
@@ -102,7 +102,7 @@ def read(
     """Read the access logs of what the operator named.
 
     `workers` is how many processes or threads read (None: one per core), `scanner` which scanner is to be used (None:
-    the native one where it is and knows the dialect); NoNativeError where that is not installed.
+    the native one where it is installed and reads the dialect); NoNativeError where that is not installed.
     """
     stop = stop or Event()
     found = list(find_logs(named, zone))
@@ -159,7 +159,7 @@ def follow(
 
     Every `every` seconds the last file of each stream is looked at. What is yielded goes on growing: finish a copy.
     Pipes, archives and compressed files are read once. Where there is no record at all, but a file that may get one,
-    this is said first, and the file is waited for.
+    a reading that `waits` comes first, and the file is waited for.
     """
     found = list(find_logs(named, zone))
     if not _logs(found) and any(isinstance(one, NotYet) for one in found):
@@ -198,7 +198,7 @@ def _let_go(streams: Sequence[Stream]) -> None:
 
 
 def _added(reading: ReadStream, tail: Tail) -> bool:
-    """Merge what has come, and tell whether anything has."""
+    """Merge what has come, and return whether anything has."""
     truncated = tail.truncated
     came = False
     try:
@@ -226,8 +226,8 @@ def read_stream(
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
     into = _Merging(reading, waits=period is not None and period.since is not None)
-    with KeptOpen(scanning.held) as held:
-        chunks = _chunks(reading, held, period, scanning.sizes(_total(stream.files) or 0))
+    with KeptOpen(scanning.most_open) as kept_open:
+        chunks = _chunks(reading, kept_open, period, scanning.sizes(_total(stream.files) or 0))
         try:
             with closing(scanning.scanned(chunks, period, stop or Event())) as coming:
                 for scanned in coming:
@@ -244,7 +244,7 @@ def read_stream(
 
 @dataclass(slots=True)
 class _Merging:
-    """Merges chunks as they come in; what lies before the period tells who is connected, and is not counted."""
+    """Merges chunks as they come; records before the period show who is connected, and are not counted."""
 
     reading: ReadStream
     waits: bool
@@ -255,16 +255,16 @@ class _Merging:
 
     def take(self, scanned: Scanned) -> None:
         reading, chunk = self.reading, scanned.chunk
-        if chunk.at <= self.shrunk.get(chunk.told, chunk.at):
+        if chunk.at <= self.shrunk.get(chunk.label, chunk.at):
             self._merge(scanned)
         for place in scanned.too_long:
-            reading.notes.append(too_long(chunk.told, place))
-        if scanned.shrunk_at is not None and chunk.told not in self.shrunk:
-            reading.notes.append(shrunk(chunk.told, scanned.shrunk_at))
-            self.shrunk[chunk.told] = scanned.shrunk_at
+            reading.notes.append(too_long(chunk.label, place))
+        if scanned.shrunk_at is not None and chunk.label not in self.shrunk:
+            reading.notes.append(shrunk(chunk.label, scanned.shrunk_at))
+            self.shrunk[chunk.label] = scanned.shrunk_at
         if scanned.replaced:
             reason = f"was replaced by another file while it was read, at byte {chunk.at}"
-            reading.gaps.append(Gap(target=chunk.told, reason=reason, how="read it again, with the rotated file"))
+            reading.gaps.append(Gap(target=chunk.label, reason=reason, how="read it again, with the rotated file"))
         self.ended = scanned.ended or scanned.replaced
 
     def _merge(self, scanned: Scanned) -> None:
@@ -281,12 +281,12 @@ class _Merging:
             self.waits = False
 
 
-def _chunks(reading: ReadStream, held: KeptOpen, period: Period | None, sizes: Sizes) -> Generator[Chunk]:
+def _chunks(reading: ReadStream, kept_open: KeptOpen, period: Period | None, sizes: Sizes) -> Generator[Chunk]:
     for file in reading.stream.files:
         if period is not None and period.until is not None and file.first_time > period.until:
             return
         try:
-            yield from chunks_of(file, held, reading.notes.append, sizes)
+            yield from chunks_of(file, kept_open, reading.notes.append, sizes)
         except OSError as error:
             reading.gaps.append(unreadable(file.input.label, error))
 

@@ -1,9 +1,9 @@
-"""Chunks: a log file cut into pieces of whole records, none of which is larger than can be held.
+"""Chunks: a log file cut into whole records, none of them too large for memory.
 
-Where the log's bytes lie plainly in a file, a chunk only says where they are, and whoever scans it reads them; what is
-decompressed, comes through a pipe or has borders that only all before them tells is carried along.
+Of a plain file a chunk is a range of bytes, which the scanner reads; what is decompressed, comes through a pipe, or has
+record borders that depend on all bytes before them is carried in the chunk.
 
-Some chunks are empty: where the end of a long record is looked for, whoever takes chunks can stop in between.
+Some chunks are empty: the caller can stop between them while the end of a long record is searched.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ WINDOWS = 1 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How large chunks should be, for whoever scans them; None: as usual."""
+    """How large chunks should be for a scanner; None: the usual size."""
 
     byte_range: int | None = None
-    """Bytes of a plain file, for whoever reads them little by little and passes over most of a record too long."""
+    """Bytes of a plain file, for a scanner that reads them bit by bit and skips most of a record that is too long."""
     carried: int | None = None
     """Bytes that are carried."""
 
@@ -98,7 +98,7 @@ class Chunk:
 
     dialect: Dialect
     hints: Hints
-    told: str
+    label: str
     """Which log."""
     at: int
     """Where in the log's own bytes it begins."""
@@ -114,13 +114,13 @@ class Chunk:
         return replace(self, data=b"") if self.data else self
 
 
-def chunks_of(file: LogFile, held: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
-    """Yield a file in chunks, in order; `note` hears what of it is not read. OSError is the caller's."""
-    chunk = Chunk(dialect=file.dialect, hints=file.hints, told=file.input.label, at=0, cost=0)
+def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
+    """Yield a file in chunks, in order; `note` is called with what of it is not read. OSError is the caller's."""
+    chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)
     if file.input.file_range is not None and file.dialect.anywhere:
-        yield from _byte_ranges(file.input.file_range, chunk, held, note, sizes.byte_range)
+        yield from _byte_ranges(file.input.file_range, chunk, kept_open, note, sizes.byte_range)
         return
     with file.input.open() as opened:
         yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)
@@ -129,9 +129,9 @@ def chunks_of(file: LogFile, held: KeptOpen, note: Callable[[str], None], sizes:
 
 
 def _byte_ranges(
-    found: FileRange, chunk: Chunk, held: KeptOpen, note: Callable[[str], None], most: int | None
+    found: FileRange, chunk: Chunk, kept_open: KeptOpen, note: Callable[[str], None], most: int | None
 ) -> Iterator[Chunk]:
-    stream = held.open(found)
+    stream = kept_open.open(found)
     status = stream.status
     at, end = found.bounds()
     byte_range = ByteRange(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)
@@ -144,7 +144,7 @@ def _byte_ranges(
             byte_range = replace(byte_range, shrunk=True)
         chunk = replace(chunk, at=at - found.start, cost=length)
         if length > records.LONGEST_RECORD and most is None:
-            note(too_long(chunk.told, chunk.at))
+            note(too_long(chunk.label, chunk.at))
             yield replace(chunk, data=stream.read_at(at, records.KEPT_OF_RECORD) + b"\n")
         else:
             yield replace(chunk, byte_range=replace(byte_range, start=at, length=length))
@@ -153,14 +153,14 @@ def _byte_ranges(
 
 def _location(location: str, file: OpenFile) -> str:
     """Return a path by which a worker finds this very file, even after it has been renamed or removed by a rotation."""
-    held = f"/proc/{os.getpid()}/fd/{file.descriptor}"
-    return held if Path(held).exists() else location
+    path = f"/proc/{os.getpid()}/fd/{file.descriptor}"
+    return path if Path(path).exists() else location
 
 
 def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Chunk) -> Generator[Chunk, None, int]:
     """Return how many bytes of whole records come next: at most so many, or one record that is longer.
 
-    Two bytes tell a border, so windows overlap by one.
+    A border shows in two bytes, so windows overlap by one.
     """
     if end - at <= most:
         return end - at
@@ -198,13 +198,13 @@ def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int
     while came := opened.read(max(size - coming.waiting, size // 2)):
         data = coming.whole(came)
         if data and coming.too_long:
-            note(too_long(chunk.told, coming.at))
+            note(too_long(chunk.label, coming.at))
         yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
         cost = opened.cost
     if data := coming.rest():
         yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
 
 
-def shrunk(told: str, at: int) -> str:
+def shrunk(label: str, at: int) -> str:
     """Return what to say of a file that was cut off while it was read (copytruncate)."""
-    return f"{told} became shorter while it was read; what it held up to byte {at} is counted"
+    return f"{label} became shorter while it was read; its content up to byte {at} is counted"

@@ -3,7 +3,7 @@
     Nov 20 08:54:04 vm slapd[3989]: conn=1000 op=1 SRCH base=...         two servers that write into one file number
     Nov 20 08:54:04 vm slapd[4100]: conn=1000 op=1 SRCH base=...         their connections alike
 
-A server that was started again has another process, too; but the one before it is not heard of again.
+A server that was started again has another process, too; but the one before it writes no more.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ Writer = tuple[bytes, bytes]
 
 def writers_beside_each_other(dialect: Dialect, samples: Iterable[bytes]) -> tuple[Writer, ...]:
     """Return the servers that write into a log side by side, by samples of it in their order; none if only one does."""
-    heard: dict[Writer, tuple[int, int]] = {}
-    """When each was first and last heard."""
+    seen: dict[Writer, tuple[int, int]] = {}
+    """In which samples each was first and last seen."""
     for now, writer in enumerate(_writers(dialect, samples)):
-        first, _ = heard.get(writer, (now, now))
-        heard[writer] = first, now
+        first, _ = seen.get(writer, (now, now))
+        seen[writer] = first, now
     beside: set[Writer] = set()
     longest, until = (b"", b""), -1
-    for writer, (first, last) in heard.items():
+    for writer, (first, last) in seen.items():
         if first < until:
             beside |= {longest, writer}
         if last > until:
@@ -58,8 +58,8 @@ def writers_beside_each_other(dialect: Dialect, samples: Iterable[bytes]) -> tup
     return tuple(sorted(beside))
 
 
-def remark(told: str, writers: tuple[Writer, ...]) -> str:
-    """Return what to say of a log into which several servers write."""
+def remark(name: str, writers: tuple[Writer, ...]) -> str:
+    """Return the note on a log into which several servers write."""
     hosts = {host for host, _ in writers}
     processes = {process for _, process in writers}
     names = [_name(writer, hosts, processes) for writer in writers]
@@ -67,8 +67,8 @@ def remark(told: str, writers: tuple[Writer, ...]) -> str:
     pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")
     example = f", for example by grep '{pattern}'" if HARMLESS.fullmatch(names[0]) else ""
     return (
-        f"{len(writers)} servers write into {told} ({whose}); split it{example}: "
-        "what is told of connections is not right"
+        f"{len(writers)} servers write into {name} ({whose}); split it{example}: "
+        "until then the figures of connections are wrong"
     )
 
 
@@ -88,7 +88,7 @@ def _writers(dialect: Dialect, samples: Iterable[bytes]) -> Iterator[Writer]:
 
 
 def _name(writer: Writer, hosts: set[bytes], processes: set[bytes]) -> str:
-    """Return what tells a server from the others."""
+    """Return the name that distinguishes a server from the others."""
     host, process = writer
     words = [host] if len(processes) == 1 else [process] if len(hosts) == 1 else [host, process]
     text = b" ".join(words).decode(errors="backslashreplace")

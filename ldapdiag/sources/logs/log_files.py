@@ -35,7 +35,7 @@ EMPTY = "is an empty file"
 MOST_OF_HEADER = 1 << 12
 
 SAMPLES = 8
-"""Looks into a log for whose lines it holds."""
+"""Places at which a log is sampled for the servers that write into it."""
 
 MARKS_WITHIN = 5_000
 """Kept of the middle of a log while it is compared with the beginning of another."""
@@ -50,9 +50,9 @@ class LogFile:
     dialect: Dialect
     hints: Hints
     head: Sample
-    """What its first records tell."""
+    """A sample of its first records."""
     last_time: int | None
-    """Of the last record; None where only reading all of it would tell."""
+    """Of the last record; None where it is unknown until all of it is read."""
     writers: tuple[Writer, ...] = ()
     """The servers that write into it side by side, where one alone should."""
     note: str = ""
@@ -69,14 +69,14 @@ class LogFile:
         return self.head.first_time
 
     def sample_at(self, time: int) -> Sample | None:
-        """Return what the records about a time tell; None where they cannot be had without reading all before."""
+        """Return a sample of the records about a time; None where all before them would have to be read."""
         if self.head.first_time <= time <= self.head.last_time:
             return self.head
         low = self.offset_of(time)
         return None if low is None or self.input.file_range is None else self.sample_from(self.input.file_range, low)
 
     def offset_of(self, time: int) -> int | None:
-        """Return a place in the file shortly before the first record of a time; None where it cannot be had so."""
+        """Return an offset shortly before the first record of a time; None where all before would have to be read."""
         if self.input.file_range is None:
             return None
         low, high = self.input.file_range.bounds()
@@ -89,7 +89,7 @@ class LogFile:
         return low
 
     def sample_from(self, found: FileRange, offset: int) -> Sample | None:
-        """Return what the records tell that begin at a place in the file or after it."""
+        """Return a sample of the records that begin at an offset of the file or after it."""
         data = found.read_at(offset, 2 * TAIL_BYTES)
         if offset != found.start:
             data = data[data.find(b"\n") + 1 :]
@@ -125,7 +125,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     found, note = text
     dialect = dialect or recognise(_lines(found.head[:HEAD_BYTES]))
     if dialect is None:
-        reason = f"is no access log I know (first bytes: {found.head[:4].hex(' ')})"
+        reason = f"is not an access log (first bytes: {found.head[:4].hex(' ')})"
         if _begins(found.head):
             return _without_record(found, reason)
         return PassedOver(target=found.label, reason=reason)
@@ -143,7 +143,7 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
         head = found.head[:MOST_HEAD_BYTES]
         sampled = sample(dialect, _whole(dialect, head), hints)
     if sampled is None:
-        return _without_record(found, f"is a log ({dialect.name}) without a record that is of use here")
+        return _without_record(found, f"is a log ({dialect.name}) without a usable record")
     return LogFile(
         input=replace(found.without_head(), budget=None),
         dialect=dialect,

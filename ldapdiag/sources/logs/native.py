@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.border import Period
 
 FARTHEST = 9 * 10**18
-"""Nanoseconds; stamps.py knows none that are farther from 1970."""
+"""Nanoseconds; stamps.py reads none that are farther from 1970."""
 
 YEARLESS = "openldap-syslog"
 """The dialect whose stamps have no year and no zone: hints say them."""
 
 VARIABLE = "LDAPDIAG_SCANNER"
-"""Of the environment: which scanner to use where no option says so."""
+"""Of the environment: which scanner to use where no option does."""
 
 HEAVY_BYTES = 48 << 20
 """About what all scans keep at their edges before it is taken from them; Python's objects are many times as large."""
@@ -77,13 +77,13 @@ def installed() -> Installed:
 
 def chosen(scanner: Scanner | None = None) -> Scanner:
     """Return which scanner is to be used, by what was asked for; NoNativeError where that one cannot be had."""
-    told = scanner or os.environ.get(VARIABLE) or None
-    if told not in {None, *Scanner}:
-        raise NoNativeError(f"{VARIABLE}={told}: there is no such scanner; set it to {' or '.join(Scanner)}")
-    if told == Scanner.PYTHON:
+    asked = scanner or os.environ.get(VARIABLE) or None
+    if asked not in {None, *Scanner}:
+        raise NoNativeError(f"{VARIABLE}={asked}: there is no such scanner; set it to {' or '.join(Scanner)}")
+    if asked == Scanner.PYTHON:
         return Scanner.PYTHON  # without a look at the other one, which may be damaged so that looking ends the process
     there = installed().module is not None
-    if told == Scanner.NATIVE and not there:
+    if asked == Scanner.NATIVE and not there:
         raise NoNativeError(f"{installed().trouble or 'the native scanner is not installed'}; {HOW}")
     return Scanner.NATIVE if there else Scanner.PYTHON
 
@@ -139,7 +139,7 @@ class PanicError(Exception):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Raise a panic of the native scanner as an error; pyo3 raises it as what nobody catches by mistake."""
+    """Raise a panic of the native scanner as an error; pyo3 raises a BaseException, which is not caught by mistake."""
     try:
         yield
     except BaseException as error:
@@ -154,7 +154,7 @@ def _border(time: int | None) -> int | None:
 
 
 def _hinted(hints: Hints) -> tuple[int, int | Callable[[int, int, int, int, int], int]]:
-    """Return what stamps do not say: before when they are, and how many seconds their zone lies east of UTC."""
+    """Return what stamps lack: the time before which they are, and the offset of their zone from UTC in seconds."""
     from ldapdiag.evidence.log.syslog import east, latest  # noqa: PLC0415  import late: few logs are of that kind
 
     fixed = isinstance(hints.zone, timezone)

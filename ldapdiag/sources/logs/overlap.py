@@ -73,5 +73,5 @@ def _from(file: LogFile, found: FileRange, at: int, other: str) -> LogFile | Non
     head = file.sample_from(rest, at)
     if head is None:
         return None
-    note = f"{file.path} begins with what {other} tells; its first {at - found.start} bytes are not read again"
+    note = f"{file.path} begins with records of {other}; its first {at - found.start} bytes are not read again"
     return replace(file, head=head, input=file.input.ranged(rest), note=note)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
 
 LONGEST_RECORD = 64 << 20
-"""Servers take requests of 4 MB (slapd, OpenDJ) unless told otherwise, which escaping can make 24 MB in a log."""
+"""Servers take requests of 4 MB (slapd, OpenDJ) by default, which escaping can make 24 MB in a log."""
 
 KEPT_OF_RECORD = 1 << 16
 """Of a longer one: enough for the scanner to count it."""
@@ -86,6 +86,6 @@ def whole_lines(data: bytes) -> bytes:
     return data if not data or data.endswith(b"\n") else data + b"\n"
 
 
-def too_long(told: str, at: int) -> str:
-    """Return what to say of a record that is too long."""
-    return f"{told} has a line of more than {LONGEST_RECORD >> 20} MiB at byte {at}; only its beginning is read"
+def too_long(label: str, at: int) -> str:
+    """Return the note on a record that is too long."""
+    return f"{label} has a line of more than {LONGEST_RECORD >> 20} MiB at byte {at}; only its beginning is read"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Mark = tuple[int, bytes | int]
 
 MOST_MARKS = 100
-"""Of each kind, for a file: enough to know it, and thousands of files fill no memory."""
+"""Of each kind, for a file: enough to recognise it, and thousands of files fill no memory."""
 
 SLACK = 3 * SECOND // 2
 """Nanoseconds by which the stamps of one event differ in two duplicates, where one of them has whole seconds only."""
@@ -34,7 +34,7 @@ FARTHEST = 14 * 3600 * SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What a chunk of a log tells."""
+    """Times and marks of some records of a log."""
 
     first_time: int
     """Of the first record, nanoseconds since 1970; when it was written, not when its operation began."""
@@ -42,14 +42,14 @@ class Sample:
     openings: dict[Mark, int]
     """(connection, client): when it was opened."""
     operations: dict[Mark, int]
-    """(connection, operation): when it was first told of."""
+    """(connection, operation): when it first appears."""
     instance: bytes
-    """What the log's header says of the server; empty where there is none."""
+    """The server in the log's header; empty where there is none."""
     resolution: int
     zoned: bool
 
     def agrees(self, other: Sample) -> bool | None:
-        """Tell whether two samples tell of the same run; None where they have no time in common."""
+        """Return whether two samples are of the same run; None where they have no time in common."""
         if self.instance and other.instance and self.instance != other.instance:
             return False
         by_opening = self._agree(other, self.openings, other.openings)
@@ -81,7 +81,7 @@ def _shift(differences: list[int]) -> int:
 
 
 def sample(dialect: Dialect, data: bytes, hints: Hints, most_marks: int = MOST_MARKS) -> Sample | None:
-    """Return what whole records tell; None where none of them has a time."""
+    """Return a sample of whole records; None where none of them has a time."""
     sampler = Sampler(hints, most_marks)
     dialect.scan(data, cast("Scan", sampler))
     return sampler.sample()
@@ -151,13 +151,13 @@ class Sampler:
     proxied_client = authenticated = bind_confirmed = closed
 
     def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:
-        """Keep a search of which the connection is not told."""
+        """Keep a search without a connection."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
-        """Keep when the errors log tells of which search."""
+        """Keep the time of a search in the errors log."""
         self.search_without_connection(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
 
     def startup(self, identity: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Scanners: who scans which log. The native one reads the dialects it knows, the reference all others."""
+"""Scanners: which scanner reads which log: the native one the dialects that it supports, the reference all others."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ PATIENCE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanned:
-    """What a chunk says, or as much of it as has been scanned."""
+    """The result of a chunk, or of as much of it as has been scanned."""
 
     chunk: Chunk
     before: Segment | None = None
@@ -53,7 +53,7 @@ class Scanning(Protocol):
     """Whoever scans chunks."""
 
     scanner: Scanner
-    held: int
+    most_open: int
     """Files whose chunks may be under way at once."""
 
     def sizes(self, total: int) -> Sizes:
@@ -71,7 +71,7 @@ class InProcess:
     """Scans chunks in this very process."""
 
     scanner = Scanner.PYTHON
-    held = 4
+    most_open = 4
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +84,7 @@ class InProcess:
         return USUAL
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what each chunk says, in order; ChunkError where one cannot be scanned."""
+        """Yield the result of each chunk, in order; ChunkError where one cannot be scanned."""
         with closing(chunks):
             for chunk in chunks:
                 if stop.is_set():
@@ -95,7 +95,7 @@ class InProcess:
 
 
 def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
-    """Return what a chunk says. OSError is the caller's."""
+    """Return the result of a chunk. OSError is the caller's."""
     data = chunk.data if chunk.byte_range is None else chunk.byte_range.read()
     if data is None:
         return Scanned(chunk=chunk, replaced=True)
@@ -116,15 +116,15 @@ def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
 
 @contextmanager
 def explained(chunk: Chunk) -> Iterator[None]:
-    """Turn what goes wrong with a chunk into an error that says which chunk."""
+    """Turn what goes wrong with a chunk into an error that names the chunk."""
     try:
         yield
     except ChunkError:
         raise
     except OSError as error:
-        raise ChunkError(f"cannot read {chunk.told} at byte {chunk.at}: {error.strerror or error}") from error
+        raise ChunkError(f"cannot read {chunk.label} at byte {chunk.at}: {error.strerror or error}") from error
     except Exception as error:
         crash = f"{type(error).__name__}: {error}"
         raise ChunkError(
-            f"the scanner crashed on {chunk.told} after byte {chunk.at} ({crash}); please report it"
+            f"the scanner crashed on {chunk.label} after byte {chunk.at} ({crash}); please report it"
         ) from error

@@ -4,7 +4,7 @@
     slapd.stderr.log, syslog-iso.log         two duplicates of one run: one is read, the other is named
     access of two servers in one folder      their times overlap and their connections differ: two streams
 
-Names say nothing of the order: access.1 may be younger or older than access.2. They only tell whose next file one is
+Names do not show the order: access.1 may be younger or older than access.2. They only show whose next file one is
 where two servers log side by side.
 """
 
@@ -42,7 +42,7 @@ CHANGING = re.compile(r"[\d._-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """A file that is not read, for another stream tells the same."""
+    """A file that is not read, because another stream has the same records."""
 
     file: LogFile
     reason: str
@@ -103,16 +103,16 @@ def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
 
 
 def _read_on(streams: list[Stream], file: LogFile, looks: Iterator[int]) -> bool:
-    """Let a stream whose end lies within a file go on with what that tells after it; tell whether one does."""
+    """Continue a stream whose end is within a file with the rest of that file; return whether there is one."""
     ending = [stream for stream in streams if _ends_within(stream.files[-1], file)]
     for stream in sorted(ending, key=lambda stream: _end(stream.files[-1]), reverse=True):
         if next(looks, None) is None:
             return False
-        with suppress(OSError):  # whoever reads the file will say so
+        with suppress(OSError):  # reported when the file is read
             if found := divided(stream.files[-1], file):
                 stream.files[-1], rest = found
                 if rest is None:
-                    reason = f"tells the same as {stream.files[-1].path}, which is read"
+                    reason = f"has the same records as {stream.files[-1].path}, which is read"
                     stream.duplicates.append(Duplicate(file=file, reason=reason))
                 else:
                     stream.files.append(rest)
@@ -153,7 +153,7 @@ def _fit(stream: Stream, file: LogFile) -> tuple[bool, int]:
 
 
 def _told_once(streams: list[Stream]) -> list[Stream]:
-    """Return streams of which no two tell the same run: the one that covers most is kept."""
+    """Return one stream of each run: of several with the same records the one that covers most."""
     kept: list[Stream] = []
     by_mark: dict[object, list[Stream]] = {}
     compared = 0
@@ -199,14 +199,14 @@ def _same_run(one: Stream, other: Stream) -> bool:
 
 
 def _may_be_same(earlier: Stream, later: Stream) -> bool:
-    """Tell whether two streams that begin differently may tell the same: one began to be kept later."""
+    """Return whether two streams that begin differently may be of one run: one was switched on later."""
     if earlier.dialect.family != later.dialect.family:
         return False
     return earlier.open_ended or later.first_time <= earlier.end
 
 
 def _same_run_within(one: Stream, other: Stream) -> bool:
-    """Tell whether the beginning of one stream lies within another."""
+    """Return whether the beginning of one stream is within another."""
     begins = other.files[0]
     holding = [file for file in one.files if file.first_time <= begins.first_time]
     there = holding[-1].sample_at(begins.first_time) if holding else None
@@ -214,7 +214,7 @@ def _same_run_within(one: Stream, other: Stream) -> bool:
 
 
 def _leave_out(stream: Stream, kept: Stream) -> None:
-    """Take out of a stream what another one tells, and name it there; what lies wholly outside stays."""
+    """Take the files out of a stream that duplicate another, and list them there; those wholly outside it stay."""
     end = FOREVER if kept.open_ended else kept.end
     zoned = all(file.head.zoned for file in (*kept.files, *stream.files))
     rest = []
@@ -222,12 +222,12 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
         if zoned and (file.first_time > end or (file.last_time or FOREVER) < kept.first_time):
             rest.append(file)
             continue
-        reason = f"tells the same as {kept.name}, which is read"
+        reason = f"has the same records as {kept.name}, which is read"
         if zoned and file.last_time is not None and file.last_time > end + ALIKE:
-            reason += "; what it tells of the time after that is not read"
+            reason += "; its records after the end of that are not read"
         if zoned and file.last_time is None and not kept.open_ended:
-            reason += "; whether it goes on after that is not looked into"
+            reason += "; whether it goes on after the end of that is unknown"
         if zoned and file.first_time < kept.first_time - ALIKE:
-            reason += "; what it tells of the time before that is not read"
+            reason += "; its records before the beginning of that are not read"
         kept.duplicates.append(Duplicate(file=file, reason=reason))
     stream.files[:] = rest

@@ -55,7 +55,7 @@ class Threads:
         self._count = count
         self._meanwhile = meanwhile
         self._batch_bytes = LEAST_BYTES
-        self.held = (count + 2) * MOST_FILES
+        self.most_open = (count + 2) * MOST_FILES
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +80,7 @@ class Threads:
             if self._meanwhile is not None:
                 self._meanwhile()
                 self._meanwhile = None
-            yield from run.told()
+            yield from run.results()
         finally:
             run.end()
             for thread in threads:
@@ -96,14 +96,14 @@ class _Run:
         self._period = period
         self._stop = stop
         self._over = Event()
-        """Nobody listens any more."""
+        """The caller takes no more results."""
         self._watch = native.watch()
         self._batches: Queue[Batch | BaseException | None] = Queue(count)
         """In order; None: there are no more."""
         self._waiting: Queue[Batch | None] = Queue()
         """Those that no thread has taken yet; None: a thread is to end."""
-        self._given = self._carried = self._done = self._told = 0
-        """Bytes of files: of all in batches; of what was carried; of all we have heard of; of what we have told."""
+        self._given = self._carried = self._done = self._reported = 0
+        """Bytes of files: of all in batches; of what was carried; of the results taken; of what was reported."""
 
     def end(self) -> None:
         """End all threads soon."""
@@ -150,42 +150,42 @@ class _Run:
             try:
                 with explained(batch.first), native.guarded():
                     for scanned in self._scanned(batch):
-                        self._put(batch.said, scanned)
-                self._put(batch.said, None)
+                        self._put(batch.results, scanned)
+                self._put(batch.results, None)
             except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
-                self._put(batch.said, error)
+                self._put(batch.results, error)
 
     def _scanned(self, batch: Batch) -> Iterator[Scanned]:
         scan = native.scan(batch.first.dialect, batch.first.hints, self._period, self._count)
         chunk = batch.first
         shrunk: set[str] = set()
-        untold = 0  # of byte ranges that ended well: their batch is not to wait until it is its turn to tell of them
+        untold = 0  # of byte ranges that ended well: the batch does not wait for its turn to report them
         while (following := self._get(batch.chunks, or_stop=True)) is not None:
             chunk = following
-            if chunk.told in shrunk:
+            if chunk.label in shrunk:
                 untold += chunk.cost
                 continue
             try:
                 with explained(chunk), native.guarded():
                     if chunk.byte_range is None:
                         scan.feed(whole_lines(chunk.data))
-                        said = Scanned(chunk=chunk.bare, cost=chunk.cost)
+                        scanned = Scanned(chunk=chunk.bare, cost=chunk.cost)
                     else:
-                        said = yield from self._byte_range(scan, chunk, chunk.byte_range)
+                        scanned = yield from self._byte_range(scan, chunk, chunk.byte_range)
             except ChunkError as error:
                 if isinstance(error.__cause__, OSError):
                     yield _taken(scan, Scanned(chunk=batch.first))  # what came before is of use
                 raise
-            if said.ended or said.replaced or scan.is_over:
+            if scanned.ended or scanned.replaced or scan.is_over:
                 yield _taken(scan, Scanned(chunk=batch.first))
-                yield replace(said, ended=True)
+                yield replace(scanned, ended=True)
                 return
-            if said.shrunk_at is not None:
-                shrunk.add(chunk.told)
-            if chunk.byte_range is None or said.shrunk_at is not None or said.too_long:
-                yield said
+            if scanned.shrunk_at is not None:
+                shrunk.add(chunk.label)
+            if chunk.byte_range is None or scanned.shrunk_at is not None or scanned.too_long:
+                yield scanned
             else:
-                untold += said.cost
+                untold += scanned.cost
             if scan.is_heavy:
                 yield _taken(scan, Scanned(chunk=batch.first))
         yield _taken(scan, Scanned(chunk=batch.first, cost=untold, ended=self._stop.is_set()))
@@ -218,7 +218,7 @@ class _Run:
 
     # -- we
 
-    def told(self) -> Generator[Scanned]:
+    def results(self) -> Generator[Scanned]:
         """Yield what the batches say, in order, and in between how far they have come."""
         while (batch := self._get(self._batches, or_stop=True)) is not None:
             if isinstance(batch, BaseException):
@@ -228,7 +228,7 @@ class _Run:
     def _batch_results(self, batch: Batch) -> Generator[Scanned]:
         while True:
             try:
-                scanned = batch.said.get(timeout=MOMENT)
+                scanned = batch.results.get(timeout=MOMENT)
             except Empty:
                 if self._stop.is_set():
                     self._watch.stop()
@@ -245,21 +245,21 @@ class _Run:
 
     def _came_on(self) -> int:
         """Return how many bytes have been read since this was asked last."""
-        came = max(self._done, min(self._carried + self._watch.read, self._given), self._told)
-        before, self._told = self._told, came
+        came = max(self._done, min(self._carried + self._watch.read, self._given), self._reported)
+        before, self._reported = self._reported, came
         return came - before
 
     # -- all
 
     def _put(self, queue: Queue[One], one: One) -> None:
-        """Put something where it is waited for, unless nobody listens any more."""
+        """Put something into a queue, unless the run is over."""
         while not self._over.is_set():
             with suppress(Full):
                 queue.put(one, timeout=MOMENT)
                 return
 
     def _get(self, queue: Queue[One], *, or_stop: bool = False) -> One | None:
-        """Return what comes next; nothing where there is no more, or nobody listens any more (or the reading stops)."""
+        """Return what comes next; nothing where there is no more, or the run is over (or the reading stops)."""
         while not self._over.is_set():
             with suppress(Empty):
                 return queue.get(timeout=MOMENT)
@@ -268,7 +268,7 @@ class _Run:
         return None
 
 
-def _taken(scan: Scan, said: Scanned) -> Scanned:
-    """Return what a scan has added up, with how it came to be told."""
+def _taken(scan: Scan, scanned: Scanned) -> Scanned:
+    """Return a result with what a scan has added up so far."""
     before, within = native.taken(scan)
-    return replace(said, before=before, within=within)
+    return replace(scanned, before=before, within=within)

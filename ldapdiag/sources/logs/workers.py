@@ -41,7 +41,7 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self.held = UNDER_WAY * count + 3
+        self.most_open = UNDER_WAY * count + 3
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -55,7 +55,7 @@ class Workers:
         return USUAL
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what each chunk says, in order; ChunkError where one cannot be scanned or a worker dies.
+        """Yield the result of each chunk, in order; ChunkError where one cannot be scanned or a worker dies.
 
         A thread reads (and decompresses) the chunks while what comes back is merged.
         """
@@ -110,12 +110,12 @@ def _result(one: _Waiting) -> Scanned:
     try:
         return one.future.result()
     except BrokenProcessPool as error:
-        where = f"a worker process died at byte {one.chunk.at} of {one.chunk.told} or shortly after"
+        where = f"a worker process died at byte {one.chunk.at} of {one.chunk.label} or shortly after"
         raise ChunkError(f"{where}: killed, perhaps for want of memory") from error
 
 
 def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Waiting | BaseException | None:
-    """Return what comes next; nothing when the reading is stopped while a pipe says nothing."""
+    """Return what comes next; nothing when the reading is stopped while a pipe sends nothing."""
     while True:
         with suppress(Empty):
             return waiting.get(timeout=MOMENT)
@@ -124,7 +124,7 @@ def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Wait
 
 
 def _drain(waiting: Queue[_Waiting | BaseException | None], feeder: Thread) -> None:
-    """Let the feeder end, which may wait for a place (or for a pipe), and cancel what nobody will ask for."""
+    """Let the feeder end, which may wait for a place (or for a pipe), and cancel what is not needed any more."""
     patience = PATIENCE
     while (feeder.is_alive() and patience > 0) or not waiting.empty():
         patience -= 1
@@ -144,7 +144,7 @@ def _context() -> BaseContext:
 
 
 def _be_deaf() -> None:
-    """Let this thread, and the processes it starts, hear nothing of Ctrl-C from their first moment on."""
+    """Let this thread, and the processes it starts, ignore Ctrl-C from their first moment on."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 

@@ -1,4 +1,4 @@
-"""Reading one input: recognised by its head, read by its format; what is of no use says why."""
+"""Reading one input: recognised by its head, read by its format; or the reason why it is of no use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.document import Document, lines_of
-from ldapdiag.evidence.formats import HEAD_BYTES, formats, head_of, recognise
+from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read(one: Input) -> InputReading:
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     form = recognise(head)
     if form is None:
-        reason = f"is none of the {len(list(formats()))} kinds of evidence I know (first bytes: {start[:4].hex(' ')})"
+        reason = f"unrecognised file type (first bytes: {start[:4].hex(' ')})"
         return InputReading(useless=reason, is_unknown=True)
     is_log = form.name in LOGS and dialect_of(head) is not None
     if form.read is None:
@@ -58,12 +58,12 @@ def read(one: Input) -> InputReading:
 def with_facts(one: Input) -> Input:
     """Return an answer with its facts, so that it need not be read again; without, where it has none yet.
 
-    A log, an archive and what is of no use are left to gathering, which says what becomes of them.
+    A log, an archive and what is of no use are left to gathering, which reports them.
     """
     try:
         reading = read(one)
         return one if reading.is_log else replace(one, facts=reading.facts)
-    except Exception:  # noqa: BLE001  gathering reads it again, and says why it cannot be read
+    except Exception:  # noqa: BLE001  gathering reads it again, and reports the reason
         return one
 
 

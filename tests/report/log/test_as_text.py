@@ -221,12 +221,12 @@ class TestCaveats:
     def test_what_tells_the_same_what_is_lacking_and_what_was_not_read_as_written_is_told(self):
         output = text(
             story(
-                left_out=tuple(LeftOut(target=f"copy{n}", reason="tells the same as access") for n in range(5)),
+                left_out=tuple(LeftOut(target=f"copy{n}", reason="has the same records as access") for n in range(5)),
                 gaps=(Gap(target="access.9", reason="cannot read it"),),
                 remarks=("access.8 is cut off",),
             )
         )
-        assert "left out    copy0 tells the same as access" in output
+        assert "left out    copy0 has the same records as access" in output
         assert "and 3 more" in output
         assert "gaps        access.9: cannot read it" in output
         assert "remarks     access.8 is cut off" in output

@@ -85,7 +85,7 @@ def test_two_slapds_in_one_syslog_are_told_and_one_is_not(corpus: Path, tmp_path
     assert note.startswith(f"2 servers write into {tmp_path.name}/one (")
     assert process in note
     assert "slapd[4100]" in note
-    assert note.endswith("what is told of connections is not right")
+    assert note.endswith("until then the figures of connections are wrong")
 
 
 def test_a_command_is_shown_only_where_it_is_harmless_to_copy() -> None:

@@ -222,7 +222,7 @@ def test_what_is_no_access_log_says_why_in_one_line(tmp_path: Path) -> None:
     assert not logs
     told = {one.target.rpartition("/")[2]: (type(one), one.reason) for one in others}
     assert told["empty"] == (NotYet, "is an empty file")
-    assert told["netstat.txt"][1].startswith("is no access log I know")
+    assert told["netstat.txt"][1].startswith("is not an access log")
     assert told["fresh"][0] is NotYet
     assert told["twice.gz.gz"][1].startswith("is compressed twice")
     assert told["inner.tar"][1].startswith("is an archive within an archive")

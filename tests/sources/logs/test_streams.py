@@ -167,8 +167,8 @@ def test_what_reaches_out_over_the_stream_that_is_read_is_said(tmp_path: Path) -
 
     (stream,) = streams(tmp_path)
 
-    (telling,) = stream.duplicates
-    assert telling.reason.endswith("whether it goes on after that is not looked into")
+    (duplicate,) = stream.duplicates
+    assert duplicate.reason.endswith("whether it goes on after the end of that is unknown")
 
 
 def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) ->
     (stream,) = streams(tmp_path)
 
     assert names(stream) == ["access"]
-    (telling,) = stream.duplicates
-    assert telling.reason.endswith("what it tells of the time before that is not read")
+    (duplicate,) = stream.duplicates
+    assert duplicate.reason.endswith("its records before the beginning of that are not read")
 
 
 def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_two_tellings_are_told_and_count_once(tmp_path: Path) -> None:
     log = only(gather([str(tmp_path)]))
     assert log.segment.lines == 500
     (note,) = log.origin.notes
-    assert "tells the same as" in note
+    assert "has the same records as" in note
 
 
 def test_each_folder_is_a_server_of_its_own(tmp_path: Path) -> None:
