@@ -14,6 +14,9 @@ use crate::pending_requests::PendingRequests;
 /// Nanoseconds after a close in which the results of outstanding operations may still be written.
 const RESULT_TIMEOUT: i64 = 600_000_000_000;
 
+/// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
+pub const IN_PROGRESS: i64 = 14;
+
 /// The account to which an operation is attributed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Account {
@@ -196,6 +199,22 @@ impl Connection {
     /// The account to which an operation that ends now is attributed.
     pub fn bound_as(&self) -> Account {
         self.bind_dn.map_or(self.account, Account::Dn)
+    }
+
+    /// Sets the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
+    ///
+    /// The DN of the result takes precedence over that of a line before it, and this over that of the request.
+    pub fn end_bind(&mut self, op: i64, err: i64, reported: Option<Symbol>, requested: Option<Symbol>) {
+        if err == IN_PROGRESS {
+            return;
+        }
+        let confirmed = self.confirmed_dn.take();
+        self.bind_dn = None;
+        self.account = if err != 0 {
+            Account::Dn(ANONYMOUS)
+        } else {
+            reported.or(confirmed).or(requested).map_or(Account::OfBind(op), Account::Dn)
+        };
     }
 
     /// Returns whether it was closed so long ago that no result is expected.

@@ -1,6 +1,6 @@
 //! Counting: add a result, a failed BIND or the end of a connection to a Segment, once its client is known.
 
-use crate::connection::{Account, Connection, OperationResult, SearchCounts};
+use crate::connection::{Account, Connection, IN_PROGRESS, OperationResult, SearchCounts};
 use crate::idle_times::IdleTimes;
 use crate::interner::{ANONYMOUS, Interner, OTHER, Symbol, UNKNOWN};
 use crate::operation_kinds::{ABANDON, BIND, SEARCH};
@@ -8,9 +8,6 @@ use crate::pending_requests::Pending;
 use crate::segment::Segment;
 use crate::substrings::lengths;
 use crate::tables::{ClientRow, ShapeKey, ShapeRow};
-
-/// saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure.
-pub const IN_PROGRESS: i64 = 14;
 
 /// Searches whose request is not in the log.
 const UNSEEN_SEARCH: ShapeKey = (UNKNOWN, UNKNOWN, -1);

@@ -1,7 +1,7 @@
 //! The results of operations.
 
-use crate::connection::{Account, Connection, OperationResult};
-use crate::counting::{IN_PROGRESS, count_result, count_without_request};
+use crate::connection::{Account, OperationResult};
+use crate::counting::{count_result, count_without_request};
 use crate::interner::{ANONYMOUS, Symbol};
 use crate::operation_kinds::{BIND, SEARCH};
 use crate::result_fields::ResultFields;
@@ -33,7 +33,7 @@ impl Scan {
         if let Some(mut pending) = connection.pending.take(op) {
             count_result(&mut self.segment, number, connection, &mut pending, &result, bound_as);
             if kind == BIND {
-                apply_bind_result(connection, op, err, account, Some(pending.dn));
+                connection.end_bind(op, err, account, Some(pending.dn));
             }
             self.recycle(pending);
         } else {
@@ -114,7 +114,7 @@ impl Scan {
         }
         let connection = self.run.connections.at(slot);
         if result.kind == BIND && connection.closed.is_none() {
-            apply_bind_result(connection, result.op, result.err, result.account, None);
+            connection.end_bind(result.op, result.err, result.account, None);
         }
     }
 
@@ -154,26 +154,4 @@ impl Scan {
         }
         rare.pages.insert(page, !ends);
     }
-}
-
-/// Sets the account of a connection after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
-///
-/// The DN of the result takes precedence over that of a line before it, and this over that of the request.
-fn apply_bind_result(
-    connection: &mut Connection,
-    op: i64,
-    err: i64,
-    reported: Option<Symbol>,
-    requested: Option<Symbol>,
-) {
-    if err == IN_PROGRESS {
-        return;
-    }
-    let confirmed = connection.confirmed_dn.take();
-    connection.bind_dn = None;
-    connection.account = if err != 0 {
-        Account::Dn(ANONYMOUS)
-    } else {
-        reported.or(confirmed).or(requested).map_or(Account::OfBind(op), Account::Dn)
-    };
 }

@@ -1,1 +1,1 @@
-"""Access logs: lines -> a Segment (DESIGN 4). Dialects hold grammar; scan.py and merge.py what it adds up to."""
+"""Access logs: from lines to a Segment. Dialects read records, scan.py counts them, merge.py joins the chunks."""

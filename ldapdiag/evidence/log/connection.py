@@ -22,6 +22,9 @@ ANONYMOUS = b""
 RESULT_TIMEOUT = 600_000_000_000
 """Nanoseconds after a close in which the results of outstanding operations may still be written."""
 
+IN_PROGRESS = 14
+"""saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""
+
 UNKNOWN = b"?"
 """A client or an account that is not in the log."""
 
@@ -147,6 +150,24 @@ class Connection:
     def bound_as(self) -> Account:
         """The account to which an operation that ends now is attributed."""
         return self.account if self.bind_dn is None else self.bind_dn
+
+    def end_bind(self, op: int, err: int, reported: bytes | None, requested: bytes | None) -> None:
+        """Set the account after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
+
+        The DN of the result takes precedence over that of a line before it, and this over that of the request.
+        """
+        if err == IN_PROGRESS:
+            return
+        confirmed, self.confirmed_dn = self.confirmed_dn, None
+        self.bind_dn = None
+        if err != 0:
+            self.account = ANONYMOUS
+        elif reported is not None:
+            self.account = reported
+        elif confirmed is not None:
+            self.account = confirmed
+        else:
+            self.account = op if requested is None else requested
 
     def is_expired(self, time: int) -> bool:
         """Return whether it was closed so long ago that no result is expected."""

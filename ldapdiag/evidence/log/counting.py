@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ldapdiag.evidence.log.connection import ANONYMOUS, UNKNOWN, Connection
+from ldapdiag.evidence.log.connection import ANONYMOUS, IN_PROGRESS, UNKNOWN, Connection
 from ldapdiag.evidence.log.idle_times import IdleTimes
 from ldapdiag.evidence.log.operation_kinds import ABANDON, BIND, SEARCH
 from ldapdiag.evidence.log.substrings import lengths
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.connection import Account, OperationResult, Pending
     from ldapdiag.evidence.log.segment import Segment
     from ldapdiag.evidence.log.tables import ShapeKey, ShapeRow
-
-IN_PROGRESS = 14
-"""saslBindInProgress (RFC 4511, appendix A): a step, neither a success nor a failure."""
 
 LIMITS = frozenset({3, 4, 11})
 """timeLimitExceeded, sizeLimitExceeded, adminLimitExceeded (RFC 4511, appendix A): there were more entries."""

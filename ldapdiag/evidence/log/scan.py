@@ -10,7 +10,6 @@ from ldapdiag.evidence.log.clients import address
 from ldapdiag.evidence.log.connection import ANONYMOUS, Connection, FirstRequest, OperationResult
 from ldapdiag.evidence.log.connection_scan import ConnectionScan
 from ldapdiag.evidence.log.counting import (
-    IN_PROGRESS,
     count_kept_result,
     count_result,
     count_without_request,
@@ -145,7 +144,7 @@ class Scan(ConnectionScan):
             bound_as = connection.account if connection.bind_dn is None else connection.bind_dn
             count_result(segment, number, connection, pending, op, time, err, etime, wait, entries, notes, bound_as)
             if kind == BIND:
-                _apply_bind_result(connection, op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
+                connection.end_bind(op, err, account, pending[3] if pending[1] == BIND else ANONYMOUS)
         if not connection.pending:
             connection.idle_since = time
 
@@ -248,7 +247,7 @@ class Scan(ConnectionScan):
         else:
             count_without_request(self.segment, number, result)
         if result.kind == BIND and connection.closed is None:
-            _apply_bind_result(connection, result.op, result.err, result.account, None)
+            connection.end_bind(result.op, result.err, result.account, None)
 
     def _count_page(self, connection: Connection, page: int, ends: bool) -> None:  # noqa: FBT001  as in result
         """Count a page of a paged search; a later page is no search of its own."""
@@ -268,24 +267,3 @@ class Scan(ConnectionScan):
         if page is not None and connection is not None and connection.closed is None:
             self._count_page(connection, page, ends)
         return notes
-
-
-def _apply_bind_result(
-    connection: Connection, op: int, err: int, reported: bytes | None, requested: bytes | None
-) -> None:
-    """Set the account of a connection after the result of a BIND; a failed one leaves it anonymous (RFC 4511, 4.2.1).
-
-    The DN of the result takes precedence over that of a line before it, and this over that of the request.
-    """
-    if err == IN_PROGRESS:
-        return
-    confirmed, connection.confirmed_dn = connection.confirmed_dn, None
-    connection.bind_dn = None
-    if err != 0:
-        connection.account = ANONYMOUS
-    elif reported is not None:
-        connection.account = reported
-    elif confirmed is not None:
-        connection.account = confirmed
-    else:
-        connection.account = op if requested is None else requested
