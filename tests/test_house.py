@@ -103,3 +103,15 @@ def _module_of(test: Path, folder: Path) -> list[Path]:
     name = test.stem.removeprefix("test_")
     places = (folder / f"{name}.py", folder / f"{name}.sh", folder / name / "__init__.py")
     return [place for place in places if place.exists()]
+
+
+def test_the_architecture_names_every_module_of_analysis_and_sources() -> None:
+    page = (HOUSE / "docs" / "architecture.md").read_text()
+    modules = [path for root in ("analysis", "sources") for path in (HOUSE / "ldapdiag" / root).rglob("*.py")]
+    assert len(page.splitlines()) <= 150
+    assert sorted(path.stem for path in modules if f"`{path.stem}" not in page and path.stem != "__init__") == []
+
+
+def test_the_list_of_facts_is_fresh() -> None:
+    made = run_path(str(HOUSE / "docs" / "make_facts.py"))["page"]()
+    assert (HOUSE / "docs" / "facts.md").read_text() == made, "run .venv/bin/python docs/make_facts.py"
