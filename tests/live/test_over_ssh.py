@@ -16,7 +16,7 @@ from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
-from ldapdiag.sources.recognition.reading import facts_of
+from ldapdiag.sources.recognition.reading import with_facts
 
 
 def session(argv, name="host", **settings):
@@ -69,7 +69,7 @@ def test_a_host_tells_of_itself_and_of_its_directory(laboratory, topology, asked
         "cn-monitor.ldif",
     } <= set(names(pieces))
     assert "sockets-2.txt" in names(again)
-    facts = [fact for piece in pieces for fact in facts_of(piece)]
+    facts = [fact for piece in pieces for fact in with_facts(piece).facts]
     (described,) = (fact for fact in facts if isinstance(fact, HostDescription))
     assert (described.name, described.namespaces_read, described.namespaces_unread) == ("ldap", 1, 0)
     assert "10.77.1.2" in described.addresses
@@ -81,7 +81,7 @@ def test_openldaps_configuration_and_monitor_come_along(laboratory, topology) ->
     with session(topology.ldap.enter(["sh"])) as ldap:
         pieces, gaps = sorted_out(ldap.collect())
     assert gaps == []
-    facts = [fact for piece in pieces for fact in facts_of(piece)]
+    facts = [fact for piece in pieces for fact in with_facts(piece).facts]
     (configuration,) = (fact for fact in facts if isinstance(fact, Configuration))
     (monitor,) = (fact for fact in facts if isinstance(fact, Monitor))
     assert (configuration.identity.family, configuration.complete) == (Family.OPENLDAP, True)
@@ -112,7 +112,7 @@ def test_a_filters_flows_come_along_in_each_look(topology, laboratory, start) ->
     assert gaps == more == []
     for look, said in ((1, pieces), (2, again)):
         (flows,) = [piece for piece in said if piece.path.endswith(f"/conntrack-{look}.txt")]
-        (table,) = facts_of(flows)
+        (table,) = with_facts(flows).facts
         assert isinstance(table, FlowTable)
         assert len(table) >= 3
 
@@ -125,7 +125,7 @@ def test_a_container_is_a_host_of_its_own(topology) -> None:
         again, _ = sorted_out(app1.snapshot())
     assert gaps == []
     described = {
-        piece.folder: fact for piece in pieces for fact in facts_of(piece) if isinstance(fact, HostDescription)
+        piece.folder: fact for piece in pieces for fact in with_facts(piece).facts if isinstance(fact, HostDescription)
     }
     assert sorted(described) == [
         "app1",
@@ -163,7 +163,7 @@ def test_sudo_shows_what_a_visitor_may_not_see(laboratory, topology, asked) -> N
     unread = [
         fact.namespaces_unread
         for piece in (*without, *withal)
-        for fact in facts_of(piece)
+        for fact in with_facts(piece).facts
         if isinstance(fact, HostDescription)
     ]
     assert unread == [None, 0]

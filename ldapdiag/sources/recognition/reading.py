@@ -67,11 +67,6 @@ def with_facts(one: Input) -> Input:
         return one
 
 
-def facts_of(one: Input) -> tuple[Fact, ...]:
-    """Return the facts of an input; none of one that cannot be read."""
-    return with_facts(one).facts
-
-
 def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Input, *, is_log: bool) -> InputReading:
     with one.open() as opened:
         chunks = _chunks(opened)

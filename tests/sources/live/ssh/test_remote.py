@@ -19,7 +19,7 @@ from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.live.ssh.host_clock import HostClock
 from ldapdiag.sources.live.ssh.refusals import refusal
 from ldapdiag.sources.live.ssh.remote import ScriptSession, ssh_command
-from ldapdiag.sources.recognition.reading import facts_of
+from ldapdiag.sources.recognition.reading import with_facts
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this host's own sh is asked, on Linux")
 
@@ -122,7 +122,7 @@ class TestThisHost:
             assert piece.asked.endswith(" on app1")
         assert all(before <= piece.taken.start <= piece.taken.end <= between for piece in pieces)
         assert all(between <= piece.taken.start <= piece.taken.end <= after for piece in again)
-        table = next(fact for fact in facts_of(pieces[1]) if isinstance(fact, SocketTable))
+        table = next(fact for fact in with_facts(pieces[1]).facts if isinstance(fact, SocketTable))
         assert table.origin.taken == pieces[1].taken
 
     def test_the_clock_of_one_machine_is_its_own(self) -> None:
