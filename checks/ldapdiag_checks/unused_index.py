@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.usage import IndexUsage, UnusedIndexes
+from ldapdiag.analysis.indexes.unused_indexes import UnusedIndex, UnusedIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -18,7 +18,7 @@ MONTH = 30 * 24
 
 
 @check
-def judge(usage: IndexUsage, coverage: IndexCoverage) -> Iterator[Verdict]:
+def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     """An index that no search in the log uses.
 
     ## What it looks at
@@ -61,7 +61,7 @@ def _span(hours: float) -> str:
     return f"{hours:.1f} h" if hours >= 1 else f"{60 * hours:.0f} min"
 
 
-def _finding(one: UnusedIndexes, hours: float, coverage: IndexCoverage) -> Finding:
+def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding:
     types = ",".join(one.types)
     remedies: tuple[Remedy, ...] = ()
     if hours >= MONTH and coverage.indexes is not None:

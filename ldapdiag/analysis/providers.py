@@ -11,7 +11,7 @@ from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.indexes.coverage import IndexCoverage, audit_searches
 from ldapdiag.analysis.indexes.plan import IndexPlan, plan_indexes
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_indexes
-from ldapdiag.analysis.indexes.usage import IndexUsage, find_index_usage
+from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes, find_unused_indexes
 from ldapdiag.analysis.load.accounts import Accounts, count_accounts
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
@@ -33,9 +33,9 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     ServerIndexes: find_server_indexes,
     IndexCoverage: audit_searches,
     IndexPlan: plan_indexes,
-    IndexUsage: find_index_usage,
+    UnusedIndexes: find_unused_indexes,
 }
 """Fact to function. diagnosis.py calls each at most once per host, after those it depends on."""
 
-INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, IndexUsage})
+INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, UnusedIndexes})
 """The facts of checks about indexes; `ldapdiag indexes` runs the checks that ask for one of them."""

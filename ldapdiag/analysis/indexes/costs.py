@@ -42,8 +42,8 @@ WEIGHTS = {"approx": 2, "approximate": 2, "subinitial": 2, "subany": 2, "subfina
 
 MEMBERSHIP = frozenset({"member", "uniquemember", "memberof", "ismemberof", "memberuid"})
 """With their subtypes: one value per member of a group, or per group of a member."""
-SCANNING, OTHERS = 250, 20
-"""Cost factors: substrings of members where the server compares all values of the group, and where it does not."""
+MEMBERS_COMPARED, EXPENSIVE = 250, 20
+"""Cost factors: substrings of members where the server compares all values of a group; other expensive indexes."""
 
 LONG_NAMES = frozenset({"1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"})
 """Syntaxes of names (RFC 4517): DN, and Name and Optional UID."""
@@ -116,9 +116,9 @@ def is_membership(attribute: str, schema: Schema) -> bool:
 def _factor(family: Family | None, attribute: str, type_: str, schema: Schema) -> int:
     """Return how many times more expensive an index is than others of its type."""
     if type_ not in SUBSTRING_KINDS:
-        return OTHERS if _is_opaque(attribute, schema) else 1
+        return EXPENSIVE if _is_opaque(attribute, schema) else 1
     if is_membership(attribute, schema) or _is_opaque(attribute, schema):
-        return SCANNING if _compares_all(family) else OTHERS
+        return MEMBERS_COMPARED if _compares_all(family) else EXPENSIVE
     return 3 if schema.syntax(attribute) in LONG_NAMES else 1
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
 from ldapdiag.analysis.indexes.plan import IndexPlan, PlannedIndexes
 from ldapdiag.analysis.indexes.search_coverage import SearchCoverage
-from ldapdiag.analysis.indexes.usage import IndexUsage
+from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes
 from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Severity
 from ldapdiag.remedy import RemedyKind
@@ -174,7 +174,7 @@ class IndexScreen:
             many = counted(count, "search", "searches")
             why = "the other parts of the filter, or the base, leave few entries"
             self.page.packed("harmless", [f"{many} noted as unindexed, {_each(etime, count)}: {why}", *shapes], "bold")
-        usage = self.diagnosis.facts.of(IndexUsage, plan.host)
+        usage = self.diagnosis.facts.of(UnusedIndexes, plan.host)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
             spanned = span(int(coverage.seconds * SECOND))

@@ -1,4 +1,4 @@
-"""IndexUsage: the indexes of a server that no search of its log used."""
+"""UnusedIndexes: the indexes of a server that no search of its log used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FALLBACKS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnusedIndexes:
+class UnusedIndex:
     """The indexes of one attribute that no search used."""
 
     backend: Backend
@@ -43,34 +43,36 @@ class UnusedIndexes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexUsage:
+class UnusedIndexes:
     """The unused indexes of one server."""
 
     kind: ClassVar[str] = "usage"
     how: ClassVar[str] = IndexCoverage.how
 
     host: str
-    unused: tuple[UnusedIndexes, ...] = ()
+    unused: tuple[UnusedIndex, ...] = ()
     unsearched: tuple[str, ...] = ()
     """Databases that no search was sent to."""
     reason: str = ""
     """Why the usage is unknown; empty if it is known."""
 
 
-def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
+def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedIndexes:
     """Compare the indexes of a server with the assertions in its log."""
     indexes = coverage.indexes
     if indexes is None:
-        return IndexUsage(host=coverage.host, reason=f"no index configuration of {coverage.host}")
+        return UnusedIndexes(host=coverage.host, reason=f"no index configuration of {coverage.host}")
     searches = traffic.workload.searches
     if any(search.unidentified for search in searches):
-        return IndexUsage(host=coverage.host, reason="the log has searches without a filter, which may use any index")
+        return UnusedIndexes(
+            host=coverage.host, reason="the log has searches without a filter, which may use any index"
+        )
     filters = [
         (indexes.backends(search.base), parse_shape(search.shape)) for search in searches if search.scope != "base"
     ]
     if any(filter_ is None for backends, filter_ in filters if backends):
-        return IndexUsage(host=coverage.host, reason="filters were cut off or not understood, and may use any index")
-    unused: list[UnusedIndexes] = []
+        return UnusedIndexes(host=coverage.host, reason="filters were cut off or not understood, and may use any index")
+    unused: list[UnusedIndex] = []
     unsearched: list[str] = []
     for backend in indexes.configuration.backends:
         searched = [
@@ -83,12 +85,12 @@ def find_index_usage(coverage: IndexCoverage, traffic: Traffic) -> IndexUsage:
             unused.extend(_unused(backend, searched, indexes, coverage.family))
         elif backend.definitions:
             unsearched.append(backend.name)
-    return IndexUsage(host=coverage.host, unused=tuple(unused), unsearched=tuple(unsearched))
+    return UnusedIndexes(host=coverage.host, unused=tuple(unused), unsearched=tuple(unsearched))
 
 
 def _unused(
     backend: Backend, searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None
-) -> Iterator[UnusedIndexes]:
+) -> Iterator[UnusedIndex]:
     """Yield the indexes of a database that no assertion in its searches may use."""
     used = _used(searched, indexes, family)
     for definition in backend.definitions:
@@ -97,7 +99,7 @@ def _unused(
             continue
         types = tuple(sorted(type_ for type_ in definition.types if (name, type_) not in used))
         if types:
-            yield UnusedIndexes(backend=backend, attribute=definition.attribute, types=types)
+            yield UnusedIndex(backend=backend, attribute=definition.attribute, types=types)
 
 
 def _used(searched: Iterable[Assertion], indexes: ServerIndexes, family: Family | None) -> set[tuple[str, str]]:
