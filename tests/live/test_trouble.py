@@ -77,7 +77,7 @@ class TestHosts:
         said, _ = timed("ssh://ldap", "ssh://app3", "ssh://app4", "ssh://nowhere", "--apart", str(APART))
         assert only_gap(said, "ssh://app3").startswith("connection refused (")
         assert only_gap(said, "ssh://app4").startswith("permission denied (")
-        assert only_gap(said, "ssh://nowhere").startswith("its name is not known (")
+        assert only_gap(said, "ssh://nowhere").startswith("cannot resolve its host name (")
         assert len(said.report["gaps"]) == 3
         assert "clear" in said.outcomes("descriptor-headroom"), "the rest is judged"
 
@@ -127,7 +127,7 @@ class TestDirectories:
         app = start(site.app1, "held", count=4)
         bind = ("-D", account("application_foo"), *sitting.bind[2:])
         said, _ = timed("ldap://ldap", *bind)
-        reasons = {gap["reason"].partition(": not shown")[0]: gap["how"] for gap in said.report["gaps"]}
+        reasons = {gap["reason"].partition(": not visible")[0]: gap["how"] for gap in said.report["gaps"]}
         assert set(reasons) == {"cn=config", "the connections in cn=monitor"}
         assert all("Directory Manager" in how for how in reasons.values())
         (counters,) = [one for one in said.report["evidence"] if one["fact"] != "schema"]
