@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 README = Path(__file__).parent / "README.md"
 
-BEGINNING = """# What we know about sick directories
+BEGINNING = """# What each check looks for
 
 One file per check in `ldapdiag_checks/`, in the order of a report. This page is made from their docstrings by
 `python checks/make_readme.py`; `ldapdiag checks ID` shows one of them. How to add one: `CONTRIBUTING.md`.

@@ -1,3 +1,3 @@
-"""ldapdiag: who holds an LDAP server's connections, which are dead at the other end, and what to set."""
+"""ldapdiag: the owners of an LDAP server's connections, the dead ones among them, missing indexes, and what to set."""
 
 __version__ = "0.1.0"

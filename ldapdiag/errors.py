@@ -1,4 +1,4 @@
-"""Errors shown to the operator: each says what was attempted, on what, why it failed, and what to do next."""
+"""Errors shown to the operator: each states what was attempted, on what, why it failed, and what to do next."""
 
 
 class LdapdiagError(Exception):

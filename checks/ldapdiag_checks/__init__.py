@@ -1,4 +1,4 @@
-"""What we know about sick directories: one file per check, listed in the order a report tells them."""
+"""The built-in checks: one file per check, listed in the order of a report."""
 
 from ldapdiag_checks import (
     accept_queue_overflow,

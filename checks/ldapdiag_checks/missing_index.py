@@ -143,6 +143,6 @@ def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> 
         return ()
     first = row.resolved[0]
     configuration, schema = coverage.indexes.configuration, coverage.indexes.schema
-    asked = ldapsearch_command(plan.host, configuration)
-    verify = search_command(asked, first.group.base, first.group.scope, first.filter)
+    command = ldapsearch_command(plan.host, configuration)
+    verify = search_command(command, first.group.base, first.group.scope, first.filter)
     return add_indexes(plan.host, row.backend, row.changes, configuration, schema, verify)

@@ -69,8 +69,8 @@ def _without_sessions(
 ) -> NotJudged | Clear:
     """Clear a server whose clients are known hosts; a proxy's host would be a client here that serves LDAP."""
     others = {server.host for server in servers} - {pairing.host}
-    held = [direction for direction in pairing.directions if direction.server_count]
-    doubtful = [one for one in held if one.missing is not None or others.intersection(one.client_hosts)]
+    occupied = [direction for direction in pairing.directions if direction.server_count]
+    doubtful = [one for one in occupied if one.missing is not None or others.intersection(one.client_hosts)]
     if not doubtful:
         return Clear(subject=pairing.host, reason="no proxy is between it and the hosts of its clients")
     with_server_leg = {table.origin.host for table in flows if any(table.server)}
@@ -85,65 +85,65 @@ def _without_sessions(
     )
 
 
-def _verdict(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
-    subject = f"{held.proxy} {direction.client} -> {direction.server}"
-    if held.orphaned.count:
-        return _finding(direction, held, server, advice)
-    if held.orphaned.unproven:
+def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
+    subject = f"{legs.proxy} {direction.client} -> {direction.server}"
+    if legs.orphaned.count:
+        return _finding(direction, legs, server, advice)
+    if legs.orphaned.unproven:
         return NotJudged(
             subject=subject,
-            reason=f"{sum(held.orphaned.unproven.values())} of {held.sessions} sessions have no proven live client, "
-            f"none of them is proven dead: {reason_list(held.orphaned.unproven)}",
+            reason=f"{sum(legs.orphaned.unproven.values())} of {legs.sessions} sessions have no proven live client, "
+            f"none of them is proven dead: {reason_list(legs.orphaned.unproven)}",
             how="take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi",
         )
-    return Clear(subject=subject, reason=f"{held.live} of {held.sessions} sessions have a live client")
+    return Clear(subject=subject, reason=f"{legs.live} of {legs.sessions} sessions have a live client")
 
 
-def _finding(direction: Direction, held: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
-    count = held.orphaned.count
+def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
+    count = legs.orphaned.count
     return Finding(
-        subject=f"{held.proxy} {direction.client} -> {direction.server}",
-        key=f"{held.proxy}|{direction.key}",
-        severity=severity_of(held),
-        confidence=confidence_of(held),
-        title=f"{held.proxy} keeps {count} of {held.sessions} connections to {server} whose client is gone",
-        detail="\n".join(_sentences(held, server)),
-        observed={"proxy": held.proxy, "server": direction.server, "connections": count},
+        subject=f"{legs.proxy} {direction.client} -> {direction.server}",
+        key=f"{legs.proxy}|{direction.key}",
+        severity=severity_of(legs),
+        confidence=confidence_of(legs),
+        title=f"{legs.proxy} keeps {count} of {legs.sessions} connections to {server} whose client is gone",
+        detail="\n".join(_sentences(legs, server)),
+        observed={"proxy": legs.proxy, "server": direction.server, "connections": count},
         server=server,
-        hosts=tuple(sorted({held.proxy, server, *held.clients})),
+        hosts=tuple(sorted({legs.proxy, server, *legs.clients})),
         remedies=(
-            probe_clients(held.proxy),
-            *([limit_idle_time(held.proxy, advice.recommended_seconds)] if advice is not None else []),
+            probe_clients(legs.proxy),
+            *([limit_idle_time(legs.proxy, advice.recommended_seconds)] if advice is not None else []),
         ),
-        origins=held.origins,
+        origins=legs.origins,
     )
 
 
-def severity_of(held: ProxyLegs) -> Severity:
+def severity_of(legs: ProxyLegs) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    count = held.orphaned.count
-    if count >= MANY or (count >= SOME and count >= HALF * held.sessions):
+    count = legs.orphaned.count
+    if count >= MANY or (count >= SOME and count >= HALF * legs.sessions):
         return Severity.HIGH
     return Severity.MEDIUM if count >= SOME else Severity.LOW
 
 
-def confidence_of(held: ProxyLegs) -> Confidence:
+def confidence_of(legs: ProxyLegs) -> Confidence:
     """Return how sure it is, by the words of the manual page."""
-    if held.orphaned.ports is None or held.headerless:
+    if legs.orphaned.ports is None or legs.headerless:
         return Confidence.POSSIBLE
-    return Confidence.CERTAIN if held.absent_at_proxy else Confidence.LIKELY
+    return Confidence.CERTAIN if legs.absent_at_proxy else Confidence.LIKELY
 
 
-def _sentences(held: ProxyLegs, server: str) -> Iterator[str]:
-    clients = " and ".join(held.clients)
-    yield f"{server} has the server-side legs, {held.proxy} has the sessions, and {clients} lacks the client-side legs."
-    if held.orphaned.ports is not None:
-        yield f"{held.proxy}'s ports towards {server}: {', '.join(map(str, held.orphaned.ports))}."
-    if held.absent_at_proxy:
-        yield f"The socket table of {held.proxy} itself lacks the client-side legs."
+def _sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
+    clients = " and ".join(legs.clients)
+    yield f"{server} has the server-side legs, {legs.proxy} has the sessions, and {clients} lacks the client-side legs."
+    if legs.orphaned.ports is not None:
+        yield f"{legs.proxy}'s ports towards {server}: {', '.join(map(str, legs.orphaned.ports))}."
+    if legs.absent_at_proxy:
+        yield f"The socket table of {legs.proxy} itself lacks the client-side legs."
     else:
         yield f"Not certain: the sockets of a container or zone on {clients} are not in its table."
-    if held.orphaned.reasons:
-        yield f"Not churn: {'; '.join(held.orphaned.reasons)}."
-    if held.orphaned.unproven:
-        yield f"Excluded: {reason_list(held.orphaned.unproven)}."
+    if legs.orphaned.reasons:
+        yield f"Not churn: {'; '.join(legs.orphaned.reasons)}."
+    if legs.orphaned.unproven:
+        yield f"Excluded: {reason_list(legs.orphaned.unproven)}."

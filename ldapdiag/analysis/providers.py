@@ -38,4 +38,4 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
 """Fact to function. diagnosis.py calls each at most once per host, after those it depends on."""
 
 INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, UnusedIndexes})
-"""The facts of checks about indexes; `ldapdiag indexes` runs the checks that ask for one of them."""
+"""The facts of checks about indexes; `ldapdiag indexes` runs the checks that need one of them."""

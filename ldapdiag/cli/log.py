@@ -143,10 +143,10 @@ def _read(
     from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.access_log import NO_METER, read  # noqa: PLC0415
 
-    asked = period if (period.since, period.until) != (None, None) else None
+    requested = period if (period.since, period.until) != (None, None) else None
     with show_byte_progress() as meter:
         reading = read(
-            arguments, workers=workers, meter=meter or NO_METER, period=asked, zone=zone, stop=stop, scanner=scanner
+            arguments, workers=workers, meter=meter or NO_METER, period=requested, zone=zone, stop=stop, scanner=scanner
         )
     _print_other_files(reading, stop)
     return reading

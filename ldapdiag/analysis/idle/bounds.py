@@ -195,7 +195,7 @@ def agreed(measured: Sequence[float]) -> float | None:
 def _configured_path(
     name: str, directions: Sequence[Direction], configured: Sequence[MiddleboxTimeout]
 ) -> PathBounds | None:
-    """Return the bounds that a middlebox's own setting gives; None where no setting holds for the path."""
+    """Return the bounds that a middlebox's own setting gives; None where no setting applies to the path."""
     subjects = {direction.subject for direction in directions}
     timeout = next((timeout for timeout in configured if timeout.directions & subjects), None)
     if timeout is None:

@@ -1,6 +1,6 @@
-"""Middlebox timeouts: the idle timeouts configured on middleboxes, and the directions each holds for.
+"""Middlebox timeouts: the idle timeouts configured on middleboxes, and the directions each applies to.
 
-A setting counts if the middlebox's table holds the flow, or if the host owns neither end and may forward: on any other
+A setting counts if the middlebox's table contains the flow, or if the host owns neither end and may forward. On another
 host a kernel's setting describes that host's own filter. A proxy's setting also counts for its own legs, whose client
 end it owns (docs/how-it-decides.md, "The idle timeout of a middlebox").
 """
@@ -30,10 +30,10 @@ class MiddleboxTimeout:
     middlebox: str
     lower_seconds: float
     upper_seconds: float
-    """Equal to the lower one, unless it is unknown which of several settings holds."""
+    """Equal to the lower one, unless it is unknown which of several settings applies."""
     source: str
     directions: frozenset[str]
-    """Subjects of the directions it holds for."""
+    """Subjects of the directions it applies to."""
     closes_both_ends: bool = False
     """On timeout the middlebox closes the connections to both ends."""
 

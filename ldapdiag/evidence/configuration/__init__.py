@@ -10,7 +10,7 @@ from ldapdiag.evidence.origin import Origin
 
 CONFIG = "cn=config"
 WHOLE_ENTRY = ("objectClass", "cn")
-"""Present in cn=config unless the search asked for single attributes."""
+"""Present in cn=config unless the search requested single attributes."""
 MOST_ACCOUNTS = 10_000
 """Limit on accounts with an idle timeout of their own and on replication accounts; further ones are dropped."""
 
