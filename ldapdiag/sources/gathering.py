@@ -91,8 +91,8 @@ class Basket:
             return
         is_log = dialect is not None
         if dialect is None or is_more_than_a_log(dialect):
-            if is_log and one.spool is not None:
-                one.spool.keep()
+            if is_log:
+                one.keep()
             is_log = self._read(one, named) or is_log
         if is_log:
             self.logs.add(one, dialect)

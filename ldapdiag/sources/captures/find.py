@@ -58,6 +58,7 @@ def _in_sections(found: Found) -> Iterator[Found]:
     """Yield an input, whole where it must be, or the sections of the script's output."""
     whole = _whole(found) if isinstance(found, Input) else found
     if isinstance(whole, Input) and script_output.begins_in(whole.head):
+        whole.keep()
         yield from script_output.sections(whole)
     else:
         yield whole
@@ -70,6 +71,7 @@ def _whole(one: Input) -> Found:
     """
     if not one.compressed or one.is_whole or is_log(one):
         return one
+    one.keep()
     with one.open() as opened:
         content, trouble = opened.read(HELD_BYTES), opened.trouble()
     if trouble:

@@ -36,13 +36,12 @@ def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iter
     """
     compression = compression_of(outer.head)
     inner = outer
-    if outer.spool is not None and (compression or is_tar(outer.head)):
-        outer.spool.keep()
     if compression:
         folder, _, name = outer.path.rpartition("/")
         path = f"{folder}/{name_within(name)}" if folder else name_within(name)
         inner = replace(outer.within(decompressing(compression)), path=path, compressed=True)
     if is_tar(inner.head):
+        inner.keep()
         yield from archive(replace(inner, path=outer.path))
     elif compression_of(inner.head):
         yield PassedOver(target=outer.label, reason="is compressed twice; decompress it to have it read")

@@ -89,6 +89,11 @@ class Input:
             return Opened(Rejoined(self.head, self.file_range.stream(len(self.head))), (), budget)
         return Opened(self.source(), self.layers, budget)
 
+    def keep(self) -> None:
+        """Keep what comes of a stream, because it will be read more than once."""
+        if self.spool is not None:
+            self.spool.keep()
+
     def looked_at(self, size: int = HEAD_BYTES) -> Input:
         """Return it with its head read. OSError is the caller's."""
         if self.is_whole or len(self.head) >= size:

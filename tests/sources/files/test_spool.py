@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 import tracemalloc
@@ -12,6 +13,7 @@ import log_lines
 from command import diagnose, ldapdiag
 from ldapdiag.sources.files import spool
 from ldapdiag.sources.files.spool import Spool
+from ldapdiag.sources.gathering import gather
 
 DATA = bytes(range(256)) * 40
 
@@ -81,6 +83,18 @@ def test_without_room_to_keep_it_a_stream_is_read_once(monkeypatch: pytest.Monke
     assert all_of(one) == DATA
     with pytest.raises(OSError, match="save it to a file"):
         all_of(one)
+
+
+@pytest.mark.parametrize(("content", "kept"), [(log_lines.run(1, 300), False), (b"no log\n" * 20_000, True)])
+def test_only_what_is_read_twice_is_kept(monkeypatch: pytest.MonkeyPatch, content: bytes, *, kept: bool) -> None:
+    """A compressed log of any length comes through a pipe without a copy on the disk."""
+    asked = []
+    monkeypatch.setattr(Spool, "keep", asked.append)
+    monkeypatch.setattr(
+        "ldapdiag.sources.files.walk._standard_input", lambda: io.BytesIO(gzip.compress(content * 2000))
+    )
+    gather(["-"])
+    assert bool(asked) == kept
 
 
 def packed_logs() -> bytes:
