@@ -89,7 +89,11 @@ def test_without_room_to_keep_it_a_stream_is_read_once(monkeypatch: pytest.Monke
 def test_only_what_is_read_twice_is_kept(monkeypatch: pytest.MonkeyPatch, content: bytes, *, kept: bool) -> None:
     """A compressed log of any length comes through a pipe without a copy on the disk."""
     asked = []
-    monkeypatch.setattr(Spool, "keep", asked.append)
+
+    def keep(one: Spool) -> None:
+        asked.append(one)
+
+    monkeypatch.setattr(Spool, "keep", keep)
     monkeypatch.setattr(
         "ldapdiag.sources.files.walk._standard_input", lambda: io.BytesIO(gzip.compress(content * 2000))
     )
