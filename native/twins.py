@@ -41,7 +41,7 @@ ALONE = {
     "fields": "primitives that regular expressions provide in the reference",
     "interner": "the reference uses bytes as keys",
     "lib": "the list of modules",
-    "reading": "positioned reads, which sources/logs/parts.py does for the reference",
+    "reading": "positioned reads, which sources/logs/chunks.py does for the reference",
     "row_cache": "a dict in the reference",
 }
 """Rust modules without a twin, with the reason."""

@@ -1,4 +1,4 @@
-"""A capture, written: the pieces as they came and their manifest, as a folder or archive that `diagnose` reads.
+"""A capture, written: the inputs as they came and their manifest, as a folder or archive that `diagnose` reads.
 
     NAME/manifest.json      first, because it holds the times of what follows
     NAME/app1/sockets-1.txt
@@ -85,8 +85,8 @@ def write(
 ) -> Manifest:
     """Write a capture and return its manifest; UsageError when it cannot be written.
 
-    Each piece is opened twice: once to learn its length, once to copy it. A piece that cannot be read becomes a gap.
-    `gaps` are read after the pieces: the iterator of the pieces may still add to them.
+    Each input is opened twice: once to learn its length, once to copy it. One that cannot be read becomes a gap.
+    `gaps` are read after the inputs: the iterator of the inputs may still add to them.
     """
     ready(path)
     taken_at = taken_at or datetime.now(UTC)
