@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from runpy import run_path
 
@@ -103,6 +105,25 @@ def _module_of(test: Path, folder: Path) -> list[Path]:
     name = test.stem.removeprefix("test_")
     places = (folder / f"{name}.py", folder / f"{name}.sh", folder / name / "__init__.py")
     return [place for place in places if place.exists()]
+
+
+def test_every_public_class_has_a_name_of_its_own() -> None:
+    homes = defaultdict(list)
+    for path in sorted((HOUSE / "ldapdiag").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+REPLACED = re.compile(r"(?i)\b(?:told|tells|whoever|nobody|somebody|anybody|resting|dearer|astray|disowned)\b")
+"""Words that docs/glossary.md replaces and that have no other use here."""
+
+
+def test_the_program_uses_the_words_of_the_glossary() -> None:
+    program = [path for path in SOURCES if path.relative_to(HOUSE).parts[0] in {"ldapdiag", "checks"}]
+    lines = [f"{path}: {line.strip()}" for path in program for line in path.read_text().splitlines()]
+    assert [line for line in lines if REPLACED.search(line)] == []
 
 
 def test_the_architecture_names_every_module_of_analysis_and_sources() -> None:

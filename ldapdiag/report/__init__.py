@@ -1,1 +1,1 @@
-"""A diagnosis, told: to a terminal, or to a machine."""
+"""A diagnosis as text for a terminal, or as JSON for a program."""

@@ -50,7 +50,7 @@ class Scanned:
 
 
 class Scanning(Protocol):
-    """Whoever scans chunks."""
+    """The interface of everything that scans chunks: this process, threads or worker processes."""
 
     scanner: Scanner
     most_open: int

@@ -1,4 +1,4 @@
-"""Streams: whose log each file is a chunk of, and in which order (DESIGN 4, streams first).
+"""Streams: which server's log each file is a part of, and in which order (docs/how-it-decides.md, "Access logs").
 
     access.20261120-090625.gz .. access      nine files, rotated: one stream, in the order of their first records
     slapd.stderr.log, syslog-iso.log         two duplicates of one run: one is read, the other is named
