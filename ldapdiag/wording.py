@@ -1,4 +1,4 @@
-"""Numbers and nouns in sentences for people: 1,234,567; 1 host, 2 hosts."""
+"""Numbers, nouns and verbs in sentences for people: 1,234,567; 1 host is, 2 hosts are."""
 
 from __future__ import annotations
 
@@ -9,5 +9,11 @@ def number(value: float) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun, in the singular or the plural: `1 host`, `1,234 hosts`, `2 entries`."""
-    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+    """Return a count with its noun, in the singular or plural: `1 host`, `1,234 hosts`, `2 searches`."""
+    end = "es" if noun.endswith("ch") else "s"
+    return f"{number(count)} {noun if count == 1 else plural or noun + end}"
+
+
+def are(count: int) -> str:
+    """Return the verb of a count: `is` for one, else `are`."""
+    return "is" if count == 1 else "are"

@@ -12,6 +12,7 @@ from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.wording import are, counted
 
 OVERFLOWS = "TcpExtListenOverflows"
 LEAST_BACKLOG = 1024
@@ -53,13 +54,15 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
         if severity is not None:
             yield _finding(server, host, queue, severity)
         elif queue.backlog is None:
-            reason = f"{queue.waiting} wait to be accepted, and the table does not show the backlog"
+            reason = f"{_waiting(queue)} to be accepted, and the table does not show the backlog"
             yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind, TcpCounters.kind), how=HOW)
         else:
-            yield Clear(subject=subject, reason=f"{queue.waiting} wait to be accepted, backlog {queue.backlog}")
+            yield Clear(subject=subject, reason=f"{_waiting(queue)} to be accepted, the backlog is {queue.backlog:,}")
     if not queues:
-        counted = f", and nstat counted {overflows} overflows of listeners since boot" if overflows else ""
-        reason = f"no table shows {server.host}'s listening LDAP sockets with their queues{counted}"
+        overflowed = (
+            f", and nstat counted {counted(overflows, 'overflow')} of listeners since boot" if overflows else ""
+        )
+        reason = f"no table shows {server.host}'s listening LDAP sockets with their queues{overflowed}"
         yield NotJudged(subject=server.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
 
 
@@ -93,24 +96,29 @@ def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severit
 
 
 def _title(server: Instance, queue: AcceptQueue) -> str:
-    wait = f"{queue.waiting} connections wait to be accepted on {server.host}:{queue.port}"
+    wait = f"{_waiting(queue)} to be accepted on {server.host}:{queue.port}"
     if queue.full:
-        return f"{wait}, the backlog is {queue.backlog}: the SYN of new clients is dropped"
+        return f"{wait}, the backlog is {queue.backlog:,}: the SYN of new clients is dropped"
     overflows = _counted(server, OVERFLOWS)
-    return f"{wait}, and an accept queue of {server.host} has overflowed {overflows} times since boot"
+    return f"{wait}, and an accept queue of {server.host} has overflowed {counted(overflows, 'time')} since boot"
+
+
+def _waiting(queue: AcceptQueue) -> str:
+    return f"{counted(queue.waiting, 'connection')} {'waits' if queue.waiting == 1 else 'wait'}"
 
 
 def _sentences(server: Instance, queue: AcceptQueue) -> Iterator[str]:
     if queue.full or queue.waiting:
         yield "A waiting client is connected from its point of view, and its bind gets no answer."
     if queue.not_accepted:
-        yield f"{queue.not_accepted} established connections are not accepted yet (inode 0)."
+        established = counted(queue.not_accepted, "established connection")
+        yield f"{established} {are(queue.not_accepted)} not accepted yet (inode 0)."
     if queue.full_before:
-        yield "An earlier snapshot shows the queue full, too: this is no burst."
+        yield "An earlier snapshot shows the queue full, too: this is not a burst."
     if overflows := _counted(server, OVERFLOWS):
-        drops = _counted(server, "TcpExtListenDrops")
-        yield f"nstat: a queue was full {overflows} times, {drops} new connections dropped (all programs together)."
-    yield "Why the server does not accept: see descriptor-headroom and worker-saturation."
+        drops = counted(_counted(server, "TcpExtListenDrops"), "new connection")
+        yield f"nstat: a queue was full {counted(overflows, 'time')}, {drops} dropped (all programs together)."
+    yield "See descriptor-headroom and worker-saturation for why the server does not accept them."
 
 
 def _remedies(server: Instance, queue: AcceptQueue) -> tuple[Remedy, ...]:

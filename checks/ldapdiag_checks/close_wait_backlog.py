@@ -11,7 +11,7 @@ from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.wording import counted
+from ldapdiag.wording import are, counted, number
 
 MANY, SOME = 100, 10
 SHARE = 0.1
@@ -144,7 +144,7 @@ def _sentences(snapshot: Snapshot, peer: Peer, rows: Sequence[int]) -> Iterator[
         yield "The server does not close them (CLOSE-WAIT): its threads are blocked, or too few."
         waiting = sum(snapshot.sockets.inode[row] == 0 for row in rows) if snapshot.sockets.inode else 0
         if waiting:
-            yield f"{waiting} of them are not even accepted (inode 0): see accept-queue-overflow."
+            yield f"{number(waiting)} of them {are(waiting)} not even accepted (inode 0): see accept-queue-overflow."
     else:
         yield "The server or a proxy closed them, and the application has not noticed (CLOSE-WAIT)."
         yield "Let its pool test a connection before use; keep its maximum idle time below the server's idle timeout."

@@ -15,6 +15,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.log.tables import OTHER, ClientRow
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import pool_connections
+from ldapdiag.wording import counted
 
 FEW = 7
 """Operations, BIND and UNBIND included; the log's histogram has an edge there."""
@@ -89,7 +90,8 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
     if segment.clients.full:
         reason = "the access log has more clients than are counted separately"
         return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
-    reason = f"{segment.opened} connections in {traffic.seconds:.0f} s: no client opens one for nearly every operation"
+    opened = counted(segment.opened, "connection")
+    reason = f"{opened} in {traffic.seconds:,.0f} s: no client opens one for nearly every operation"
     return Clear(subject=server.host, reason=reason)
 
 
@@ -127,19 +129,21 @@ def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
 
 def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
     rate = f"{churn.per_second:.1f} a second" if churn.per_second >= STEADY else f"{60 * churn.per_second:.0f} a minute"
-    span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:.0f} s, {rate}"
-    operations = "1 operation" if churn.at_most == 1 else f"{churn.at_most} operations"
+    span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:,.0f} s, {rate}"
+    operations = counted(churn.at_most, "operation")
     sentences = [
         f"Half of them had at most {operations}, and half lasted less than {churn.life_below:.2g} s.",
         "Behind a NAT or a proxy, several applications may share this address.",
     ]
     if more > 0:
-        sentences.append(f"{more} more clients do the same: see ldapdiag log --by client.")
+        sentences.append(
+            f"{counted(more, 'more client')} {'does' if more == 1 else 'do'} the same: see ldapdiag log --by client."
+        )
     return Finding(
         subject=f"{churn.client} -> {server.host}",
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"{churn.client} opened {churn.connections} connections in {span}, for a few operations each",
+        title=f"{churn.client} opened {counted(churn.connections, 'connection')} in {span}, for a few operations each",
         detail="\n".join(sentences),
         observed={
             "server": server.host,

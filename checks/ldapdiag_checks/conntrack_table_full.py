@@ -10,6 +10,7 @@ from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import raise_conntrack
+from ldapdiag.wording import counted
 
 FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
 
@@ -67,15 +68,15 @@ def _verdict(tracking: ConntrackUsage) -> Verdict:
         kind = KernelSettings.kind if limit is None else FlowTable.kind
         return NotJudged(subject=host, reason=f"{lacking} of {host} is not in the evidence", missing=(kind,), how=how)
     if limit == 0:
-        return Clear(subject=host, reason=f"{used} tracked, and no limit (nf_conntrack_max = 0)")
+        return Clear(subject=host, reason=f"{counted(used, 'connection')} tracked, and no limit (nf_conntrack_max = 0)")
     severity = severity_of(used, limit)
     if severity is None:
-        return Clear(subject=host, reason=f"{used} of {limit} tracked (nf_conntrack_max)")
+        return Clear(subject=host, reason=f"{used:,} of at most {limit:,} connections tracked (nf_conntrack_max)")
     return Finding(
         subject=host,
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"{host} tracks {used} of at most {limit} connections ({used / limit:.0%})",
+        title=f"{host} tracks {used:,} of at most {limit:,} connections ({used / limit:.0%})",
         detail=(
             f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
             f"{host}, and its clients time out."

@@ -14,6 +14,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
+from ldapdiag.wording import are, counted
 
 LEAST_SHARE = 0.01
 ONCE, HOPELESS = SECOND, 30 * SECOND
@@ -79,7 +80,11 @@ def _of_other_searches(
     more = len(costly) - MOST
     if more > 0:
         how = f"ldapdiag log --top {len(costly)}"
-        return NotJudged(subject=subject, reason=f"{more} more are costly and not reported one by one", how=how)
+        return NotJudged(
+            subject=subject,
+            reason=f"{counted(more, 'more kind')} of search {are(more)} costly and not reported one by one",
+            how=how,
+        )
     reported = set(map(id, costly))
     others = [search for search in searches if id(search) not in reported]
     slow = [search for search in others if search.slowest and is_slow(search, search.slowest)]
@@ -93,7 +98,8 @@ def _of_other_searches(
 
 
 def _took(searches: list[SearchGroup]) -> str:
-    return f"{sum(each.count for each in searches)} searches took {_seconds(sum(each.etime for each in searches))}"
+    count = counted(sum(each.count for each in searches), "search")
+    return f"{count} took {_seconds(sum(each.etime for each in searches))}"
 
 
 def is_costly(search: SearchGroup, worst: SlowestSearch) -> bool:
@@ -130,7 +136,7 @@ def _finding(
         severity=severity_of(search, worst),
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
-        f"{search.count} searches, {_seconds(search.etime)} in all",
+        f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
         detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan)]),
         observed={
             "server": server.host,
@@ -164,7 +170,7 @@ def _sentences(traffic: Traffic, search: SearchGroup, worst: SlowestSearch) -> I
     at = moment(worst.time, MILLISECOND)
     yield f"On average {_seconds(search.mean)}; the worst {_seconds(worst.etime)}, at {at}{where}."
     if search.unindexed:
-        yield f"The server notes {search.unindexed} of {search.answered} as unindexed, in full or in part."
+        yield f"The server notes {search.unindexed:,} of {search.answered:,} as unindexed, in full or in part."
     if 2 * search.wait >= search.etime:
         yield f"{_seconds(search.wait)} of it was spent waiting for a worker thread: see worker-saturation."
     if traffic.segment.resolution >= SECOND:
@@ -188,7 +194,7 @@ def _only_expensive(traffic: Traffic) -> bool:
 
 
 def _asked(asker: Requester) -> str:
-    return f"{asker.account} from {asker.client}: {asker.count} times, {_seconds(asker.etime)}."
+    return f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {_seconds(asker.etime)}."
 
 
 def _first(names: Iterable[str]) -> list[str]:

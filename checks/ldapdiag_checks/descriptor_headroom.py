@@ -61,7 +61,9 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
         reason = f"{missing} of {server.host} is not in the evidence"
         yield NotJudged(subject=server.host, reason=reason, missing=(lacking.kind,), how=lacking.how)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
-        reason = f"{used} connections of {limit} ({descriptors.limit_source}), each of which may take two descriptors"
+        reason = (
+            f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"
+        )
         yield NotJudged(subject=server.host, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
     else:
         yield Clear(subject=server.host, reason=_numbers(descriptors))
@@ -102,12 +104,12 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> 
 
 
 def _numbers(descriptors: Descriptors) -> str:
-    """Return what is used of what, as in `335 of 20000 (Max open files of the process)`."""
+    """Return what is used of what, as in `335 of 20,000 (Max open files of the process)`."""
     least = "" if descriptors.exact else "at least "
-    used = "an unknown number" if descriptors.used is None else f"{least}{descriptors.used}"
+    used = "an unknown number" if descriptors.used is None else f"{least}{descriptors.used:,}"
     if descriptors.limit is None:
         return f"{used} of an unknown limit"
-    return f"{used} of {descriptors.limit} ({descriptors.limit_source})"
+    return f"{used} of {descriptors.limit:,} ({descriptors.limit_source})"
 
 
 def _title(descriptors: Descriptors) -> str:
@@ -127,11 +129,11 @@ def _sentences(descriptors: Descriptors) -> Iterator[str]:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:
         yield (
-            f"It reserves some: {descriptors.connections} connections are open of the {descriptors.served} "
-            "that this limit allows."
+            f"The server reserves some: {descriptors.connections:,} of the {descriptors.served:,} connections that "
+            "this limit allows are open."
         )
     if (left := descriptors.hours_left) is not None:
-        gains = f"{descriptors.rate_per_hour:.0f} connections an hour"
+        gains = f"{descriptors.rate_per_hour:,.0f} connections an hour"
         yield f"It gains {gains} ({descriptors.rate_source}), which leaves {left:.1f} h."
     yield "connection-share names the accounts and clients, ghost-connections the dead ones; any limit fills again."
 

@@ -14,6 +14,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.client_advice import renew_password
+from ldapdiag.wording import counted
 
 REFUSED = {
     49: "wrong password or unknown account",
@@ -97,7 +98,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     findings.extend(_stale(server, traffic, dn, one, severity) for severity, dn, one in accounts_failing)
     yield from findings[:MOST]
     if len(findings) > MOST:
-        reason = f"{len(findings) - MOST} more fail as often and are not reported one by one"
+        reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one"
         yield NotJudged(subject=f"others at {server.host}", reason=reason, how="ldapdiag log --format json")
     else:
         yield _of_other_accounts(server, traffic, binds, findings=bool(findings))
@@ -116,11 +117,13 @@ def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, *, findin
             other[one.err] += one.count
     refused = sum(one.count for one in failed) - other.total()
     if 2 * other.total() >= binds:
-        reason = f"{other.total()} of {binds} BINDs failed, none for a wrong password ({_errors(other)})"
+        reason = f"{other.total():,} of {binds:,} BINDs failed, none for a wrong password ({_errors(other)})"
         how = "an access log of a period in which accounts could bind"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
-    besides = f"; {other.total()} failed for other reasons ({_errors(other)})" if other else ""
-    return Clear(subject=subject, reason=f"{refused} of {binds} BINDs were refused{' in all' * findings}{besides}")
+    besides = f"; {other.total():,} failed for other reasons ({_errors(other)})" if other else ""
+    return Clear(
+        subject=subject, reason=f"{refused:,} of {binds:,} BINDs were refused{' in total' * findings}{besides}"
+    )
 
 
 def _errors(errors: Counter[int]) -> str:
@@ -153,17 +156,20 @@ def _by(failed: Iterable[FailedBinds], name: str) -> dict[str, Failures]:
 
 
 def _words(failures: Failures) -> str:
-    return "; ".join(f"{count} times {REFUSED[err]} (err={err})" for err, count in failures.errors.most_common())
+    return "; ".join(
+        f"{counted(count, 'time')} {REFUSED[err]} (err={err})" for err, count in failures.errors.most_common()
+    )
 
 
 def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures) -> Finding:
     count, accounts = failures.errors.total(), len(failures.accounts)
-    most = ", ".join(f"{dn} ({times})" for dn, times in failures.accounts.most_common(3))
+    most = ", ".join(f"{dn} ({times:,})" for dn, times in failures.accounts.most_common(3))
     return Finding(
         subject=f"{client} -> {server.host}",
         severity=Severity.HIGH,
         confidence=Confidence.LIKELY,
-        title=f"{client} failed to bind {count} times as {accounts} accounts: password guessing, or a broken front end",
+        title=f"{client} failed to bind {count:,} times as {accounts:,} accounts: password guessing, or a broken "
+        "front end",
         detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy, this is the middlebox's address.",
         observed=_observed(server, traffic, failures) | {"client": client},
         server=server.host,
@@ -174,16 +180,16 @@ def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures
 
 def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, severity: Severity) -> Finding:
     where = list(failures.clients)
-    clients = where[0] if len(where) == 1 else f"{len(where)} clients"
+    clients = where[0] if len(where) == 1 else f"{len(where):,} clients"
     who = NAMELESS if dn == ANONYMOUS else f"as {dn}"
-    most = ", ".join(f"{client} ({times})" for client, times in failures.clients.most_common(3))
+    most = ", ".join(f"{client} ({times:,})" for client, times in failures.clients.most_common(3))
     stale = failures.errors.keys() != NOT_SO
     likely = "Regular failures of one account are a job with an old password." if stale else NO_WAY_IN
     return Finding(
         subject=f"{dn} at {server.host}",
         severity=severity,
         confidence=Confidence.CERTAIN,
-        title=f"BINDs {who} were refused {failures.errors.total()} times, from {clients}",
+        title=f"BINDs {who} were refused {failures.errors.total():,} times, from {clients}",
         detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
         observed=_observed(server, traffic, failures) | {"account": dn},
         server=server.host,

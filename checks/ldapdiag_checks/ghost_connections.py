@@ -14,6 +14,7 @@ from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import are, counted
 
 NEARLY_FULL = 0.8
 HOURS_LEFT = 24
@@ -67,15 +68,16 @@ def judge(
         if not direction.server_count:
             continue  # only the client has some: see stranded-connections
         if direction.missing is not None:
-            about = f"{direction.server_count} connections at {pairing.host}"
+            about = f"{counted(direction.server_count, 'connection')} at {pairing.host}"
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
             yield _finding(direction, pairing.host, total, bounds, accounts, descriptors)
         elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{direction.undecided} of {direction.server_count} are absent at the client, none of them is "
-                f"proven dead: {reason_list(direction.ghosts.unproven)}",
+                reason=f"{direction.undecided:,} of {counted(direction.server_count, 'connection')} "
+                f"{are(direction.undecided)} absent at the client, but not proven dead: "
+                f"{reason_list(direction.ghosts.unproven)}",
                 how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
             )
         else:
@@ -129,17 +131,17 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
 
 
 def _live_counts(direction: Direction, server: str) -> str:
-    closing = f", and {direction.closing} were opening or closing at that moment" if direction.closing else ""
+    closing = f", and {direction.closing:,} opening or closing at that moment" if direction.closing else ""
     if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
         where = f"carried by {direction.path.translated_by}"
     else:
         where = f"live at {client_names(direction)}"
-    return f"{direction.server_count} at {server}, {direction.matched} of them {where}{closing}"
+    return f"{direction.server_count:,} at {server}, {direction.matched:,} of them {where}{closing}"
 
 
 def _title(direction: Direction) -> str:
     ghosts, count = direction.ghosts.count, direction.server_count
-    share = f"All {count}" if ghosts == count else f"{ghosts} of the {count}"
+    share = f"All {count:,}" if ghosts == count else f"{ghosts:,} of the {count:,}"
     if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
         return f"{share} connections from {direction.client} no longer exist on {direction.path.translated_by}, a proxy"
     if direction.join is JoinKey.BOX_TABLE:

@@ -14,6 +14,7 @@ from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Ve
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_remedies import drop_indexes
 from ldapdiag.servers.index_types import SUBSTRING_KINDS
+from ldapdiag.wording import counted
 
 NETSCAPE = frozenset({Family.DS389, Family.DSEE})
 """Plug-ins that compute roles and classes of service."""
@@ -81,7 +82,8 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
         yield NotJudged(subject=indexing.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
         excerpt = "" if configuration.whole else ", in the available excerpt"
-        reason = f"{seen} attributes with an index{excerpt}: none of computed values, none for substrings of members"
+        indexed = f"{counted(seen, 'attribute')} with an index{excerpt}"
+        reason = f"{indexed}: none of computed values, none for substrings of members"
         yield Clear(subject=indexing.host, reason=reason)
 
 

@@ -19,6 +19,7 @@ from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.wording import counted
 
 LONG_LIFE = 600
 """Seconds; with a longer lifetime ghosts accumulate."""
@@ -76,7 +77,7 @@ def judge(
     elif advice.unclassified:
         yield NotJudged(
             subject=server.host,
-            reason=f"{advice.unclassified} of its connections are neither proven live nor dead; {lifetime.summary}",
+            reason=f"{counted(advice.unclassified, 'connection')} proven neither live nor dead; {lifetime.summary}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )

@@ -11,6 +11,7 @@ from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict, severity_of_share
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.index_remedies import build_indexes
+from ldapdiag.wording import counted
 
 
 @check
@@ -74,8 +75,9 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one),
         title=f"{one.attribute} has an index that {one.host} does not use because it is not built",
-        detail=f"{one.count} searches {one.shape} examine every entry, {one.seconds:.3g} s ({one.share:.1%} of the "
-        f"search time); {why}.\nUnless it was built after this log was written.{hidden}",
+        detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {one.seconds:.3g} s in total "
+        f"({one.share:.1%} of the search time); {why}.\n"
+        f"The index may have been built after this log was written.{hidden}",
         observed={**one.observed, "reason": why},
         server=one.host,
         hosts=(one.host,),

@@ -58,7 +58,8 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
         yield _finding(row, plan, coverage)
     cut = [row for row in coverage.scans if row.filter is None and row.worth_an_index]
     if cut:
-        reason = f"the filters of {sum(row.count for row in cut)} unindexed searches were cut off when they were logged"
+        searches = counted(sum(row.count for row in cut), "unindexed search")
+        reason = f"the log truncates the filters of {searches}"
         yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask the owners of the clients")
     if not plan.indexes:
         scans = len(coverage.scans)
@@ -79,8 +80,8 @@ def _possible(plan: IndexPlan) -> Verdict:
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
     return NotJudged(
         subject=plan.host,
-        reason=f"{sum(row.count for row in plan.resolved)} searches examine every entry, perhaps for lack of "
-        f"{', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
+        reason=f"{counted(sum(row.count for row in plan.resolved), 'unindexed search')}, perhaps for "
+        f"lack of {', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
         "than an ID list may have. The log alone does not decide",
         missing=(IndexConfiguration.kind,),
         how=IndexConfiguration.how,
@@ -97,8 +98,8 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
         key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_share(share, seconds),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
-        title=f"{plan.host} has no index {what}: {row.search_count} searches examine every entry, {seconds:.3g} s in "
-        f"all ({share:.0%} of the search time)",
+        title=f"{plan.host} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
+        f"{seconds:.3g} s in total ({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
         observed={
             "server": plan.host,
@@ -122,15 +123,15 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
 
 def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
     for one in row.resolved[:3]:
-        noted = f", {one.noted} of {one.count} noted as unindexed" if one.noted else ""
+        noted = f", {one.noted:,} of {one.count:,} noted as unindexed" if one.noted else ""
         yield (
-            f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {one.count} times "
+            f"{one.group.shape} below {one.group.base or 'the root'} ({one.group.scope}): {counted(one.count, 'time')} "
             f"{one.mean / SECOND:.2g} s{noted}."
         )
     for asker in row.requesters[:3]:
-        yield f"From {asker.account} from {asker.client}: {asker.count} times, {asker.etime / SECOND:.3g} s."
+        yield f"{asker.account} from {asker.client}: {counted(asker.count, 'time')}, {asker.etime / SECOND:.3g} s."
     if refused := sum(one.refused for one in row.resolved):
-        yield f"{refused} of them failed for lack of an index."
+        yield f"{refused:,} of them failed for lack of an index."
     if not any(one.certain for one in row.resolved):
         yield "It helps if fewer entries match than an ID list may have; their number is not in the evidence."
     if not plan.exact:

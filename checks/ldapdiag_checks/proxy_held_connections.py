@@ -13,6 +13,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
+from ldapdiag.wording import counted
 
 MANY, SOME = 100, 10
 HALF = 0.5
@@ -92,11 +93,11 @@ def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
     if legs.orphaned.unproven:
         return NotJudged(
             subject=subject,
-            reason=f"{sum(legs.orphaned.unproven.values())} of {legs.sessions} sessions have no proven live client, "
-            f"none of them is proven dead: {reason_list(legs.orphaned.unproven)}",
+            reason=f"{sum(legs.orphaned.unproven.values()):,} of {counted(legs.sessions, 'session')} with a client "
+            f"that is proven neither live nor gone: {reason_list(legs.orphaned.unproven)}",
             how="take snapshots of the clients, the proxy and the clients again, with ages: ss -tanoi",
         )
-    return Clear(subject=subject, reason=f"{legs.live} of {legs.sessions} sessions have a live client")
+    return Clear(subject=subject, reason=f"{legs.live:,} of {counted(legs.sessions, 'session')} with a live client")
 
 
 def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
@@ -106,7 +107,7 @@ def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
         key=f"{legs.proxy}|{direction.key}",
         severity=severity_of(legs),
         confidence=confidence_of(legs),
-        title=f"{legs.proxy} keeps {count} of {legs.sessions} connections to {server} whose client is gone",
+        title=f"{legs.proxy} keeps {count:,} of {legs.sessions:,} connections to {server} whose client is gone",
         detail="\n".join(_sentences(legs, server)),
         observed={"proxy": legs.proxy, "server": direction.server, "connections": count},
         server=server,

@@ -53,7 +53,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    late = "Unless the existing index was added after this log was written."
+    late = "The existing index may have been added after this log was written."
     unless = "" if one.obstacle.cause is Cause.LIMIT else f"\n{late}"
     return Finding(
         subject=one.subject,

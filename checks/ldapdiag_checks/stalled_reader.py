@@ -92,11 +92,15 @@ def _verdict(
     if stalled:
         return _finding(direction, stalled, server, snapshot)
     if None in timers:
-        reason = f"{len(waiting)} of {len(rows)} have data in Send-Q, and the table shows no timers"
+        reason = (
+            f"{len(waiting):,} of {counted(len(rows), 'connection')} with data in Send-Q, but the table shows no timers"
+        )
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     if missing is not None:
         return NotJudged.lacking(missing, subject=subject)
-    return Clear(subject=subject, reason=f"{len(rows)} established, {len(waiting)} with data in transit, none stalled")
+    return Clear(
+        subject=subject, reason=f"{len(rows):,} established, {len(waiting):,} with data in transit, none stalled"
+    )
 
 
 def _is_stalled(table: SocketTable, row: int, timer: Timer | None) -> bool:
@@ -111,16 +115,16 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapsh
     size = sum(table.send_queue[row] for row in rows) if table.send_queue else 0
     closed = sum(table.timer[row] is Timer.PERSIST for row in rows) if table.timer else 0
     count = counted(len(rows), "connection")
-    sentences = [f"{closed} with a closed window: the client does not read."] if closed else []
+    sentences = [f"{closed:,} with a closed window: the client does not read."] if closed else []
     if closed < len(rows):
         sentences.append(
-            f"{len(rows) - closed} retransmitting: the client is gone, its host is stuck, or packets are lost."
+            f"{len(rows) - closed:,} retransmitting: the client is gone, its host is stuck, or packets are lost."
         )
     return Finding(
         subject=f"{client} -> {endpoint(address, port)}",
         severity=severity_of(len(rows)),
         confidence=Confidence.CERTAIN if closed == len(rows) else Confidence.LIKELY,
-        title=f"{client} does not read {size} bytes from {server.host} on {count}",
+        title=f"{client} does not read {counted(size, 'byte')} from {server.host} on {count}",
         detail="\n".join(
             [
                 *sentences,

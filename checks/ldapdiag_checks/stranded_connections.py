@@ -11,6 +11,7 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import are, counted
 
 MANY, SOME = 100, 10
 HALF = 0.5
@@ -51,13 +52,23 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
             count = sum(direction.stranded.unproven.values())
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{count} of the client are absent at {pairing.host}, none of them proven lost: "
-                f"{reason_list(direction.stranded.unproven)}",
+                reason=f"{counted(count, 'connection')} of the client {are(count)} absent at {pairing.host}, "
+                f"but not proven lost: {reason_list(direction.stranded.unproven)}",
                 how=f"take snapshots of the server, the client and the server again: {SS_COMMAND}",
             )
         else:
-            known = "its connections" if direction.client_count is None else f"its {direction.client_count}"
-            yield Clear(subject=direction.subject, reason=f"{pairing.host} has {known}")
+            number = "" if direction.client_count is None else f" ({direction.client_count:,})"
+            reason = f"every connection of the client exists at {pairing.host}{number}"
+            yield Clear(subject=direction.subject, reason=reason)
+
+
+def _share(direction: Direction) -> str:
+    count = counted(direction.stranded.count, "connection")
+    return (
+        count
+        if direction.client_count is None
+        else f"{direction.stranded.count:,} of the {direction.client_count:,} connections"
+    )
 
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
@@ -68,7 +79,7 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Fi
         key=direction.key,
         severity=severity_of(direction),
         confidence=Confidence.LIKELY if exact and not direction.tables.headerless else Confidence.POSSIBLE,
-        title=f"{stranded.count} of {clients}'s {direction.client_count} connections no longer exist on {server}",
+        title=f"{_share(direction)} of {clients} no longer exist on {server}",
         detail=(
             f"{server} has closed or lost them without notice to {clients}; the next request on each will hang.\n"
             "Not certain, because a table shows one network namespace: the server may run in another one."

@@ -84,12 +84,12 @@ def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clien
         how = "an access log of a busy hour"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how=how)
     if vague >= SOME and vague >= HALF * closes:
-        reason = f"for {vague} of {closes} closes the log does not show whether the client sent UNBIND"
+        reason = f"for {vague:,} of {counted(closes, 'close')} the log does not show whether the client sent UNBIND"
         how = "none: the log of this server has one close reason for both, or none"
         return NotJudged(subject=subject, reason=reason, missing=("close-codes",), how=how)
     timeouts = sum(ends.by_kind[CloseKind.IDLE] for ends in others)
-    idle = f"; the server's idle timeout ended {timeouts}" if timeouts else ""
-    return Clear(subject=subject, reason=f"{counted(closes, 'close')}, {unclean} without UNBIND{idle}")
+    idle = f"; the server's idle timeout ended {timeouts:,}" if timeouts else ""
+    return Clear(subject=subject, reason=f"{counted(closes, 'close')}, {unclean:,} without UNBIND{idle}")
 
 
 def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: Severity, more: int) -> Finding:
@@ -119,21 +119,24 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
 
 def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
-        return f"{ends.client} opened {ends.probes} connections to {server.host} and sent no operation on them"
+        return (
+            f"{ends.client} opened {counted(ends.probes, 'connection')} to {server.host} without sending an operation"
+        )
     if (network := ends.by_kind[CloseKind.NETWORK]) >= SOME:
-        return f"Data no longer passed on {network} of {ends.close_count} connections of {ends.client}"
-    return f"{ends.client} ended {ends.unclean} of {ends.close_count} connections without UNBIND"
+        return f"Data no longer passed on {network:,} of {counted(ends.close_count, 'connection')} of {ends.client}"
+    return f"{ends.client} ended {ends.unclean:,} of {counted(ends.close_count, 'connection')} without UNBIND"
 
 
 def _sentences(traffic: Traffic, ends: CloseReasons, more: int, *, probes: bool) -> Iterator[str]:
     if probes:
         yield "Most likely probes of a load balancer; or a client whose TLS handshake fails."
     for code, count in ends.codes.items():
-        yield f"{code or 'no code'}, {count} times: {close_reason(traffic.workload.family, code).text}."
+        yield f"{code or 'no code'}, {counted(count, 'time')}: {close_reason(traffic.workload.family, code).text}."
     if ends.by_kind[CloseKind.NETWORK]:
         yield "Look for a client that does not read, a path with a smaller MTU, a firewall that drops idle connections."
     if ends.probes and not probes:
-        yield f"{ends.probes} more had no operation at all and are not counted: most likely probes of a load balancer."
+        probes_only = counted(ends.probes, "connection")
+        yield f"Excluded: {probes_only} without any operation, most likely probes of a load balancer."
     yield "Behind a NAT or a proxy, this is the middlebox's address."
     if more > 0:
-        yield f"{more} more clients do the same: see ldapdiag log --by client."
+        yield f"{counted(more, 'more client')} {'does' if more == 1 else 'do'} the same: see ldapdiag log --by client."

@@ -13,6 +13,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.finding import Clear, Confidence, Finding, Severity, Verdict
 from ldapdiag.servers.candidates import Cause
 from ldapdiag.servers.search_advice import correct_attribute
+from ldapdiag.wording import counted
 
 MISSING = "F"
 """389-ds' note: a filter element is missing from the schema."""
@@ -81,7 +82,7 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
         severity=Severity.LOW,
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
-        detail=f"{count} searches, {seconds:.3g} s; that part matches nothing.\n"
+        detail=f"{counted(count, 'search')}, {seconds:.3g} s; that part matches nothing.\n"
         f"From {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
             "server": coverage.host,

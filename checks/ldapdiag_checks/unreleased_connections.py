@@ -13,6 +13,7 @@ from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SS_COMMAND
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import release_unused
+from ldapdiag.wording import counted
 
 MANY = 100
 QUARTER, HALF = 0.25, 0.5
@@ -52,18 +53,22 @@ def judge(
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif not is_many(direction.matched, descriptors):
             yield Clear(
-                subject=direction.subject, reason=f"{direction.matched} connections that are present at both ends"
+                subject=direction.subject, reason=f"{counted(direction.matched, 'connection')} present at both ends"
             )
         elif direction.idle_count is None:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{direction.matched} connections are present at both ends, but no table shows their idle times",
+                reason=f"{counted(direction.matched, 'connection')} present at both ends, but no table shows "
+                "idle times",
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
         elif direction.idle_count < IDLE_SHARE * direction.matched:
             busy = direction.matched - direction.idle_count
-            yield Clear(subject=direction.subject, reason=f"{busy} of {direction.matched} were used in the last minute")
+            yield Clear(
+                subject=direction.subject,
+                reason=f"{busy:,} of {counted(direction.matched, 'connection')} used in the last minute",
+            )
         else:
             yield _finding(direction, pairing.host, accounts, descriptors)
 
@@ -84,10 +89,10 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, descr
         key=direction.key,
         severity=Severity.HIGH if limit and direction.matched >= HALF * limit else Severity.MEDIUM,
         confidence=Confidence.CERTAIN if direction.idle_count == direction.matched else Confidence.LIKELY,
-        title=f"{who} keeps {direction.matched} connections open and uses few of them",
+        title=f"{who} keeps {direction.matched:,} connections open and uses few of them",
         detail=(
-            f"{direction.matched} connections are present at both ends, so none is a ghost; {direction.idle_count} "
-            f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:.0f} s.\n"
+            f"{direction.matched:,} connections are present at both ends, so none is a ghost; {direction.idle_count:,} "
+            f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:,.0f} s.\n"
             f"The application opens connections and does not release them. No middlebox on the path is to blame."
         ),
         observed={

@@ -11,13 +11,13 @@ from ldapdiag.evidence.log.stamps import MILLISECOND, SECOND, moment
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.wording import counted
 
 BUSY = 0.8
 PUBLISHES = (
     "OpenLDAP shows its threads in cn=Threads,cn=Monitor (ask for '*' and '+'); 389-ds shows currentbusyworkers and "
     "currentworkqueue in releases after May 2026 (issue #7307: 1.4.3, 2.7, 2.8, 3.0, 3.1 and later branches)"
 )
-
 
 LONG = 1 << 27
 """Nanoseconds for a worker: 134 ms, an edge of the log's histogram."""
@@ -111,11 +111,13 @@ def _clear(monitor: Monitor | None, threads: int | None, traffic: Traffic | None
     """Return why nothing is wrong; empty when the evidence does not suffice."""
     reasons = []
     if monitor is not None and monitor.busy_threads is not None and threads:
-        queued = "" if monitor.queued_operations is None else f", {monitor.queued_operations} operations waiting"
-        reasons.append(f"{monitor.busy_threads} of {threads} threads busy{queued}")
+        queued = (
+            "" if monitor.queued_operations is None else f", {counted(monitor.queued_operations, 'operation')} waiting"
+        )
+        reasons.append(f"{monitor.busy_threads:,} of {counted(threads, 'thread')} busy{queued}")
     if traffic is not None and traffic.timed_waits >= FEWEST:
         reasons.append(
-            f"{traffic.waited_at_least(LONG)} of {traffic.timed_waits} operations in the log waited 134 ms or more"
+            f"{traffic.waited_at_least(LONG):,} of {traffic.timed_waits:,} operations in the log waited 134 ms or more"
         )
     return "; ".join(reasons)
 
@@ -160,8 +162,10 @@ def _title(server: Instance, traffic: Traffic | None, threads: int | None, sever
         return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.host}"
     if monitor is None or severity is Severity.LOW:
         at_most = monitor.connections_at_max_threads if monitor else 0
-        return f"{at_most} connections to {server.host} use as many threads as one connection may"
-    waiting = "" if monitor.queued_operations is None else f", and {monitor.queued_operations} operations wait"
+        return f"{counted(at_most or 0, 'connection')} to {server.host} with as many threads as one connection may use"
+    waiting = (
+        "" if monitor.queued_operations is None else f", with {counted(monitor.queued_operations, 'operation')} waiting"
+    )
     return f"{monitor.busy_threads} of {threads} worker threads of {server.host} are busy{waiting}"
 
 
@@ -171,13 +175,13 @@ def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity |
     if traffic is not None:
         longest, earlier = traffic.segment.longest_wait
         yield (
-            f"{traffic.waited_at_least(LONG)} of {traffic.timed_waits} operations waited 134 ms or more, the longest "
-            f"{longest / SECOND:.1f} s, at {moment(-earlier, MILLISECOND)}."
+            f"{traffic.waited_at_least(LONG):,} of {traffic.timed_waits:,} operations waited 134 ms or more, "
+            f"the longest {longest / SECOND:.1f} s, at {moment(-earlier, MILLISECOND)}."
         )
     if monitor is not None and monitor.connections_at_max_threads:
         yield (
-            f"{monitor.connections_at_max_threads} connections have the maximum number of operations in progress "
-            "(nsslapd-maxthreadsperconn); their next requests wait."
+            f"At the limit of operations in progress (nsslapd-maxthreadsperconn): "
+            f"{counted(monitor.connections_at_max_threads, 'connection')}. Further requests on them wait."
         )
     if now is None:
         yield "This is the period of the log; cn=monitor shows the present."

@@ -56,12 +56,12 @@ class Screen:
             parts.append(counted(server.established, "connection"))
         descriptors = self.diagnosis.facts.of(Descriptors, server.host)
         if descriptors is not None and descriptors.used is not None and descriptors.limit is not None:
-            text = f"{descriptors.used} descriptors of {descriptors.limit}"
-            parts.append(f"{descriptors.limit} at most" if descriptors.counts_only_connections else text)
+            text = f"{descriptors.used:,} of {descriptors.limit:,} descriptors"
+            parts.append(f"{descriptors.limit:,} at most" if descriptors.counts_only_connections else text)
         lifetime = self.diagnosis.facts.of(GhostLifetime, server.host)
         if lifetime is not None and lifetime.idle_timeout_seconds is not None:
             seconds = lifetime.idle_timeout_seconds
-            parts.append(f"idle timeout {f'{seconds} s' if seconds else 'off'}")
+            parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")
         return parts
 
     def findings(self) -> None:
@@ -134,8 +134,8 @@ class Screen:
         for number, fact in enumerate(self.diagnosis.bundle.facts):
             origin = fact.origin
             of = f" of {origin.host}" if origin.host else ""
-            damage = f", {origin.not_understood} not understood: {origin.samples[0]!r}" if origin.samples else ""
-            text = f"{origin.path}: {fact.kind}{of}, {origin.lines} lines{damage}"
+            damage = f", {origin.not_understood:,} not understood: {origin.samples[0]!r}" if origin.samples else ""
+            text = f"{origin.path}: {fact.kind}{of}, {counted(origin.lines, 'line')}{damage}"
             self.page.labelled("" if number else "read", text, "bold")
             for note in origin.notes:
                 self.page.indented(note, deeper=3)

@@ -117,12 +117,12 @@ class Basket:
         """Keep the facts, or why there are none: a gap if the operator named the file, else a line in the list."""
         self.facts.extend(reading.facts)
         if reading.trouble:
-            how = "ask for another copy; what came before is judged"
+            how = "ask for another copy; the part before the damage is used"
             self.gaps.append(Gap(target=one.label, reason=reading.trouble, how=how))
         if not reading.useless:
             return
         if one.named and not reading.is_known:
-            how = "see 'ldapdiag diagnose --help' for what is read"
+            how = "'ldapdiag diagnose --help' names the inputs"
             self.gaps.append(Gap(target=one.label, reason=reading.useless, how=how))
             return
         self.passed_over.append(PassedOver(target=one.label, reason=reading.useless))
@@ -220,7 +220,7 @@ def crashed(target: str, error: Exception) -> Gap:
     return Gap(
         target=target,
         reason=f"the reader crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag",
-        how="please report it with the file's first lines",
+        how="report it with the first lines of the file",
     )
 
 

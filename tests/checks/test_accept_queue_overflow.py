@@ -30,7 +30,7 @@ def test_a_full_queue_is_found_with_its_numbers() -> None:
 
 def test_a_queue_at_its_backlog_still_takes_one() -> None:
     (clear,) = judged(listener(4, 4))
-    assert (type(clear), clear.reason) == (Clear, "4 wait to be accepted, backlog 4")
+    assert (type(clear), clear.reason) == (Clear, "4 connections wait to be accepted, the backlog is 4")
 
 
 def test_counted_overflows_make_a_full_queue_critical() -> None:

@@ -36,7 +36,7 @@ def test_tells_its_numbers() -> None:
         "median_operations": 3,
         "median_life_seconds": pytest.approx(0.27, abs=0.01),
     }
-    assert "1200 connections in 660 s, 1.8 a second" in found.title
+    assert "1,200 connections in 660 s, 1.8 a second" in found.title
     assert [str(remedy.where) for remedy in found.remedies] == ["client"]
 
 
@@ -66,7 +66,7 @@ def test_severity_by_number(count, every, severity) -> None:
 def test_what_is_no_churn(pool) -> None:
     (verdict,) = judged(visits(2000, 0.5, **pool))
     assert isinstance(verdict, Clear)
-    assert "2001 connections" in verdict.reason
+    assert "2,001 connections" in verdict.reason
 
 
 def test_a_log_of_seconds_says_nothing() -> None:

@@ -33,7 +33,7 @@ def test_severity_by_share(used, severity) -> None:
 
 def test_is_clear_with_the_numbers() -> None:
     (clear,) = judged(kernels=[facts.settings(count=599, max=1000)])
-    assert (type(clear), clear.reason) == (Clear, "599 of 1000 tracked (nf_conntrack_max)")
+    assert (type(clear), clear.reason) == (Clear, "599 of at most 1,000 connections tracked (nf_conntrack_max)")
 
 
 def test_believes_the_table_where_the_count_of_a_namespace_reads_zero() -> None:

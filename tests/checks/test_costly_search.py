@@ -61,7 +61,7 @@ def test_the_founding_story() -> None:
     assert "97% of the search time of ldap" in found.title
     assert "Attributes in the filter: displayName." in found.detail
     assert isinstance(clear, Clear)
-    assert clear.reason.startswith("1000 searches took 1.0 s of 31 s")
+    assert clear.reason.startswith("1,000 searches took 1.0 s of 31 s")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_at_most_ten_are_told() -> None:
     log = asked(*((1, f"(a{number}=x)".encode(), {"took": 2.0}) for number in range(MOST + 2)))
     verdicts = judged(log)
     assert [type(one) for one in verdicts] == [Finding] * MOST + [NotJudged]
-    assert verdicts[-1].reason == "2 more are costly and not reported one by one"
+    assert verdicts[-1].reason == "2 more kinds of search are costly and not reported one by one"
 
 
 def test_without_an_answer_there_is_nothing_to_judge() -> None:

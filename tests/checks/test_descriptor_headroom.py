@@ -41,7 +41,7 @@ def test_what_the_server_keeps_for_itself_is_no_room(connections, severity) -> N
     verdict = judged(94, 200, connections=connections, served=72)
     assert getattr(getattr(verdict, "severity", None), "name", None) == severity
     if severity:
-        assert f"{connections} connections are open of the 72" in verdict.detail
+        assert f"{connections} of the 72" in verdict.detail
         assert (verdict.observed["used"], verdict.observed["limit"]) == (94, 200)
 
 
@@ -59,7 +59,7 @@ def test_tells_its_numbers() -> None:
 
 def test_is_clear_with_the_numbers() -> None:
     clear = judged(599)
-    assert (type(clear), clear.reason) == (Clear, "599 of 1000 (Max open files of the process)")
+    assert (type(clear), clear.reason) == (Clear, "599 of 1,000 (Max open files of the process)")
 
 
 class TestGrowth:
@@ -96,7 +96,7 @@ class TestWithoutANumber:
 class TestConnectionsInPlaceOfDescriptors:
     def test_are_clear_where_twice_as_many_are(self) -> None:
         clear = judged(299, exact=False)
-        assert (type(clear), clear.reason) == (Clear, "at least 299 of 1000 (Max open files of the process)")
+        assert (type(clear), clear.reason) == (Clear, "at least 299 of 1,000 (Max open files of the process)")
 
     def test_are_not_judged_where_twice_as_many_are_not(self) -> None:
         verdict = judged(300, exact=False)

@@ -44,7 +44,7 @@ def test_tells_its_numbers() -> None:
     )
     assert "locked after too many failures (err=19)" in found.detail
     assert isinstance(clear, Clear)
-    assert clear.reason == "122 of 123 BINDs were refused in all"
+    assert clear.reason == "122 of 123 BINDs were refused in total"
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_tells_its_numbers() -> None:
         "logged_waits": None,
         "longest_wait_seconds": None,
     }
-    assert found.title == "20 of 20 worker threads of ldap are busy, and 7 operations wait"
+    assert found.title == "20 of 20 worker threads of ldap are busy, with 7 operations waiting"
 
 
 @pytest.mark.parametrize(

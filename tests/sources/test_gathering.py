@@ -79,7 +79,7 @@ def test_a_file_recognised_that_holds_nothing_readable_is_said(tmp_path: Path) -
     (tmp_path / "ss.txt").write_text("State Recv-Q Send-Q Local Address:Port Peer Address:Port\nESTAB some damage\n")
     ran = diagnose(tmp_path / "ss.txt")
     assert (ran.code, len(ran.complaints)) == (2, 1)
-    assert "nothing in its 2 lines is of use" in ran.complaints[0]
+    assert "contains no usable evidence (2 lines)" in ran.complaints[0]
 
 
 @pytest.mark.parametrize("again", [TABLE, TABLE.parent, TABLE.parent / ".." / "app2" / TABLE.name])

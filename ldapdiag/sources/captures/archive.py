@@ -56,14 +56,12 @@ def ready(path: Path, *, with_key: bool = False) -> None:
         how = "install backports.zstd, or end the name with .tar.gz"
         raise UsageError(f"cannot write {legible(path)}: this Python has no zstd library; {how}")
     if with_key and _key(path).exists():
-        raise UsageError(f"{legible(_key(path))} exists already, and is not overwritten; choose another --output")
+        raise UsageError(f"{legible(_key(path))} already exists and is not overwritten; choose another --output")
     try:
         if _taken(path):
-            raise UsageError(
-                f"{legible(path)} exists already, and evidence is not overwritten; choose another --output"
-            )
+            raise UsageError(f"{legible(path)} already exists and is not overwritten; choose another --output")
         if not path.absolute().parent.is_dir():
-            raise UsageError(f"cannot write {legible(path)}: there is no folder {legible(path.parent)}; make it first")
+            raise UsageError(f"cannot write {legible(path)}: no such folder: {legible(path.parent)}; create it first")
     except OSError as error:
         raise _refused(path, error) from error
 
@@ -139,8 +137,8 @@ def _suffix(path: Path) -> str:
             return suffix
     if name.endswith(OTHER_ARCHIVES) or name in {"", ".."}:
         raise UsageError(
-            f"{legible(path)}: I write no such file; end the name with one of {', '.join(ARCHIVES)}, "
-            "or name a new or empty folder"
+            f"cannot write {legible(path)}: unsupported type of archive; "
+            f"end the name with one of {', '.join(ARCHIVES)}, or name a new or empty folder"
         )
     return ""
 

@@ -38,7 +38,7 @@ def only_captures(archive: Input) -> Iterator[Found]:
     tar = Tar(archive)
     contents = _survey(archive, tar)
     if contents.manifest is None:
-        reason = "is an archive, and none of ldapdiag; name it to read it"
+        reason = "is an archive that ldapdiag did not write; name it to read it"
         yield PassedOver(target=archive.label, reason=reason)
     else:
         yield from _Reading(archive, tar, contents).members()
@@ -117,9 +117,9 @@ class _Reading:
         try:
             yield from self._members()
         except DamagedError as error:
-            how = "ask for another copy; what came before is judged"
-            if str(error).startswith("holds more"):
-                how = "unpack it, and name what is evidence of this incident"
+            how = "ask for another copy; the part before the damage is used"
+            if str(error).startswith("contains more"):
+                how = "unpack it and name only the evidence of this incident"
             yield Gap(target=self.archive.label, reason=str(error), how=how)
         yield from manifest.missing(self.expected.values(), self.archive.label)
 
@@ -129,13 +129,13 @@ class _Reading:
             if number > MOST_FILES:
                 yield Gap(
                     target=self.archive.label,
-                    reason=f"holds more than {MOST_FILES:,} files; only the first {MOST_FILES:,} are read",
+                    reason=f"contains more than {MOST_FILES:,} files; only the first {MOST_FILES:,} are read",
                     how="name an archive with the evidence of this incident alone",
                 )
                 return
             if self.archive.budget and self.tar.cost > self.archive.budget.most:
                 raise DamagedError(
-                    f"holds more than {self.archive.budget.most >> 30} GiB; what comes after that is not read"
+                    f"contains more than {self.archive.budget.most >> 30} GiB; the remainder is not read"
                 )
             if self.contents.within is None or _parts(member.name) != (*self.contents.within, manifest.NAME):
                 yield from self._member(number, member)
@@ -145,7 +145,7 @@ class _Reading:
         parts = _parts(member.name)
         label = f"{self.archive.label}/{legible('/'.join(parts or (member.name,)))}"
         if parts is None:
-            yield PassedOver(target=label, reason="its path leads out of the archive")
+            yield PassedOver(target=label, reason="its path points outside the archive")
             return
         top = self.contents.top()
         if parts[: len(top)] == top:
@@ -153,11 +153,13 @@ class _Reading:
         if member.content is None:
             yield PassedOver(target=label, reason=member.other)
         elif len(parts) > 2:
-            yield PassedOver(target=label, reason="deeper than an archive's sub-folders; unpack it and name the folder")
+            yield PassedOver(
+                target=label, reason="more than one folder deep in the archive; unpack it and name the folder"
+            )
         elif member.size_bytes > MOST_MEMBER_BYTES:
             yield Gap(
                 target=label,
-                reason=f"is longer than {MOST_MEMBER_BYTES >> 20} MiB and is not read",
+                reason=f"is larger than {MOST_MEMBER_BYTES >> 20} MiB and is not read",
                 how="unpack it and name the file, if it is evidence",
             )
         else:

@@ -82,10 +82,10 @@ def _whole(one: Input) -> Found:
 def _not_whole(one: Input, trouble: str) -> Gap:
     how = "ask for another copy"
     if trouble.startswith("is compressed"):
-        return Gap(target=one.label, reason=trouble, how="install that, or decompress the file elsewhere")
-    if trouble.startswith("holds more"):
-        how = "unpack it, and name what is evidence of this incident"
-    reason = f"{trouble}; nothing of it is judged, for a table that ends early shows too few"
+        return Gap(target=one.label, reason=trouble, how="install it, or decompress the file elsewhere")
+    if trouble.startswith("contains more"):
+        how = "unpack it and name only the evidence of this incident"
+    reason = f"{trouble}; it is not used, because an incomplete table shows too few connections"
     return Gap(target=one.label, reason=reason, how=how)
 
 

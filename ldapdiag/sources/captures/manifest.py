@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag import __version__
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.origin import Span
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,7 +106,7 @@ def read(data: bytes, label: str) -> Manifest | Gap | None:
         newer = Gap(
             target=label,
             reason=f"is a manifest of another version: {parsed['schema'][:40]} instead of {SCHEMA}",
-            how="judge this capture with the ldapdiag that wrote it, or a newer one",
+            how="read this capture with the version of ldapdiag that wrote it, or a newer one",
         )
         return _manifest(parsed, (newer,))
     return _manifest(parsed, ())
@@ -117,11 +118,11 @@ def missing(entries: Iterable[ManifestEntry], label: str) -> Iterator[Gap]:
     if not paths:
         return
     more = ", …" if len(paths) > NAMES_SHOWN else ""
-    pieces = "a piece that is" if len(paths) == 1 else f"{len(paths)} pieces that are"
+    files = f"{counted(len(paths), 'file')} that {'is' if len(paths) == 1 else 'are'}"
     yield Gap(
         target=label,
-        reason=f"its manifest lists {pieces} not in it ({', '.join(paths[:NAMES_SHOWN])}{more})",
-        how="ask for a whole copy, or judge it as it is",
+        reason=f"its manifest lists {files} not in it ({', '.join(paths[:NAMES_SHOWN])}{more})",
+        how="ask for a complete copy, or use this one as it is",
     )
 
 
@@ -129,7 +130,7 @@ def _damaged(label: str) -> Gap:
     return Gap(
         target=label,
         reason="is damaged: the times of this capture, and what was not collected, are unknown",
-        how="ask for another copy; the pieces are read without it",
+        how="ask for another copy; the files are read without it",
     )
 
 

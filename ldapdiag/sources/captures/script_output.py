@@ -129,7 +129,7 @@ class Script:
 
     def broken_off(self) -> ScriptSection | None:
         """Return the section that was begun and never ended, at the end of the output."""
-        return self._section(None, None, "is cut off") if self._begin else None
+        return self._section(None, None, "is truncated") if self._begin else None
 
     def _append(self, data: bytes) -> None:
         if self._begin is None or self._cut:
@@ -143,11 +143,11 @@ class Script:
     def _too_long(self, more: int) -> str:
         """Return why so many bytes more cannot be taken in; empty where they can."""
         if len(self._content) + more > MOST_SECTION_BYTES:
-            return f"is longer than {MOST_SECTION_BYTES >> 20} MiB"
+            return f"is larger than {MOST_SECTION_BYTES >> 20} MiB"
         if more > self._left:
-            return f"does not fit into the {MOST_BYTES >> 20} MiB that are read of one host"
+            return f"exceeds the limit of {MOST_BYTES >> 20} MiB per host"
         if not self.budget.take(more):
-            return f"does not fit into the {RUN_BYTES >> 30} GiB that are held of one run"
+            return f"exceeds the limit of {RUN_BYTES >> 30} GiB per run"
         return ""
 
     def _marked(self, word: bytes, rest: bytes) -> Event | None:
@@ -215,8 +215,8 @@ def sections(one: Input) -> Iterator[Input | Gap]:
     if not whole:
         yield Gap(
             target=one.label,
-            reason="is cut off: its last line is not the script's",
-            how="ask for the whole output; the sections that are whole are judged",
+            reason="is truncated: it lacks the last line of the script",
+            how="ask for the whole output; the complete sections are used",
         )
 
 
@@ -229,13 +229,13 @@ def unusable(section: ScriptSection, target: str) -> Gap | None:
     """Return why a section is no evidence; None if it is. A table that ends early would show too few sockets."""
     ran = section.asked or section.file
     if section.cut:
-        how = "have the whole output saved there (ldapdiag collect --print-script)"
-        return Gap(target=target, reason=f"what `{ran}` printed {section.cut}", how=how)
+        how = "save the whole output there (ldapdiag collect --print-script)"
+        return Gap(target=target, reason=f"the output of `{ran}` {section.cut}", how=how)
     if section.status in TIMED_OUT:
-        return Gap(target=target, reason=f"`{ran}` did not end in time", how="run it there, and see")
+        return Gap(target=target, reason=f"`{ran}` did not finish in time", how="run it on that host to see why")
     if section.status != 0:
         outcome = "failed" if section.status is None else f"failed (exit {section.status})"
-        return Gap(target=target, reason=f"`{ran}` {outcome}", how="run it there, and see")
+        return Gap(target=target, reason=f"`{ran}` {outcome}", how="run it on that host to see why")
     return None
 
 

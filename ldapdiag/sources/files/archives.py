@@ -44,14 +44,14 @@ def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iter
         inner.keep()
         yield from archive(replace(inner, path=outer.path))
     elif compression_of(inner.head):
-        yield PassedOver(target=outer.label, reason="is compressed twice; decompress it to have it read")
+        yield PassedOver(target=outer.label, reason="is compressed twice; decompress it first")
     else:
         yield inner
 
 
 def nested(archive: Input) -> Iterator[PassedOver]:
     """Yield why a tar in a tar is not read."""
-    reason = "is an archive within an archive; unpack it to have it read"
+    reason = "is an archive inside an archive; unpack it first"
     yield PassedOver(target=archive.label, reason=reason)
 
 

@@ -169,7 +169,7 @@ class Decompressed:
         if self._ended:
             return b""
         if self._budget.left <= 0:
-            return self._end(f"holds more than {self._budget.most >> 30} GiB; what comes after that is not read")
+            return self._end(f"contains more than {self._budget.most >> 30} GiB; the remainder is not read")
         try:
             self._decompressor = self._decompressor or self._compression.decompressor()
         except ImportError:
@@ -212,7 +212,7 @@ class Decompressed:
                 continue
             self._pending = self._stream.read(CHUNK) or b""
             if not self._pending:
-                self._trouble = "is cut off"
+                self._trouble = "is truncated"
                 return b""
 
     def _another(self, decompressor: Decompressor) -> Decompressor | None:

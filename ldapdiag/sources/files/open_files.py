@@ -123,4 +123,4 @@ class RangeReader:
 
     def trouble(self) -> str:
         """Return 'is cut off' where the file ended before the range did."""
-        return "is cut off" if self.left else ""
+        return "is truncated" if self.left else ""

@@ -58,7 +58,9 @@ class Spool:
 
     def _again(self, at: int, size: int) -> bytes:
         if at >= min(self._size, self._most):
-            raise OSError(f"it must be read twice, and only {self._most >> 20} MiB of it are kept; save it to a file")
+            raise OSError(
+                f"it must be read twice, but only its first {self._most >> 20} MiB are kept; save it to a file"
+            )
         self._kept.seek(at)
         return self._kept.read(min(size, self._most - at))
 

@@ -59,7 +59,7 @@ class Content:
 
     def trouble(self) -> str:
         """Return 'is cut off' where the tar ended before its member did."""
-        return "is cut off" if self.left else ""
+        return "is truncated" if self.left else ""
 
     def whole(self) -> bytes:
         """Return all that has not been read; DamagedError where the tar ends before."""
@@ -67,7 +67,7 @@ class Content:
         while self.left:
             part = self._stream.read(min(CHUNK, self.left))
             if not part:
-                raise DamagedError("is cut off")
+                raise DamagedError("is truncated")
             self.left -= len(part)
             data += part
         return bytes(data)
@@ -77,7 +77,7 @@ class Content:
         while self.left:
             part = self._stream.read(min(CHUNK, self.left))
             if not part:
-                raise DamagedError("is cut off")
+                raise DamagedError("is truncated")
             self.left -= len(part)
 
 
@@ -127,7 +127,7 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
     try:
         block = Content(stream, BLOCK).whole()
     except DamagedError:
-        raise DamagedError("ends without its last block: it is cut off") from None
+        raise DamagedError("lacks its last block: it is truncated") from None
     if not block.strip(b"\0"):
         return None
     try:
@@ -137,13 +137,13 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
     if header.size < 0:
         raise DamagedError("is damaged (a member of negative size)")
     if header.type == tarfile.GNUTYPE_SPARSE:  # its map may go on for blocks without end
-        raise DamagedError("holds a sparse file, and what follows is not read; pack it without --sparse")
+        raise DamagedError("contains a sparse file; the remainder is not read; pack it without --sparse")
     return header
 
 
 def _other(header: tarfile.TarInfo, *, sparse: bool) -> str:
     if header.type in LINKS:
-        return "is a link, and links in archives are not followed"
+        return "is a link; links in archives are not followed"
     if sparse:
         return "is a sparse file; pack it without --sparse"
     return "" if header.isreg() else "neither a file nor a folder"
@@ -183,5 +183,5 @@ def _size(record: str | None, size: int) -> int:
     if record is None:
         return size
     if not (record.isascii() and record.isdigit() and len(record) < 20):
-        raise DamagedError("is damaged (a size that is no number)")
+        raise DamagedError("is damaged (an invalid size)")
     return int(record)

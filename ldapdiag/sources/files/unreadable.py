@@ -16,7 +16,7 @@ ADVICE = {
     errno.ENOTDIR: "check the spelling; a folder, a file or - is expected",
     errno.EACCES: "run as a user who may read it, or ask its owner for a copy",
     errno.EPERM: "run as a user who may read it, or ask its owner for a copy",
-    errno.ELOOP: "this link leads to itself; name the file it was meant for",
+    errno.ELOOP: "this link points to itself; name the intended file",
     errno.EBADF: "nothing is connected to standard input; pipe the evidence into it, or name a file",
     errno.EISDIR: "name the folder itself",
 }
@@ -33,5 +33,5 @@ def unreadable(path: str | Path, error: OSError) -> Gap:
     return Gap(
         target=legible(path),
         reason=f"cannot read it: {(error.strerror or str(error)).lower()}",
-        how=ADVICE.get(error.errno or 0, "check that it can be read at all (cat it), or ask for another copy"),
+        how=ADVICE.get(error.errno or 0, "check that cat can read it, or ask for another copy"),
     )

@@ -91,7 +91,7 @@ def _newest(folder: Path, files: OpenFiles) -> Iterator[Found]:
     if number > MOST_FILES:
         yield Gap(
             target=legible(folder),
-            reason=f"holds {number:,} files; the newest {MOST_FILES:,} are read, {number - MOST_FILES:,} older are not",
+            reason=f"contains {number:,} files; only the newest {MOST_FILES:,} are read",
             how="name the files, or a folder with the evidence of this incident alone",
         )
 
@@ -169,7 +169,7 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | P
         return
     if not entries:
         reason = "is an empty folder"
-        advice = "name the folder that holds the evidence"
+        advice = "name the folder that contains the evidence"
         yield (
             Gap(target=legible(folder), reason=reason, how=advice)
             if deeper
@@ -192,12 +192,12 @@ def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterato
     elif leads_back:
         yield Gap(
             target=legible(entry.path),
-            reason="is a link back to a folder above it, and is not followed",
-            how="nothing of this folder is lost; name what it leads to if there is more evidence there",
+            reason="is a link to one of its parent folders and is not followed",
+            how="the folder is read completely; name the target of the link if it contains more evidence",
         )
     elif not stat.S_ISDIR(status.st_mode):
         yield PassedOver(target=legible(entry.path), reason="neither a file nor a folder")
     elif deeper:
         yield from _in_folder(Path(entry.path), deeper=False)
     else:
-        yield PassedOver(target=legible(entry.path), reason="deeper than a folder's sub-folders; name it to read it")
+        yield PassedOver(target=legible(entry.path), reason="a folder inside a sub-folder; name it to read it")

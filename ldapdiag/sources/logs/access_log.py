@@ -210,7 +210,7 @@ def _added(reading: ReadStream, tail: Tail) -> bool:
         if gap not in reading.gaps:
             reading.gaps.append(gap)
     if tail.truncated > truncated:
-        reading.notes.append(f"{reading.stream.name} was cut off while it was followed; lines may be missing there")
+        reading.notes.append(f"{reading.stream.name} was truncated while it was followed; lines may be missing there")
     return came or tail.truncated > truncated
 
 

@@ -125,7 +125,7 @@ def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], s
     with file.input.open() as opened:
         yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)
         if opened.trouble():
-            note(f"{file.input.label} {opened.trouble()}; what came before is counted")
+            note(f"{file.input.label} {opened.trouble()}; the records before that are counted")
 
 
 def _byte_ranges(

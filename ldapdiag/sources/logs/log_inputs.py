@@ -59,10 +59,12 @@ def _members(archive: Input) -> Iterator[Found]:
                 return
             yield from _member(archive, tar, number, found)
     except DamagedError as error:
-        how = "ask for another copy; what came before is read"
+        how = "ask for another copy; the part before the damage is read"
         yield Gap(target=archive.label, reason=str(error), how=how)
         return
-    yield Gap(target=archive.label, reason=f"holds more than {MOST_FILES:,} files; only those are read")
+    yield Gap(
+        target=archive.label, reason=f"contains more than {MOST_FILES:,} files; only the first {MOST_FILES:,} are read"
+    )
 
 
 def _member(archive: Input, tar: Tar, number: int, found: Member) -> Iterator[Found]:
@@ -70,7 +72,7 @@ def _member(archive: Input, tar: Tar, number: int, found: Member) -> Iterator[Fo
     if found.content is None:
         yield PassedOver(target=label, reason=found.other)
         return
-    folders = [chunk for chunk in legible(found.name).split("/") if chunk not in {"", "."}]
+    folders = [part for part in legible(found.name).split("/") if part not in {"", "."}]
     name = folders.pop() if folders else archive.name
     folder = folders[-1] if folders else name_within(archive.name).removesuffix(".tar")
     member = tar.input_of(
@@ -88,9 +90,11 @@ def as_text(one: Input) -> tuple[Input, str] | PassedOver:
     if one.head.startswith(ZEROS):
         size = _zeros(one)
         if size is None:
-            return PassedOver(target=one.label, reason="is nothing but zeros, as far as it is looked into")
+            return PassedOver(target=one.label, reason="contains only zero bytes at its beginning")
         # copytruncate cut it off, and its server went on writing where it was
-        note = f"{one.label} begins with {size} zero bytes (cut off while a server wrote to it); what follows is read"
+        note = (
+            f"{one.label} begins with {size} zero bytes (truncated while a server wrote to it); the remainder is read"
+        )
         one = one.after(size)
     encoding = encoding_of(one.head)
     if encoding != "utf-8":

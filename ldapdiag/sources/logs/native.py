@@ -42,7 +42,7 @@ VARIABLE = "LDAPDIAG_SCANNER"
 HEAVY_BYTES = 48 << 20
 """About what all scans keep at their edges before it is taken from them; Python's objects are many times as large."""
 
-HOW = "`make demo` builds it where cargo is, or install the wheel ldapdiag-native that belongs to this ldapdiag"
+HOW = "`make demo` builds it where cargo is installed, or install the wheel ldapdiag-native of the same version"
 
 
 class NoNativeError(LdapdiagError):
@@ -70,7 +70,7 @@ def installed() -> Installed:
         return Installed(None, f"the native scanner cannot be loaded ({error})")
     version = getattr(ldapdiag_native, "GRAMMAR_VERSION", None)
     if version != GRAMMAR_VERSION:
-        trouble = f"the native scanner is of another version (grammar {version}, here {GRAMMAR_VERSION})"
+        trouble = f"the native scanner has another version (grammar {version}, here {GRAMMAR_VERSION})"
         return Installed(None, trouble)
     return Installed(ldapdiag_native)
 
@@ -79,7 +79,7 @@ def chosen(scanner: Scanner | None = None) -> Scanner:
     """Return which scanner is to be used, by what was asked for; NoNativeError where that one cannot be had."""
     asked = scanner or os.environ.get(VARIABLE) or None
     if asked not in {None, *Scanner}:
-        raise NoNativeError(f"{VARIABLE}={asked}: there is no such scanner; set it to {' or '.join(Scanner)}")
+        raise NoNativeError(f"{VARIABLE}={asked}: unknown scanner; set it to {' or '.join(Scanner)}")
     if asked == Scanner.PYTHON:
         return Scanner.PYTHON  # without a look at the other one, which may be damaged so that looking ends the process
     there = installed().module is not None
@@ -91,7 +91,7 @@ def chosen(scanner: Scanner | None = None) -> Scanner:
 def notice() -> str:
     """Return what to say where the native scanner is there and is not used; nothing where all is well."""
     trouble = "" if os.environ.get(VARIABLE) == Scanner.PYTHON else installed().trouble
-    return f"{trouble}, so logs are read by the slower one in Python; {HOW}" if trouble else ""
+    return f"{trouble}, so the slower Python scanner reads the logs; {HOW}" if trouble else ""
 
 
 def reads(dialect: str) -> bool:

@@ -224,10 +224,10 @@ def _leave_out(stream: Stream, kept: Stream) -> None:
             continue
         reason = f"has the same records as {kept.name}, which is read"
         if zoned and file.last_time is not None and file.last_time > end + ALIKE:
-            reason += "; its records after the end of that are not read"
+            reason += "; its later records are not read"
         if zoned and file.last_time is None and not kept.open_ended:
-            reason += "; whether it goes on after the end of that is unknown"
+            reason += "; whether it contains later records is unknown"
         if zoned and file.first_time < kept.first_time - ALIKE:
-            reason += "; its records before the beginning of that are not read"
+            reason += "; its earlier records are not read"
         kept.duplicates.append(Duplicate(file=file, reason=reason))
     stream.files[:] = rest

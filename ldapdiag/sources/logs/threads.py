@@ -205,7 +205,7 @@ class _Run:
             if at >= end or read.shrunk or scan.is_over or stopped:
                 break
             if at == begun and not scan.is_heavy:
-                raise RuntimeError("the native scanner comes no further")
+                raise RuntimeError("the native scanner makes no progress")
             yield _taken(scan, Scanned(chunk=chunk))
         from_log = chunk.at - byte_range.start
         return Scanned(

@@ -86,7 +86,7 @@ class Workers:
                 yield scanned
         except BrokenProcessPool as error:
             self._end()
-            raise ChunkError("a worker process died: killed, perhaps for want of memory") from error
+            raise ChunkError("a worker process died: killed, perhaps for lack of memory") from error
         except ChunkError:
             self._end()
             raise
@@ -111,7 +111,7 @@ def _result(one: _Waiting) -> Scanned:
         return one.future.result()
     except BrokenProcessPool as error:
         where = f"a worker process died at byte {one.chunk.at} of {one.chunk.label} or shortly after"
-        raise ChunkError(f"{where}: killed, perhaps for want of memory") from error
+        raise ChunkError(f"{where}: killed, perhaps for lack of memory") from error
 
 
 def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Waiting | BaseException | None:

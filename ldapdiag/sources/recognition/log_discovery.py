@@ -19,6 +19,7 @@ from ldapdiag.evidence.origin import Origin
 from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.logs.log_files import LogFile, log_file
 from ldapdiag.sources.logs.streams import streams_of
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -73,8 +74,8 @@ class DiscoveredLogs:
 
 
 def _interrupted(stream: Stream) -> Gap:
-    how = "run it again, and let it read to the end"
-    return Gap(target=stream.name, reason="was interrupted; what had been read until then is counted", how=how)
+    how = "run it again without an interruption"
+    return Gap(target=stream.name, reason="reading was interrupted; the records read until then are counted", how=how)
 
 
 def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
@@ -109,6 +110,7 @@ def _notes(total: Segment, logs: Iterable[ReadStream]) -> Iterator[str]:
             yield f"{duplicate.file.path} {duplicate.reason}."
         yield from (f"{note}." for note in log.notes)
     if total.lost:
-        yield f"The log itself says that {total.lost} lines are missing."
+        yield f"The log reports {counted(total.lost, 'lost line')}."
     if total.caps_hit:
-        yield f"There are more {', '.join(total.caps_hit)} than are kept apart: the rest is counted as 'other'."
+        caps = ", ".join(total.caps_hit)
+        yield f"There are more {caps} than are counted separately: the remaining ones are counted as 'other'."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -75,7 +76,7 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Inpu
         trouble = opened.trouble()
     if facts or is_log:
         return InputReading(facts=facts, is_log=is_log, trouble=trouble)
-    useless = f"looks like {title}, but nothing in its {document.seen} lines is of use"
+    useless = f"looks like {title}, but contains no usable evidence ({counted(document.seen, 'line')})"
     return InputReading(useless=useless, trouble=trouble)
 
 

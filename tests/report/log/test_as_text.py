@@ -223,13 +223,13 @@ class TestCaveats:
             story(
                 left_out=tuple(LeftOut(target=f"copy{n}", reason="has the same records as access") for n in range(5)),
                 gaps=(Gap(target="access.9", reason="cannot read it"),),
-                remarks=("access.8 is cut off",),
+                remarks=("access.8 is truncated",),
             )
         )
         assert "left out    copy0 has the same records as access" in output
         assert "and 3 more" in output
         assert "gaps        access.9: cannot read it" in output
-        assert "remarks     access.8 is cut off" in output
+        assert "remarks     access.8 is truncated" in output
 
 
 HOSTILE = "\x1b]0;owned\x07[bold]\u202e\r\n"

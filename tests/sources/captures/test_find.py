@@ -50,7 +50,7 @@ def test_where_that_is_cut_off_it_is_a_gap_as_well(tmp_path: Path) -> None:
     (tmp_path / "ss.txt.gz").write_bytes(gzip.compress(TABLE)[:-1000])
     bundle = gather([str(tmp_path)])
     assert [(gap.reason, gap.how) for gap in bundle.gaps] == [
-        ("is cut off", "ask for another copy; what came before is judged")
+        ("is truncated", "ask for another copy; the part before the damage is used")
     ]
     (table,) = bundle.facts
     assert 0 < len(table) < ROWS
@@ -73,7 +73,7 @@ def test_a_missing_library_costs_only_the_files_that_need_it(tmp_path: Path) -> 
     argv = [sys.executable, "-c", WITHOUT_ZSTD, str(tmp_path)]
     ran = subprocess.run(argv, check=True, capture_output=True, text=True)
     reason = "is compressed with zstd, and this Python lacks the package backports.zstd"
-    assert ran.stdout.strip() == f"2|b.txt.zst {reason}; install that, or decompress the file elsewhere"
+    assert ran.stdout.strip() == f"2|b.txt.zst {reason}; install it, or decompress the file elsewhere"
 
 
 def test_a_missing_library_is_said_before_a_capture_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

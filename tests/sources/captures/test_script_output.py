@@ -104,8 +104,8 @@ def test_what_is_cut_off_is_told_and_a_cut_table_is_not_judged(tmp_path: Path, a
     read = found(tmp_path, WHOLE[:at])
     assert told(read) == SECTIONS[: 3 if at > len(WHOLE) - 60 else 1]
     gaps = [one.reason for one in read if isinstance(one, Gap)]
-    assert "is cut off: its last line is not the script's" in gaps
-    assert ("what `ss -tan` printed is cut off" in gaps) == (at < len(WHOLE) - 60)
+    assert "is truncated: it lacks the last line of the script" in gaps
+    assert ("the output of `ss -tan` is truncated" in gaps) == (at < len(WHOLE) - 60)
 
 
 def test_the_content_of_a_file_forges_no_section(tmp_path: Path) -> None:
@@ -140,14 +140,14 @@ def test_what_is_too_long_is_told_and_its_beginning_is_not_judged(
     monkeypatch.setattr(script_output, "MOST_SECTION_BYTES", len(TABLE) - 1)
     read = found(tmp_path, WHOLE)
     assert [path for path, _, _ in told(read)] == ["app1/host.txt"]
-    assert "what `ss -tan` printed is longer than 0 MiB" in [one.reason for one in read if isinstance(one, Gap)]
+    assert "the output of `ss -tan` is larger than 0 MiB" in [one.reason for one in read if isinstance(one, Gap)]
 
 
 def test_all_sections_of_a_host_and_all_hosts_together_are_bounded() -> None:
     shared = Budget(5000)
     one, other, third = (Script(NONCE.encode(), budget=shared, _left=4500) for _ in range(3))
     line = b"x" * 2000
-    for script, cut in ((one, ""), (one, ""), (one, "512 MiB that are read of one host"), (other, "held of one run")):
+    for script, cut in ((one, ""), (one, ""), (one, "limit of 512 MiB per host"), (other, "held of one run")):
         script.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
         script.take(line)
         section = script.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())

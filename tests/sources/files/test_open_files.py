@@ -78,4 +78,4 @@ def test_a_range_is_read_at_any_position_and_never_beyond(tmp_path: Path) -> Non
     stream = one.stream(1)
     assert (stream.read(2), stream.read(9), stream.read(9), stream.trouble()) == (b"34", b"56", b"", "")
     cut = FileRange(str(tmp_path / "file"), start=8, length=5).stream()
-    assert (cut.read(9), cut.trouble()) == (b"89", "is cut off")
+    assert (cut.read(9), cut.trouble()) == (b"89", "is truncated")

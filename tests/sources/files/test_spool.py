@@ -45,7 +45,7 @@ def test_the_beginning_can_be_looked_at_before_all_is_read(monkeypatch: pytest.M
     one = Spool(lambda: Trickle(DATA))
     assert one.open().read(50) == DATA[:7]
     assert all_of(one) == DATA
-    with pytest.raises(OSError, match="must be read twice, and only 0 MiB of it are kept"):
+    with pytest.raises(OSError, match="must be read twice, but only its first 0 MiB are kept"):
         all_of(one)
 
 

@@ -48,7 +48,7 @@ def test_what_lies_deeper_is_listed_as_passed_over(folder: Path) -> None:
     deep.mkdir(parents=True)
     (deep / "ss.txt").write_bytes(TABLE.read_bytes())
     ran = diagnose(folder, "-v")
-    passed_over = f"{deep}: deeper than a folder's sub-folders; name it to read it"
+    passed_over = f"{deep}: a folder inside a sub-folder; name it to read it"
     assert "".join(passed_over.split()) in "".join(ran.text.split())  # wherever a line of this length was folded
     assert ran.complaints == []
     assert pieces(folder) == ["incident/ss.txt"]
@@ -167,4 +167,4 @@ def test_of_too_many_files_the_newest_are_read_in_the_order_of_their_names(
         os.utime(folder / name, (1_800_000_000 - age, 1_800_000_000 - age))
     assert pieces(folder) == ["incident/b", "incident/c", "sub/a"]
     (gap,) = (one for one in find(str(folder)) if isinstance(one, Gap))
-    assert gap.reason == "holds 5 files; the newest 3 are read, 2 older are not"
+    assert gap.reason == "contains 5 files; only the newest 3 are read"

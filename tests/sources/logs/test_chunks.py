@@ -156,7 +156,9 @@ def test_a_compressed_log_that_is_damaged_gives_what_came_before(tmp_path: Path)
 
     assert (TEXT * 50).startswith(b"".join(data))
     assert len(b"".join(data)) > len(TEXT)
-    assert [note.rpartition("/")[2] for note in notes] == ["access.gz is cut off; what came before is counted"]
+    assert [note.rpartition("/")[2] for note in notes] == [
+        "access.gz is truncated; the records before that are counted"
+    ]
 
 
 @pytest.mark.usefixtures("small")

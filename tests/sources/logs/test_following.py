@@ -111,7 +111,7 @@ def test_a_file_that_is_cut_off_is_read_from_its_beginning_and_this_is_said(
     assert log.figures() == counted(12)
     (stream,) = log.last.streams
     assert [note.partition(" ")[2] for note in stream.notes] == [
-        "was cut off while it was followed; lines may be missing there"
+        "was truncated while it was followed; lines may be missing there"
     ]
 
 

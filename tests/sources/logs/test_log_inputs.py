@@ -226,7 +226,7 @@ def test_what_is_no_access_log_says_why_in_one_line(tmp_path: Path) -> None:
     assert told["fresh"][0] is NotYet
     assert told["twice.gz.gz"][1].startswith("is compressed twice")
     assert told["inner.tar"][1].startswith("is an archive within an archive")
-    assert told["damaged.gz"] == (Gap, "is cut off")
+    assert told["damaged.gz"] == (Gap, "is truncated")
     assert told["absent"][0] is Gap
 
 
@@ -236,7 +236,7 @@ def test_a_tar_that_is_cut_off_gives_what_came_before(tmp_path: Path) -> None:
     logs, others = found(tmp_path / "logs.tar")
 
     assert "logs/access" in logs
-    assert any(isinstance(one, Gap) and "cut off" in one.reason for one in others)
+    assert any(isinstance(one, Gap) and "truncated" in one.reason for one in others)
 
 
 def test_an_open_input_counts_how_much_of_its_file_has_been_read(tmp_path: Path) -> None:
@@ -279,4 +279,4 @@ def test_a_hole_of_a_terabyte_is_not_read(tmp_path: Path) -> None:
     logs, others = found(tmp_path)
 
     assert [file.input.file_range and file.input.file_range.start for file in logs.values()] == [1 << 40]
-    assert [one.reason for one in others] == ["is nothing but zeros, as far as it is looked into"]
+    assert [one.reason for one in others] == ["contains only zero bytes at its beginning"]

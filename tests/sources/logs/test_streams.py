@@ -168,7 +168,7 @@ def test_what_reaches_out_over_the_stream_that_is_read_is_said(tmp_path: Path) -
     (stream,) = streams(tmp_path)
 
     (duplicate,) = stream.duplicates
-    assert duplicate.reason.endswith("whether it goes on after the end of that is unknown")
+    assert duplicate.reason.endswith("whether it contains later records is unknown")
 
 
 def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_was_kept_before_the_stream_that_is_read_is_said(tmp_path: Path) ->
 
     assert names(stream) == ["access"]
     (duplicate,) = stream.duplicates
-    assert duplicate.reason.endswith("its records before the beginning of that are not read")
+    assert duplicate.reason.endswith("its earlier records are not read")
 
 
 def test_overlapping_copies_of_a_log_count_once(corpus: Path, tmp_path: Path) -> None:

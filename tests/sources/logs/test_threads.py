@@ -273,7 +273,7 @@ def test_a_scanner_that_comes_no_further_is_a_bug(tmp_path: Path, monkeypatch: p
 
     (stream,) = read([str(tmp_path)]).streams
 
-    assert "comes no further" in stream.gaps[0].reason
+    assert "makes no progress" in stream.gaps[0].reason
 
 
 def test_what_cannot_be_taken_is_a_bug_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ class TestWhetherItCanBeUsed:
     def test_one_of_another_version_is_not_used_and_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         native_stand_in.put_in(monkeypatch, GRAMMAR_VERSION=-1)
         assert native.chosen() is Scanner.PYTHON
-        assert native.notice().startswith("the native scanner is of another version (grammar -1, here ")
+        assert native.notice().startswith("the native scanner has another version (grammar -1, here ")
         with pytest.raises(NoNativeError, match=r"of another version .*`make demo` builds it"):
             native.chosen(Scanner.NATIVE)
 

@@ -238,7 +238,7 @@ def test_interrupted_it_says_so(rotated: Path) -> None:
     stop = Event()
     stop.set()
     bundle = gather([str(rotated)], stop=stop)
-    assert [gap.reason for gap in bundle.gaps] == ["was interrupted; what had been read until then is counted"]
+    assert [gap.reason for gap in bundle.gaps] == ["reading was interrupted; the records read until then are counted"]
 
 
 def test_a_crash_costs_the_logs_only(rotated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
