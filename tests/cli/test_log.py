@@ -144,7 +144,7 @@ class TestWhoReads:
     @pytest.mark.parametrize(
         ("file", "content", "trouble"),
         [
-            ("ldapdiag_native.py", b"GRAMMAR_VERSION = -1", "is of another version (grammar -1, here "),
+            ("ldapdiag_native.py", b"GRAMMAR_VERSION = -1", "has another version (grammar -1, here "),
             (f"ldapdiag_native{EXTENSION_SUFFIXES[0]}", b"of another machine", "cannot be loaded ("),
             ("sitecustomize.py", b"import sys; sys.modules['ldapdiag_native'] = None", None),
         ],
@@ -160,7 +160,7 @@ class TestWhoReads:
         refused = log(access, "--scanner", "native", environment=here)
         assert (refused.code, refused.out, len(refused.complaints)) == (2, b"", 1)
         assert (trouble or "the native scanner is not installed") in refused.complaints[0]
-        assert refused.complaints[0].endswith("the wheel ldapdiag-native that belongs to this ldapdiag")
+        assert refused.complaints[0].endswith("the wheel ldapdiag-native of the same version")
 
 
 class TestCorpus:

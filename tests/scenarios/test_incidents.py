@@ -309,7 +309,7 @@ class TestChurn:
         verdict = judged(self.healthy(files), "ghost-connections")[APP1]
         assert isinstance(verdict, Clear | NotJudged)
         if isinstance(verdict, NotJudged):
-            assert "none of them is proven dead" in verdict.reason
+            assert "not proven dead" in verdict.reason
             told = (
                 "connections open and close",
                 "closed in the last minute",

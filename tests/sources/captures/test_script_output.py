@@ -147,7 +147,7 @@ def test_all_sections_of_a_host_and_all_hosts_together_are_bounded() -> None:
     shared = Budget(5000)
     one, other, third = (Script(NONCE.encode(), budget=shared, _left=4500) for _ in range(3))
     line = b"x" * 2000
-    for script, cut in ((one, ""), (one, ""), (one, "limit of 512 MiB per host"), (other, "held of one run")):
+    for script, cut in ((one, ""), (one, ""), (one, "limit of 512 MiB per host"), (other, "1 GiB per run")):
         script.take(f"{NONCE} begin . a.txt 2026-11-20T13:00:01Z ss\n".encode())
         script.take(line)
         section = script.take(f"{NONCE} end 0 2026-11-20T13:00:02Z\n".encode())

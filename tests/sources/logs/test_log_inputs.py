@@ -191,7 +191,7 @@ def test_a_folder_is_read_with_its_sub_folders_and_no_deeper(tmp_path: Path) -> 
     logs, others = found(tmp_path)
 
     assert sorted(logs) == sorted([f"{tmp_path.name}/access", "one/access"])
-    assert any("deeper" in one.reason for one in others)
+    assert any("inside a sub-folder" in one.reason for one in others)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -225,7 +225,7 @@ def test_what_is_no_access_log_says_why_in_one_line(tmp_path: Path) -> None:
     assert told["netstat.txt"][1].startswith("is not an access log")
     assert told["fresh"][0] is NotYet
     assert told["twice.gz.gz"][1].startswith("is compressed twice")
-    assert told["inner.tar"][1].startswith("is an archive within an archive")
+    assert told["inner.tar"][1].startswith("is an archive inside an archive")
     assert told["damaged.gz"] == (Gap, "is truncated")
     assert told["absent"][0] is Gap
 

@@ -220,7 +220,7 @@ def test_nothing_is_counted_beyond_the_place_where_a_file_was_cut_off(
     (stream,) = read([str(tmp_path)], workers=3).streams
 
     assert stream.notes == [
-        f"{tmp_path}/access.1 became shorter while it was read; what it held up to byte {place} is counted"
+        f"{tmp_path}/access.1 became shorter while it was read; its content up to byte {place} is counted"
     ]
     assert finish(stream.segment).lines == TEXT[:place].count(b"\n") + LATER.count(b"\n")
 
@@ -326,7 +326,7 @@ class TestWhetherItCanBeUsed:
         native_stand_in.put_in(monkeypatch, GRAMMAR_VERSION=-1)
         assert native.chosen() is Scanner.PYTHON
         assert native.notice().startswith("the native scanner has another version (grammar -1, here ")
-        with pytest.raises(NoNativeError, match=r"of another version .*`make demo` builds it"):
+        with pytest.raises(NoNativeError, match=r"has another version .*`make demo` builds it"):
             native.chosen(Scanner.NATIVE)
 
     def test_where_there_is_none_nothing_is_said_of_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ class TestWhetherItCanBeUsed:
 
     def test_an_unknown_one_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(native.VARIABLE, "perl")
-        with pytest.raises(NoNativeError, match="LDAPDIAG_SCANNER=perl: there is no such scanner"):
+        with pytest.raises(NoNativeError, match="LDAPDIAG_SCANNER=perl: unknown scanner"):
             native.chosen()
 
     def test_the_dialect_that_needs_hints_is_the_one_without_a_year(self) -> None:

@@ -295,7 +295,7 @@ class TestWhatAHostMaySay:
             assert sorted_out(one.collect())[1] == []
             pieces, (gap,) = sorted_out(other.collect())
         assert names(pieces) == ["host.txt"]
-        assert gap.reason == "what `what was run` printed does not fit into the 1 GiB that are held of one run"
+        assert gap.reason == "the output of `what was run` exceeds the limit of 1 GiB per run"
         assert "--print-script" in gap.how
 
     def test_a_marker_after_a_very_long_line_is_seen(self, tmp_path) -> None:
