@@ -148,7 +148,7 @@ class TestGhostsBehindAFirewall:
         assert finding(diagnosis, "idle-timeout").observed["would_cut_living"] == 0
 
     def test_335_of_20000_descriptors_are_no_shortage(self, diagnosis: Any) -> None:
-        assert "335 of 20000" in clear(diagnosis, "descriptor-headroom", "ldap").reason
+        assert "335 of 20,000" in clear(diagnosis, "descriptor-headroom", "ldap").reason
 
     def test_keepalive_comes_too_late_for_the_box(self, diagnosis: Any) -> None:
         observed = finding(diagnosis, "keepalive-too-slow").observed
@@ -332,7 +332,7 @@ class TestChurn:
         files = self.look(place, "2-client-first", "ldap", timed=True, only="ss-tan.txt")
         files += self.look(place, "2-client-first", "app1", timed=True, only="ss-tan.txt")
         missing = not_judged(self.healthy(files), "ghost-connections", APP1)
-        assert "102 of 112 are absent at the client" in missing.reason
+        assert "102 of 112 connections are absent at the client" in missing.reason
         assert "closed in the last minute (TIME-WAIT)" in missing.reason
         assert "5.1 s apart" in missing.reason
         assert "take a snapshot of the client, the server and the client again" in (missing.how or "")

@@ -237,7 +237,7 @@ class TestWhatAHostMaySay:
             pieces, gaps = sorted_out(failing.collect())
         assert names(pieces) == ["host.txt"]
         assert [(gap.target, gap.reason) for gap in gaps] == [
-            ("ssh://app1", "`what was run` did not end in time"),
+            ("ssh://app1", "`what was run` did not finish in time"),
             ("ssh://app1 (namespace blue)", "`what was run` failed (exit 1)"),
         ]
 
