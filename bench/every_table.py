@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 ROWS = 100_000
 GROWTH = (25_000, 50_000, ROWS)
 TIMES = 10
-"""So many times ROWS is a million."""
+"""Multiple of ROWS that makes a million rows."""
 NETWORK = "10.77."
-"""All clients' addresses begin so; one line of a table that takes one line for a row has it."""
+"""Prefix of all client addresses; where a row is one line, each row contains it."""
 
 HEADER = (
     f"\n{'how reading grows':22} "
@@ -46,7 +46,7 @@ HEADER = (
 
 
 def sockets(rows: int) -> Iterator[writers.Socket]:
-    """Yield the sockets of a busy server: a thousand clients."""
+    """Yield the sockets of a busy server with a thousand clients."""
     for number in range(rows):
         yield writers.Socket(
             local_address="10.77.9.2",
@@ -59,7 +59,7 @@ def sockets(rows: int) -> Iterator[writers.Socket]:
 
 
 def flows(rows: int) -> Iterator[box_writers.Flow]:
-    """Yield the same as a box has them."""
+    """Yield the same connections as flows of a middlebox."""
     for one in sockets(rows):
         server, client = (one.local_address, one.local_port), (one.remote_address, one.remote_port)
         yield box_writers.Flow(client=(*client, *server), server=(*server, *client))
@@ -106,12 +106,12 @@ FLOWS: dict[str, Callable[[Iterable[box_writers.Flow]], str]] = {
 }
 NAMES = (*SOCKETS, *FLOWS)
 MULTILINE = frozenset({"Solaris netstat -v", "lsof -F", "F5 all-properties", "HAProxy show sess all", "/proc/net/tcp"})
-"""Those with rows that an address does not tell, or that take several lines."""
+"""Tables whose rows span several lines or contain no plain address."""
 
 FAMILIAR = frozenset({"ss", "netstat", "FreeBSD netstat", "Solaris netstat"})
-"""Those whose ratio has a goal (socket_tables.py)."""
+"""Tables whose ratio has a goal (socket_tables.py)."""
 SECOND = frozenset({"Solaris netstat -v", "F5 all-properties", "HAProxy show sess"})
-"""Second spellings of a reader whose million rows are read in the first."""
+"""Second layouts of one reader; the million rows are read in its first layout."""
 
 
 def written(folder: Path, name: str) -> Path:
@@ -124,7 +124,7 @@ def written(folder: Path, name: str) -> Path:
 
 
 def figures(folder: Path) -> Iterator[Figure]:
-    """Yield how long reading each takes, measured by the bare work; no goal was set for these."""
+    """Yield the time of reading each table against the bare work; these have no goal."""
     for name in NAMES:
         if name not in FAMILIAR:
             path = written(folder, name)
@@ -136,8 +136,8 @@ def growths(folder: Path) -> Iterator[str]:
     """Yield for each reader the time of 1x, 2x and 4x the rows, and time and memory of a million; the slow first."""
     names = NAMES[::-1]
     with ThreadPoolExecutor(cpu_count()) as children:
-        for name, told in zip(names, children.map(partial(in_a_child, folder), names), strict=True):
-            times, million = told[: len(GROWTH)], told[len(GROWTH) :]
+        for name, measured in zip(names, children.map(partial(in_a_child, folder), names), strict=True):
+            times, million = measured[: len(GROWTH)], measured[len(GROWTH) :]
             line = f"{name:22} {' '.join(f'{seconds:7.3f} s' for seconds in times)} {times[-1] / times[0]:7.2f}x"
             yield line + (f" {million[0]:13.1f} s {million[1] / 1024:8.0f} MiB" if million else "")
 
@@ -151,7 +151,7 @@ def in_a_child(folder: Path, name: str) -> list[float]:
 
 
 def lines_of_table(path: Path, times: int, *, multiline: bool) -> Iterator[str]:
-    """Yield a table's lines so many times, with other addresses each time and its heading once."""
+    """Repeat the lines of a table with different addresses each time, and its heading once."""
     for number in range(times):
         network, heading = f"10.{77 + number}.", number == 0
         with path.open(encoding="utf-8") as lines:
@@ -160,11 +160,11 @@ def lines_of_table(path: Path, times: int, *, multiline: bool) -> Iterator[str]:
                 heading = heading and not row
                 if row or heading or multiline:
                     line = line.rstrip("\n").replace(NETWORK, network)  # noqa: PLW2901  the same line, elsewhere
-                    yield f"d{number}{line[1:]}" if line.startswith("d") else line  # lsof -F knows a socket by it
+                    yield f"d{number}{line[1:]}" if line.startswith("d") else line  # lsof -F identifies a socket by it
 
 
 def read(path: Path, lines: Iterable[str], rows: int) -> float:
-    """Read lines as a table of so many rows (lsof has no TIME-WAIT), and return how long it took."""
+    """Read lines as a table of so many rows (lsof has no TIME-WAIT), and return the seconds."""
     with path.open("rb") as start:
         form = recognise(head_of(path.name, start.read(HEAD_BYTES), whole=False))
     if form is None or form.read is None:
@@ -179,7 +179,7 @@ def read(path: Path, lines: Iterable[str], rows: int) -> float:
 
 
 def main(path: Path, *, multiline: bool, million: bool) -> None:
-    """Print the times of a quarter, a half and the whole of a table; if asked, time and peak memory of a million."""
+    """Print the times of a quarter, a half and the whole of a table; on request, those of a million rows."""
     count = sum(1 for _ in lines_of_table(path, 1, multiline=multiline))
     for part in GROWTH:
         print(read(path, islice(lines_of_table(path, 1, multiline=multiline), count * part // ROWS), part))

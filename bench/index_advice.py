@@ -1,6 +1,6 @@
 """The advice on indexes against the bare reading of the same log: a million searches, each with a filter of its own.
 
-The filters have two hundred shapes, of which most look at every entry. Run as a script it measures this alone:
+The filters have two hundred shapes; most of them examine every entry. Run as a script it measures this alone:
 `PYTHONPATH=tests python bench/index_advice.py`. LDAPDIAG_BENCH_FILTERS: how many searches.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILTERS = int(os.environ.get("LDAPDIAG_BENCH_FILTERS", "1000000"))
 TIMES = 5
-"""So often each command runs, by turns; the best time of each counts."""
+"""Runs of each command, in turns; the best time of each counts."""
 GOAL = 1.2
 
 INDEXED = ("uid", "cn", "sn", "givenName", "mail")
@@ -34,13 +34,13 @@ SHAPES = tuple(
     for other in ATTRIBUTES
     for opened, star in (("(&", ""), ("(|", "*"))
 )
-"""Two hundred: both sets, with every attribute in each place."""
+"""Two hundred shapes: both sets, with every attribute in each position."""
 CONNECTIONS, ACCOUNTS = 50, 7
 MILLISECOND = 10**6
 
 
 def figures(folder: Path) -> Iterator[Figure]:
-    """Yield the time of the advice by that of the report on the log, and what both take in memory."""
+    """Yield the time of the advice against that of the report on the log, and the memory of both."""
     server = folder / "slapd-ds1"
     server.mkdir()
     log, configuration = server / "access", server / "dse.ldif"
@@ -88,8 +88,8 @@ def lines(count: int) -> Iterator[str]:
 
 def stamp(moment: int) -> str:
     """Return a time, in nanoseconds after midnight, as 389-ds writes it."""
-    seconds, rest = divmod(moment, 10**9)
-    return f"[20/Nov/2026:{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:09} +0000]"
+    seconds, nanoseconds = divmod(moment, 10**9)
+    return f"[20/Nov/2026:{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{nanoseconds:09} +0000]"
 
 
 if __name__ == "__main__":

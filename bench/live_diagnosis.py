@@ -1,7 +1,6 @@
 """A live diagnosis, from the command to the exit code: a directory with ten thousand connections from two hosts.
 
-All hosts are namespaces (tests/lab), asked over a real ssh and over LDAP; what counts is the time beyond the waiting
-that the looks ask for.
+All hosts are namespaces (tests/lab), queried over ssh and over LDAP. The figure is the time beyond the sample interval.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
     from lab.directory_servers import Server
 
 CONNECTIONS = 10_000
-"""In all, half of them from each host."""
-APART = 1.0
+"""In total, half of them from each host."""
+INTERVAL = 1.0
 GOAL_SECONDS = 3.0
 PATIENCE = 120.0
-"""Seconds for the server to take them all."""
+"""Seconds until the server must have accepted all connections."""
 DESCRIPTORS = 16_000
 MANAGER = "cn=Directory Manager"
 
 
 def figures() -> Iterator[Figure | str]:
-    """Yield the seconds a diagnosis takes; or why it is not measured."""
+    """Yield the seconds that a diagnosis takes; or why it is not measured."""
     if reason := lacking():
         yield f"live diagnosis: not measured, no laboratory: {reason}"
         return
@@ -52,7 +51,7 @@ def figures() -> Iterator[Figure | str]:
 
 
 def measured(laboratory: Laboratory, family: str) -> float:
-    """Return the seconds of a diagnosis over ssh and LDAP beyond its waiting, the best of three."""
+    """Return the seconds of a diagnosis over ssh and LDAP beyond the sample interval, the best of three."""
     laboratory.folder.mkdir()
     password = laboratory.folder / "password"
     password.write_text("password", encoding="ascii")
@@ -66,16 +65,26 @@ def measured(laboratory: Laboratory, family: str) -> float:
         ]
         for application in applications:
             application.ready(seconds=PATIENCE)
-        if (held := len(server.held())) < CONNECTIONS:
-            raise AssertionError(f"{held} connections of {CONNECTIONS}")
+        if (established := len(server.held())) < CONNECTIONS:
+            raise AssertionError(f"{established} connections of {CONNECTIONS}")
         ssh = f"ssh -F {laboratory.keys.configuration(topology)}"
         asked = ["ldap://ldap", "ssh://ldap", "ssh://app1", "ssh://app2", "-D", MANAGER, "-y", str(password)]
-        command = [sys.executable, "-m", "ldapdiag", "diagnose", *asked, "--apart", f"{APART:g}", "--fail-on", "never"]
-        return min(timed(topology, command, ssh) for _ in range(3)) - APART
+        command = [
+            sys.executable,
+            "-m",
+            "ldapdiag",
+            "diagnose",
+            *asked,
+            "--apart",
+            f"{INTERVAL:g}",
+            "--fail-on",
+            "never",
+        ]
+        return min(timed(topology, command, ssh) for _ in range(3)) - INTERVAL
 
 
 def started(laboratory: Laboratory, family: str, topology: Topology) -> Server:
-    """Start a directory that may hold them all."""
+    """Start a directory server whose descriptor limit allows all connections."""
     if family == "openldap":
         return laboratory.slapd(topology.ldap, descriptors=DESCRIPTORS)
     limit = {"nsslapd-maxdescriptors": str(DESCRIPTORS)}
@@ -83,7 +92,7 @@ def started(laboratory: Laboratory, family: str, topology: Topology) -> Server:
 
 
 def timed(topology: Topology, command: list[str], ssh: str) -> float:
-    """Return how long a command at the desk takes."""
+    """Return the seconds that a command takes on the operator's host."""
     started = time.perf_counter()
     topology.desk.run(command, env={"LDAPDIAG_SSH": ssh, "PATH": os.environ["PATH"]})
     return time.perf_counter() - started

@@ -30,34 +30,34 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.sockets import SocketTable
 
 CONNECTIONS = 11_000
-"""Two sockets each; a process may have 20,000."""
+"""Two sockets each; the usual limit of a process is 20,000 descriptors."""
 CLIENTS = 1000
-"""Hosts that share them."""
+"""Addresses of clients."""
 WITH_TCP_INFO, WITHOUT = 1.0, 1.5
-"""Times of ss that we may take."""
+"""Goals, as multiples of the time of ss."""
 BYTES_EACH = 1024
 
 
 def figures() -> Iterator[Figure | str]:
-    """Yield how long a look takes, with tcp_info and without, and the memory for each socket; or why not."""
+    """Yield the time of a snapshot, with tcp_info and without, and the memory per socket; or the reason why not."""
     if os.geteuid():
         yield "live sockets: not measured, a private network namespace needs root"
         return
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < CONNECTIONS + 100:
-        yield f"live sockets: not measured, a process may not have {CONNECTIONS:,} of them here (ulimit -Hn)"
+        yield f"live sockets: not measured, ulimit -Hn is below {CONNECTIONS + 100:,}"
         return
     command = ["unshare", "-n", sys.executable, __file__]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    count = told["sockets"]
+    measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    count = measured["sockets"]
     if count < 2 * CONNECTIONS:
         raise AssertionError(f"{count} sockets of {2 * CONNECTIONS}")
     for options, goal in (("-Htani", WITH_TCP_INFO), ("-Htan", WITHOUT)):
-        ours, theirs = told[options]
+        ours, theirs = measured[options]
         yield Figure(what=f"{count:,} live sockets / ss {options} | wc -l", ours=ours, theirs=theirs, goal=goal)
     for what in ("traced", "resident"):
         yield Figure(
             what=f"memory of a live socket, {what} / 1 KiB",
-            ours=told[what],
+            ours=measured[what],
             theirs=BYTES_EACH,
             goal=1.0,
             unit="B",
@@ -65,8 +65,8 @@ def figures() -> Iterator[Figure | str]:
         )
 
 
-def look(*, tcp_info: bool) -> SocketTable:
-    """Take a look at the sockets of our own namespace, and read it as gathering does."""
+def snapshot(*, tcp_info: bool) -> SocketTable:
+    """Take a snapshot of the sockets of our own namespace, and read it as gathering does."""
     with BytesIO(dump(tcp_info=tcp_info)) as content:
         chunks = iter(partial(content.read, CHUNK), b"")
         (table,) = inet_diag.read(Document(path="here/sockets-1.inet_diag", source=(), raw=chunks))
@@ -74,15 +74,15 @@ def look(*, tcp_info: bool) -> SocketTable:
 
 
 def lines_of_ss(options: str) -> None:
-    """Do what a person does."""
-    subprocess.run(f"ss {options} | wc -l", shell=True, check=True, stdout=subprocess.DEVNULL)  # noqa: S602  our own words
+    """Count the sockets with ss, as an administrator does."""
+    subprocess.run(f"ss {options} | wc -l", shell=True, check=True, stdout=subprocess.DEVNULL)  # noqa: S602  a fixed command
 
 
 def hold() -> None:
-    """Keep connections open until standard input ends; our child does, so that their buffers are not our memory."""
+    """Keep connections open until standard input ends; a child process does, so that their buffers are not counted."""
     resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
     kept = []
-    with create_server(("0.0.0.0", 3890), backlog=64) as server:  # noqa: S104  nobody else is in this namespace
+    with create_server(("0.0.0.0", 3890), backlog=64) as server:  # noqa: S104  the namespace has no other process
         child = os.fork()
         for number in range(CONNECTIONS):
             if child:
@@ -102,7 +102,7 @@ def hold() -> None:
 
 
 def traced(work: Callable[[], SocketTable]) -> int:
-    """Return the most bytes that Python had while it took and kept a table."""
+    """Return the peak of the bytes per socket that Python allocates to take and keep a table."""
     work()
     tracemalloc.start()
     table = work()
@@ -112,27 +112,27 @@ def traced(work: Callable[[], SocketTable]) -> int:
 
 
 def resident() -> int:
-    """Return by how many bytes a socket makes this process bigger at most; it must have been small so far."""
+    """Return by how many bytes per socket the peak memory of this process grows; to be called first."""
     before = peak_memory()
-    table = look(tcp_info=True)
+    table = snapshot(tcp_info=True)
     return (peak_memory() - before) * 1024 // len(table)
 
 
 def measure() -> dict[str, object]:
-    """Measure all of it, here."""
+    """Measure everything, in this process."""
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    told: dict[str, object] = {}
-    look(tcp_info=True)  # so that what is imported and made once is there
+    measured: dict[str, object] = {}
+    snapshot(tcp_info=True)  # imports and one-time initialisation
     with subprocess.Popen(
         [sys.executable, __file__, "hold"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         holder.stdout.readline()
-        told["resident"] = resident()
-        told["traced"] = traced(partial(look, tcp_info=True))
-        told["sockets"] = len(look(tcp_info=True))
+        measured["resident"] = resident()
+        measured["traced"] = traced(partial(snapshot, tcp_info=True))
+        measured["sockets"] = len(snapshot(tcp_info=True))
         for options, tcp_info in (("-Htani", True), ("-Htan", False)):
-            told[options] = best(partial(look, tcp_info=tcp_info), partial(lines_of_ss, options), repetitions=7)
-    return told
+            measured[options] = best(partial(snapshot, tcp_info=tcp_info), partial(lines_of_ss, options), repetitions=7)
+    return measured
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The log of the generator, told by others: as JSON of 389-ds, and by slapd to its stderr and to a syslog.
+"""Rewrite the generated log in other dialects: 389-ds JSON, slapd on stderr, and slapd through syslog.
 
-Line by line, so that the sizes differ and the work is the same; what is measured is time by byte.
+Each line becomes one line, so that the work is the same although the sizes differ; the measure is time per byte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Told = Callable[[re.Match[str]], str]
+    Writer = Callable[[re.Match[str]], str]
 
 LINE = re.compile(
     r"\[(?P<second>[^.]+)\.(?P<fraction>\d{9}) \+0000\] conn=(?P<conn>\d+) (?:op=(?P<op>\d+) )?(?:"
@@ -25,11 +25,11 @@ LINE = re.compile(
     r"|RESULT err=(?P<err>\d+) tag=(?P<tag>\d+) nentries=(?P<entries>\d+) wtime=(?P<wait>\S+) optime=(?P<took>\S+) "
     r"etime=(?P<etime>\S+)(?: notes=(?P<notes>\w))?.*)"
 )
-"""What gen_access_log.py writes, and no more."""
+"""The lines that gen_access_log.py writes, and no others."""
 
 
 def as_json(found: re.Match[str]) -> str:
-    """Tell a record as 389-ds 3 does."""
+    """Return a record as 389-ds 3 logs it in JSON."""
     of = found.groupdict()
     day = _second(of["second"])
     start = (
@@ -38,8 +38,8 @@ def as_json(found: re.Match[str]) -> str:
     )
     op = f', "op_id":{of["op"]}'
     if of["client"]:
-        told = f', "fd":{of["fd"]}, "slot":{of["fd"]}, "tls":false, "client_ip":"{of["client"]}", '
-        return start % "CONNECTION" + told + f'"server_ip":"{of["server"]}"}}'
+        fields = f', "fd":{of["fd"]}, "slot":{of["fd"]}, "tls":false, "client_ip":"{of["client"]}", '
+        return start % "CONNECTION" + fields + f'"server_ip":"{of["server"]}"}}'
     if of["fd"]:
         reason = ', "close_error":"Cleanly Closed Connection", "close_reason":"U1"}'
         return start % "DISCONNECT" + op + f', "fd":{of["fd"]}' + reason
@@ -47,42 +47,44 @@ def as_json(found: re.Match[str]) -> str:
         return start % "BIND" + op + f', "bind_dn":"{of["bind"]}", "version":3, "method":"128"}}'
     if of["base"]:
         attributes = ", ".join(f'"{name}"' for name in of["attrs"].split())
-        told = f', "base_dn":"{of["base"]}", "scope":{of["scope"]}, "filter":"{of["filter"]}", "attrs":[{attributes}]}}'
-        return start % "SEARCH" + op + told
+        fields = (
+            f', "base_dn":"{of["base"]}", "scope":{of["scope"]}, "filter":"{of["filter"]}", "attrs":[{attributes}]}}'
+        )
+        return start % "SEARCH" + op + fields
     if of["target"]:
         return start % "MODIFY" + op + f', "target_dn":"{of["target"]}"}}'
     if of["unbind"]:
         return start % "UNBIND" + op + "}"
     notes = f', "notes":[{{"note":"{of["notes"]}", "description":"Unindexed Filter"}}]' if of["notes"] else ""
-    told = f', "msg":"", "tag":{of["tag"]}, "err":{of["err"]}, "nentries":{of["entries"]}, "wtime":"{of["wait"]}", '
-    return start % "RESULT" + op + told + f'"optime":"{of["took"]}", "etime":"{of["etime"]}"{notes}}}'
+    fields = f', "msg":"", "tag":{of["tag"]}, "err":{of["err"]}, "nentries":{of["entries"]}, "wtime":"{of["wait"]}", '
+    return start % "RESULT" + op + fields + f'"optime":"{of["took"]}", "etime":"{of["etime"]}"{notes}}}'
 
 
 def as_stderr(found: re.Match[str]) -> str:
-    """Tell a record as slapd 2.5 does on its stderr."""
+    """Return a record as slapd 2.5 logs it on stderr."""
     second = int(_second(found["second"]).timestamp())
     return f"{second:08x}.{int(found['fraction']):08x} 0x7f6ced7fe6c0 {_slapd(found)}"
 
 
 def as_syslog(found: re.Match[str]) -> str:
-    """Tell a record as slapd does to a syslog."""
+    """Return a record as slapd logs it through syslog."""
     return f"{_second(found['second']):%b %e %H:%M:%S} ldap slapd[3989]: {_slapd(found)}"
 
 
-DIALECTS: dict[str, tuple[Told, float]] = {
+DIALECTS: dict[str, tuple[Writer, float]] = {
     "JSON": (as_json, 3.0),
     "stderr": (as_stderr, 2.0),
     "syslog": (as_syslog, 2.0),
 }
-"""How each tells a record, and how many times as long as the text of 389-ds a byte of it may take."""
+"""By name: the writer of a record, and the goal: time per byte, as a multiple of that of 389-ds' text format."""
 
 
-def told_as(name: str, log: Path) -> Path:
-    """Write a log in another dialect."""
-    tell, _ = DIALECTS[name]
+def rewritten(name: str, log: Path) -> Path:
+    """Write a log in another dialect, and return its path."""
+    record, _ = DIALECTS[name]
     other = log.with_name(f"{log.name}-{name}")
     with log.open(encoding="ascii") as lines, other.open("w", encoding="ascii") as out:
-        out.writelines(f"{tell(found)}\n" for found in map(LINE.fullmatch, map(str.rstrip, lines)) if found)
+        out.writelines(f"{record(found)}\n" for found in map(LINE.fullmatch, map(str.rstrip, lines)) if found)
     return other
 
 
@@ -115,4 +117,4 @@ def _second(text: str) -> datetime:
 
 
 SECONDS: dict[str, datetime] = {}
-"""The one told last."""
+"""The second parsed last."""

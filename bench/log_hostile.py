@@ -1,7 +1,7 @@
-"""Hostile logs (tests/hostile_logs.py): a million of everything, lines of a megabyte; what is bounded, and by what.
+"""Hostile logs (tests/hostile_logs.py): a million of each unit, lines of a megabyte; the goals bound memory and time.
 
-One by its name, with so many units: `PYTHONPATH=tests python bench/log_hostile.py UNITS [NAME]`. Ten million of each
-are an experiment: `make experiments ONLY=hostile-logs`.
+To read one by its name: `PYTHONPATH=tests python bench/log_hostile.py UNITS [NAME]`. Ten million units of
+each are an experiment: `make experiments ONLY=hostile-logs`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HEADER = f"\n{'hostile log':44} {'MB':>6} {'wall':>8} {'cpu':>8} {'memory':>9}  
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What reading a log took, and what was not as it should be."""
+    """What reading a log took, and which goals it missed."""
 
     what: str
     size: int
     """Bytes of the log."""
     ran: Run
     caps: tuple[str, ...]
-    """What the report says did not fit."""
+    """The tables that the report names as full."""
     wrong: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -48,14 +48,14 @@ class Measured:
 
 
 def rows(folder: Path, units: int = UNITS, name: str = "") -> Iterator[Measured]:
-    """Yield what each hostile log took."""
+    """Yield the measurements of each hostile log."""
     for one in HOSTILE:
         if name in one.what:
             yield measured(one, folder / "hostile", max(1, units // one.size))
 
 
 def measured(hostile: Hostile, path: Path, units: int) -> Measured:
-    """Read a log, and hold what the report counts against what the log was made of."""
+    """Read a log, and compare the counts of the report with the contents of the log."""
     with path.open("wb") as stream:
         stream.writelines(hostile.blocks(units))
     size = path.stat().st_size

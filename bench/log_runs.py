@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 PR_SET_CHILD_SUBREAPER = 36
-"""linux/prctl.h: orphans of our children become ours, so that their processor time is told to us."""
+"""linux/prctl.h: orphans of our children become our children, so that their processor time is reported to us."""
 
 MOMENT = 0.1
-"""Seconds between two looks at the memory."""
+"""Seconds between two samples of the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

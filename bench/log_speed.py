@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from log_dialects import DIALECTS, told_as
+from log_dialects import DIALECTS, rewritten
 from log_runs import run
 from measure import HEADER, Figure
 
@@ -36,15 +36,15 @@ LINES = int(os.environ.get("LDAPDIAG_BENCH_LINES", "8000000"))
 WHOLE = bool(os.environ.get("LDAPDIAG_BENCH_WHOLE"))
 TENTH = 10
 TIMES = 5
-"""So often grep and the native scanner run, by turns; the best time of each counts."""
+"""Runs of grep and of the native scanner, in turns; the best time of each counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goals:
-    """What a scanner should take."""
+    """The goals of a scanner."""
 
     logconv: dict[str, float]
-    """Of logconv's time, by its options."""
+    """Multiples of the time of logconv, by its options."""
     memory: float
     """MiB, of all processes."""
 
@@ -54,19 +54,19 @@ GOALS = {
     "python": Goals(logconv={"": 1 / 4, "-V": 1 / 20}, memory=300.0),
 }
 GREP_GOAL = 1.5
-"""Of the time in which grep counts the lines with a note; 2.0 is the most that will do."""
+"""Multiple of the time in which grep counts the lines with a note; 2.0 is the upper limit."""
 DECOMPRESSOR_GOAL = 1.25
-"""Of the time of the decompressor alone."""
+"""Multiple of the time of the decompressor alone."""
 GROWTH = (1, 2, 4, 10)
-"""Sizes of the log: so many tenths of it."""
+"""Sizes of the log, in tenths of the whole."""
 SMALL = 1_000_000
-"""Bytes of a log that must not pay for workers."""
+"""Bytes of a log that is too small for worker processes."""
 PACKED = 300_000_000
-"""Bytes of the log that the reference reads compressed, and that is told by other servers."""
+"""Bytes of the log that is also measured compressed, and rewritten in the dialects of other servers."""
 
 
 def figures(folder: Path) -> Iterator[Figure | str]:
-    """Yield how long reading takes and how much memory; or why it is not measured."""
+    """Yield the time and memory of reading; or why they are not measured."""
     if not GENERATOR.exists():
         yield f"access log: not measured, there is no {GENERATOR.parent.parent.name}/ beside this checkout"
         return
@@ -96,7 +96,7 @@ def log(path: Path, *options: str) -> Run:
 
 
 def against_grep(path: Path) -> Iterator[Figure]:
-    """Yield our time against that of grep, which looks for one thing in it."""
+    """Yield our time against that of grep, which searches for one string."""
     os.environ["LC_ALL"] = "C"  # grep is slower in any other
     grep = ["grep", "-c", "notes=U", str(path)]
     pairs = [(log(path).seconds, run(grep).seconds) for _ in range(TIMES)]
@@ -105,10 +105,10 @@ def against_grep(path: Path) -> Iterator[Figure]:
 
 
 def of_others(path: Path) -> Iterator[Figure]:
-    """Yield our time for the same told by other servers, against as many bytes of 389-ds' text."""
+    """Yield our time for the same log in other dialects, against as many bytes of 389-ds' text format."""
     part = beginning(path, PACKED)
     for name, (_, goal) in DIALECTS.items():
-        other = told_as(name, part)
+        other = rewritten(name, part)
         text = beginning(path, other.stat().st_size)
         pairs = [(log(other).seconds, log(text).seconds) for _ in range(TIMES)]
         ours, theirs = (min(times) for times in zip(*pairs, strict=True))
@@ -133,7 +133,7 @@ def against_decompressors(path: Path) -> Iterator[Figure]:
 
 
 def beginning(path: Path, size: int) -> Path:
-    """Return a copy of the first bytes of a log, cut after a line."""
+    """Return a copy of the first bytes of a log, whole lines only."""
     copy = path.with_name(f"access-{size}")
     with path.open("rb") as log, copy.open("wb") as out:
         while size > 0 and (data := log.read(min(size, 1 << 20))):
@@ -144,7 +144,7 @@ def beginning(path: Path, size: int) -> Path:
 
 
 def against_logconv(path: Path, ours: dict[str, Run]) -> Iterator[Figure | str]:
-    """Yield each scanner's time against logconv's, on the clock and of processors."""
+    """Yield the elapsed and processor time of each scanner against those of logconv."""
     command = shutil.which("logconv") or shutil.which("logconv.pl")
     if command is None:
         yield "access log against logconv: not measured, it is not installed (Debian: 389-ds-base)"
@@ -162,7 +162,7 @@ def against_logconv(path: Path, ours: dict[str, Run]) -> Iterator[Figure | str]:
 
 
 def small(path: Path) -> Iterator[Figure]:
-    """Yield what a log of a megabyte takes, by what starting takes."""
+    """Yield the time of a log of a megabyte against that of starting."""
     little = beginning(path, SMALL)
     ours = min(log(little).seconds for _ in range(3))
     theirs = min(run([sys.executable, "-m", "ldapdiag", "log", "--help"]).seconds for _ in range(3))
@@ -170,7 +170,7 @@ def small(path: Path) -> Iterator[Figure]:
 
 
 def compressed(path: Path) -> Iterator[Figure]:
-    """Yield what a compressed log takes the reference, by the slower of its decompressor and of reading it plain."""
+    """Yield the time of the Python scanner for a compressed log, against the slower of decompressing and reading it."""
     plain = beginning(path, PACKED)
     reading = log(plain, "--scanner", "python").seconds
     for suffix, pack, unpack in PACKERS:
@@ -207,7 +207,7 @@ GROWTH_HEADER = f"\n{'log of how many bytes':22} {'wall':>8} {'cpu':>8} {'s/GB':
 
 
 def growths(folder: Path) -> Iterator[str]:
-    """Yield time and memory by size: tenths of the log; if asked (and the disk has room) ten times all of it, too."""
+    """Yield time and memory by size: tenths of the log; on request, where the disk has space, ten times its size."""
     path = folder / "access"
     if not path.exists():
         return

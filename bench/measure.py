@@ -16,7 +16,7 @@ HEADER = f"{'what':46} {'ours':>10} {'theirs':>10} {'ratio':>7} {'goal':>7}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One line: what we take, what is compared with it, and how many times as much is allowed, where that is said."""
+    """One line: our figure, the figure that it is compared with, and the goal as a ratio of both, if there is one."""
 
     what: str
     ours: float
@@ -27,7 +27,7 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """Return how many times theirs ours is."""
+        """Return ours as a multiple of theirs."""
         return self.ours / self.theirs
 
     def __str__(self) -> str:
@@ -56,6 +56,6 @@ def best(ours: Callable[[], object], theirs: Callable[[], object], *, repetition
 
 
 def peak_memory() -> int:
-    """Return the most memory this process has had, in KiB; getrusage would tell its parent's where that had more."""
+    """Return the peak memory of this process, in KiB; getrusage may report that of its parent."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))

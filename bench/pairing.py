@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.sockets import Key
 
 HOSTS, PORTS = 20, 50_000
-"""A million connections: a host has no more ports than that towards one server."""
+"""Per client; a million connections in total. A host has no more ports than this towards one server."""
 
 GHOSTS = 50
-"""Each so many-th connection is gone at the client's end."""
+"""Every 50th connection is absent at the client."""
 
 GOAL = 4
 MEMORY_GOAL = 1.0
@@ -60,20 +60,20 @@ def table(host: str, local: Iterable[tuple[str, int]], remote: Iterable[tuple[st
 
 
 def host(name: str, address: str, sockets: SocketTable) -> Host:
-    """Return a host as attribution would."""
+    """Return a host as attribution does."""
     return Host(host=name, addresses=frozenset({address}), snapshots=snapshots_of([sockets]))
 
 
 def evidence() -> tuple[Host, list[Host]]:
-    """Return the server with all connections, and the hosts of its clients with those that still live."""
+    """Return the server with all connections, and the hosts of its clients with the live ones."""
     here = (SERVER, PORT)
     ports = list(range(10_000, 10_000 + PORTS))
     addresses = [f"10.77.2.{number}" for number in range(1, HOSTS + 1)]
     seen = ((address, port) for address in addresses for port in ports)
     server = host("ldap", SERVER, table("ldap", (here for _ in range(HOSTS * PORTS)), seen))
-    living = [port for port in ports if port % GHOSTS]
+    live = [port for port in ports if port % GHOSTS]
     clients = [
-        host(address, address, table(address, ((address, port) for port in living), (here for _ in living)))
+        host(address, address, table(address, ((address, port) for port in live), (here for _ in live)))
         for address in addresses
     ]
     return server, clients
@@ -88,7 +88,7 @@ def pair_all(server: Host, clients: list[Host]) -> Pairing:
 
 
 def join_all(server: Host, clients: list[Host]) -> list[Direction]:
-    """Join the directions alone, without finding out which there are."""
+    """Join the directions alone, without finding them."""
     index = ServerIndex(server.snapshots[0])
     rows = {one.host: list(range(at * PORTS, (at + 1) * PORTS)) for at, one in enumerate(clients)}
     return [
@@ -98,19 +98,19 @@ def join_all(server: Host, clients: list[Host]) -> list[Direction]:
 
 
 def as_the_server_writes_them(sockets: SocketTable) -> Iterator[Key]:
-    """Yield the key of each of a client's sockets from the other end."""
+    """Yield the key of each socket of a client, as the server sees it."""
     return zip(sockets.remote_address, sockets.remote_port, sockets.local_address, sockets.local_port, strict=True)
 
 
 def two_sets(server: Host, clients: list[Host]) -> int:
-    """Hold the same tuples against each other as briefly as Python can."""
+    """Compare the same tuples with two Python sets."""
     here = set(server.snapshots[0].sockets.keys())
     there = set(chain.from_iterable(as_the_server_writes_them(one.snapshots[0].sockets) for one in clients))
     return len(here) - len(there)
 
 
 def figures() -> Iterator[Figure]:
-    """Yield how long pairing takes, how long joining alone, and how much memory pairing asks for."""
+    """Yield the time of pairing, the time of joining alone, and the memory of pairing."""
     server, clients = evidence()
     theirs = partial(two_sets, server, clients)
     for what, ours in (("pair", pair_all), ("join alone", join_all)):

@@ -28,7 +28,7 @@ def cases(root: Path) -> list[Path]:
 
 
 def logs(root: Path) -> list[Path]:
-    """Return the files below a root whose name says that they may be an access log."""
+    """Return the files below a root that may be access logs by their names."""
     return sorted(path for path in root.rglob("*") if path.is_file() and LOGS.search(path.name))
 
 

@@ -1,8 +1,8 @@
-"""How fast ldapdiag is, as ratios to what Python itself takes for the bare work, measured in one run.
+"""How fast ldapdiag is: ratios to the time of the bare work (Python alone, ss, grep), measured in one run.
 
     make bench
 
-Times depend on the machine, ratios hardly; so a line is: what, ours, theirs, ratio, goal, met or not.
+Times depend on the machine, ratios hardly do; so each line is: what, ours, theirs, ratio, goal, met or not.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LINES = 100_000
 CLIENTS = 1000
-"""Hosts that share the lines; every address is normalised once."""
+"""Client addresses in the lines; each is normalised once."""
 
 GOAL = 10
 STATES = (("ESTAB", "ESTABLISHED"),) * 17 + (("TIME-WAIT", "TIME_WAIT"), ("CLOSE-WAIT", "CLOSE_WAIT"))
@@ -44,7 +44,7 @@ def netstat_line(state: str, client: str) -> str:
 
 
 def freebsd_line(state: str, client: str) -> str:
-    """Return a row of FreeBSD's netstat -an; those of macOS, AIX and HP-UX are alike."""
+    """Return a row of FreeBSD's netstat -an; those of macOS, AIX and HP-UX look the same."""
     return f"tcp4       0      0 {'10.77.1.2.389':<22} {client.replace(':', '.'):<22} {state:<11}\n"
 
 
@@ -62,13 +62,13 @@ def sockets(seed: int = 389) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def split(path: Path) -> int:
-    """Do what any reader must do at least."""
+    """Do the least that any reader must do."""
     with path.open(encoding="utf-8") as lines:
         return sum(len(line.split()) for line in lines)
 
 
 def figures(folder: Path) -> Iterator[Figure]:
-    """Write the tables and yield how long reading them takes."""
+    """Write the tables and yield the time of reading them."""
     rows = list(sockets())
     tables: tuple[tuple[str, str, Callable[[str, str], str], int], ...] = (
         ("ss -tan", SS, ss_line, 0),

@@ -1,4 +1,4 @@
-"""Starting: `ldapdiag --help` against importing the library it is written with."""
+"""Starting: `ldapdiag --help` against importing its command-line library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOAL = 3
 
 
 def figures() -> Iterator[Figure]:
-    """Yield how long the help takes to appear."""
+    """Yield the time until the help is printed."""
     start = partial(subprocess.run, check=True, capture_output=True)
     ours, theirs = best(
         partial(start, [sys.executable, "-m", "ldapdiag", "--help"]),
