@@ -116,9 +116,8 @@ class Basket:
     def _keep(self, one: Input, reading: InputReading, named: Named) -> None:
         """Keep the facts, or why there are none: a gap if the operator named the file, else a line in the list."""
         self.facts.extend(reading.facts)
-        if reading.trouble:
-            how = "ask for another copy; the part before the damage is used"
-            self.gaps.append(Gap(target=one.label, reason=reading.trouble, how=how))
+        if reading.gap:
+            self.gaps.append(reading.gap)
         if not reading.useless:
             return
         if one.named and not reading.is_known:

@@ -67,7 +67,7 @@ def _in_sections(found: Found) -> Iterator[Found]:
 def _whole(one: Input) -> Found:
     """Return a compressed input with all that it holds, or the gap of one that is cut off or damaged.
 
-    Of a log, and of what is longer than HELD_BYTES, the beginning is of use, too.
+    The beginning of a log is of use, too; what is longer than HELD_BYTES is read as it is decompressed.
     """
     if not one.compressed or one.is_whole or is_log(one):
         return one
@@ -75,11 +75,12 @@ def _whole(one: Input) -> Found:
     with one.open() as opened:
         content, trouble = opened.read(HELD_BYTES), opened.trouble()
     if trouble:
-        return _not_whole(one, trouble)
+        return incomplete(one, trouble)
     return replace(one, head=content, is_whole=True) if len(content) < HELD_BYTES else one
 
 
-def _not_whole(one: Input, trouble: str) -> Gap:
+def incomplete(one: Input, trouble: str) -> Gap:
+    """Return the gap of an input, not a log, that is cut off or damaged: nothing of it is judged."""
     how = "ask for another copy"
     if trouble.startswith("is compressed"):
         return Gap(target=one.label, reason=trouble, how="install it, or decompress the file elsewhere")

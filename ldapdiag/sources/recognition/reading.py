@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
+from ldapdiag.sources.captures import find
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.layers import Opened
 
 CHUNK = 1 << 20
+
+LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
+"""What to do about a log that is cut off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +38,8 @@ class InputReading:
     """A format recognises it that no diagnosis reads."""
     is_log: bool = False
     """It is an access log; these are read together."""
-    trouble: str = ""
-    """What ended it before its time: the end of a sentence, as in 'is cut off'."""
+    gap: Gap | None = None
+    """Of one that is cut off or damaged."""
 
 
 def read(one: Input) -> InputReading:
@@ -74,10 +79,13 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Inpu
         document = Document(path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, taken=one.taken)
         facts = tuple(reader(document))
         trouble = opened.trouble()
+    if trouble and not find.is_log(one):
+        return InputReading(gap=find.incomplete(one, trouble))
+    gap = Gap(target=one.label, reason=trouble, how=LOG_IS_JUDGED) if trouble else None
     if facts or is_log:
-        return InputReading(facts=facts, is_log=is_log, trouble=trouble)
+        return InputReading(facts=facts, is_log=is_log, gap=gap)
     useless = f"looks like {title}, but contains no usable evidence ({counted(document.seen, 'line')})"
-    return InputReading(useless=useless, trouble=trouble)
+    return InputReading(useless=useless, gap=gap)
 
 
 def _placed(fact: Fact, one: Input) -> Fact:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -46,14 +48,24 @@ def test_a_compressed_table_that_is_too_long_to_be_held_is_read_as_it_comes(
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_where_that_is_cut_off_it_is_a_gap_as_well(tmp_path: Path) -> None:
-    (tmp_path / "ss.txt.gz").write_bytes(gzip.compress(TABLE)[:-1000])
-    bundle = gather([str(tmp_path)])
-    assert [(gap.reason, gap.how) for gap in bundle.gaps] == [
-        ("is truncated", "ask for another copy; the part before the damage is used")
-    ]
-    (table,) = bundle.facts
-    assert 0 < len(table) < ROWS
+@pytest.mark.parametrize("packed", ["ss.txt.gz", "evidence.tar.gz"])
+def test_where_that_is_cut_off_nothing_of_it_is_judged(tmp_path: Path, packed: str) -> None:
+    content = TABLE if packed == "ss.txt.gz" else tar_of("app2/ss.txt", TABLE)
+    (tmp_path / packed).write_bytes(gzip.compress(content)[:-1000])
+    bundle = gather([str(tmp_path / packed)])
+    assert bundle.facts == ()
+    reasons = [gap.reason.partition(";")[0] for gap in bundle.gaps]
+    assert reasons
+    assert set(reasons) == {"is truncated"}
+
+
+def tar_of(name: str, content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
 
 
 WITHOUT_ZSTD = """
