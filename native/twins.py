@@ -26,8 +26,8 @@ PYTHON = (LOG, HOUSE / "ldapdiag" / "evidence", HOUSE / "ldapdiag" / "sources" /
 """The folders of the Python twins."""
 
 PARTS = {
+    "border": "period",
     "pending_requests": "connection",
-    "period": "border",
     "result_fields": "scan",
     "results": "scan",
     "syslog_clocks": "syslog",
@@ -36,7 +36,7 @@ PARTS = {
 
 ALONE = {
     "bindings": "the Python bindings of the crate",
-    "clock_history": "the reference divides a chunk at a border before it scans",
+    "clock_history": "the reference divides a chunk at the limits of the period before it scans",
     "dialects": "a list; the tests check each of its entries",
     "fields": "primitives that regular expressions provide in the reference",
     "interner": "the reference uses bytes as keys",

@@ -16,7 +16,7 @@ from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.evidence.log.merge import merge
 from ldapdiag.evidence.log.segment import Segment
 from ldapdiag.sources.logs import native
-from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.logs.records import whole_lines
 
 if TYPE_CHECKING:

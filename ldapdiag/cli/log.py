@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.report.log.reading import ReadLog
     from ldapdiag.sources.logs.access_log import LogReading
-    from ldapdiag.sources.logs.border import Period
+    from ldapdiag.sources.logs.period import Period
 
 FOLLOW_SECONDS = 2.0
 """Time between two reads of a log with --follow."""
@@ -99,7 +99,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
 
     Exit code: 0 read, 2 no access log, 130 Ctrl-C (the report covers what was read until then).
     """
-    from ldapdiag.sources.logs.border import Period  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.sources.logs.period import Period  # noqa: PLC0415  import late: --help must be quick
 
     try:
         if follow and (since or until):
@@ -163,7 +163,7 @@ def _follow(
     """Write the report whenever the logs grow, until the output is closed."""
     from ldapdiag.report.progress import show_byte_progress  # noqa: PLC0415  import late
     from ldapdiag.sources.logs.access_log import NO_METER, follow  # noqa: PLC0415
-    from ldapdiag.sources.logs.border import Period  # noqa: PLC0415
+    from ldapdiag.sources.logs.period import Period  # noqa: PLC0415
 
     with show_byte_progress() as meter:
         readings = follow(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ldapdiag.report.log.by import By
     from ldapdiag.report.log.reading import ReadLog, StreamRead
     from ldapdiag.sources.logs.access_log import LogReading, ReadStream
-    from ldapdiag.sources.logs.border import Period
+    from ldapdiag.sources.logs.period import Period
 
 CLEAR = "\x1b[H\x1b[2J"
 """Cursor home, erase display (ECMA-48)."""

@@ -12,7 +12,7 @@ from ldapdiag.evidence.bundle import Bundle, Gap, PassedOver
 from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.files.unreadable import legible, unreadable
-from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_with_one_rest_have_one_shape() {
+    fn filters_that_differ_in_a_value_have_one_shape() {
         let (one, other) = (b"(|(uid=joe)(cn=*a*)(objectClass=person))", b"(|(uid=ann)(cn=*bc*)(objectClass=person))");
         assert_eq!(reduced(one), reduced(other));
         assert_eq!(shape(one), shape(other));

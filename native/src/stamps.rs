@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_tell_the_same_time() {
+    fn both_notations_give_the_same_time() {
         let time = Some(1_795_164_320 * SECOND);
 
         assert_eq!(netscape(b"20/Nov/2026:08:45:20 +0000"), time);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_clock_shows_is_no_time() {
+    fn impossible_times_are_refused() {
         for text in
             [&b"1969-12-31T23:59:59Z"[..], b"2200-01-01T00:00:00Z", b"2026-13-01T00:00:00Z", b"2026-11-20T24:00:00Z"]
         {

@@ -17,7 +17,7 @@ from ldapdiag.evidence.log.merge import finish, merge, reset_counts, start
 from ldapdiag.evidence.log.plain import segment_of
 from ldapdiag.evidence.log.scan import Hints
 from ldapdiag.evidence.log.stamps import SECOND
-from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.period import Period
 from log.comparable import plain
 from log.real_logs import ALL_LOGS, REAL_LOGS, RealLog
 from log.reports import rendered

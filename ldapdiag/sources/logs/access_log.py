@@ -13,11 +13,11 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import merge, reset_counts, start
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.chunks import KeptOpen, chunks_of, shrunk
 from ldapdiag.sources.logs.following import Tail, tail_of
 from ldapdiag.sources.logs.interleaving import remark
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
+from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.logs.records import too_long
 from ldapdiag.sources.logs.scanners import Scanners
 from ldapdiag.sources.logs.scanning import ChunkError

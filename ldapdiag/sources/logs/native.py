@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.evidence.log.line_scan import Hints
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.sources.logs.border import Period
+    from ldapdiag.sources.logs.period import Period
 
 FARTHEST = 9 * 10**18
 """Nanoseconds; stamps.py reads none that are farther from 1970."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ldapdiag.evidence.log.segment import Segment
-    from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
+    from ldapdiag.sources.logs.period import Period
 
 MOMENT = 0.1
 """Seconds between two looks at whether the reading has been stopped."""

@@ -26,9 +26,9 @@ from ldapdiag.sources.logs.scanning import MOMENT, PATIENCE, ChunkError, Scanned
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.chunks import ByteRange, Chunk
     from ldapdiag.sources.logs.native import Scan
+    from ldapdiag.sources.logs.period import Period
 
 One = TypeVar("One")
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
-    from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.chunks import Chunk, Sizes
+    from ldapdiag.sources.logs.period import Period
     from ldapdiag.sources.logs.scanning import Scanned
 
 UNDER_WAY = 2

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.log.dialect import Dialect
     from ldapdiag.sources.files.input import Input
     from ldapdiag.sources.logs.access_log import ReadStream
-    from ldapdiag.sources.logs.border import Period
     from ldapdiag.sources.logs.log_files import NotALog
+    from ldapdiag.sources.logs.period import Period
     from ldapdiag.sources.logs.streams import Stream
 
 

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_told_by_their_kind() {
+    fn each_kind_of_value_is_recognised() {
         let object =
             br#"{"a":-7, "b" : true,"c":{"d":[1,{"}":"]"}]},"e":[], "f":1.5e+3,"g":null,"h":"x", "\u0069":0} "#;
         let values: Vec<_> = members_of(object).unwrap().into_iter().map(|(_, value)| value).collect();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_no_object() {
+    fn invalid_json_is_refused() {
         let values = r#"  1, 01 - 1. 1e NaN -Infinity tru [1,] [1 {"b":1] {"b"} {b:1} "\x" "\u12" "a"#;
         for broken in
             values.split(' ').map(|value| format!("{{\"a\":{value}}}")).chain(["[]".into(), "{\"a\":\"\n\"}".into()])

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_may_look_like_what_follows_it() {
+    fn an_index_key_may_contain_the_text_after_it() {
         let text = b"STAT read index: attribute=cn key(eq)=a --> count 9 --> count 2 (duration 0.000011687)";
 
         assert_eq!(looked_up(text), Some((&b"cn"[..], &b"eq"[..], 2)));

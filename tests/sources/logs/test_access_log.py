@@ -17,7 +17,7 @@ import log_lines
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import access_log, chunks, scanners, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
-from ldapdiag.sources.logs.border import Period
+from ldapdiag.sources.logs.period import Period
 
 pytestmark = pytest.mark.usefixtures("scanner")
 

@@ -15,9 +15,9 @@ import log_lines
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs import chunks, records
-from ldapdiag.sources.logs.border import Period, first_at
 from ldapdiag.sources.logs.chunks import Chunk, KeptOpen, Sizes, chunks_of
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
+from ldapdiag.sources.logs.period import Period, first_at
 from ldapdiag.sources.logs.records import Records
 
 TEXT = log_lines.header() + log_lines.run(1, 300)

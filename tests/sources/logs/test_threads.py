@@ -19,8 +19,8 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.merge import finish
 from ldapdiag.sources.logs import access_log, chunks, native, threads
 from ldapdiag.sources.logs.access_log import LogReading, read
-from ldapdiag.sources.logs.border import Period
 from ldapdiag.sources.logs.native import NoNativeError
+from ldapdiag.sources.logs.period import Period
 from log.comparable import plain
 
 TEXT = log_lines.header() + log_lines.run(1, 600, every=0.1)
