@@ -31,7 +31,7 @@ VERDICTS = (Finding, Clear, NotJudged)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All verdicts, and the evidence they rest on."""
+    """All verdicts, and the evidence they are based on."""
 
     bundle: Bundle
     """The facts as attributed to hosts, and every gap."""

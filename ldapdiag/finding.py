@@ -67,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clear:
-    """The evidence suffices to say that the subject is not affected. A claim, never a default."""
+    """The evidence shows that the subject is not affected. A claim, never a default."""
 
     subject: str
     reason: str

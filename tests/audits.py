@@ -1,4 +1,4 @@
-"""Audits of a 389-ds for tests: a log told in memory, its indexes as LDIF, and what the checks on indexes say."""
+"""Audits of a 389-ds for tests: a log built in memory, its indexes as LDIF, and the verdicts of the index checks."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class Audit:
         return told
 
     def diagnosis(self) -> Diagnosis:
-        """Return what every check says."""
+        """Return the diagnosis by every check."""
         return diagnosed_facts(self.facts())
 
     def found(self, check: str) -> dict[str, Finding]:
-        """Return what a check finds, by the attribute, or the filter where it tells one."""
+        """Return the findings of a check, by the attribute, or by the filter if there is one."""
         told = findings(self.diagnosis(), check).values()
         return {str(one.observed.get("shape") or one.observed["attribute"]): one for one in told}

@@ -1,4 +1,4 @@
-"""Flows of a box written as other boxes print them: the other direction of the readers, from their grammars."""
+"""Flows of a middlebox in the formats of other middleboxes: the inverse of the readers, from their grammars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diagnoses to be told: a site with something of everything, judged by checks written for it."""
+"""Diagnoses for the reports: a site with every kind of verdict, from checks written for it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def clear(subject: str = "app2 -> ldap") -> Clear:
 
 
 def not_judged(reason: str = "no access log", how: str | None = "add the access log") -> NotJudged:
-    """Return a verdict that says what is missing."""
+    """Return a verdict that names what is missing."""
     return NotJudged(subject=None, reason=reason, missing=("access-log",), how=how)
 
 
@@ -76,7 +76,7 @@ def named(name: str, judge: Callable[[], Iterator[Verdict]]) -> Check[[]]:
 
 
 def diagnosis(*checks: Check[[]]) -> Diagnosis:
-    """Return what these checks say of a site with gaps, notes, and files passed over."""
+    """Return the diagnosis of a site with gaps, notes and skipped files by these checks."""
     rows = [facts.listening(), *facts.at_server(3)]
     return diagnose(
         Bundle(

@@ -1,4 +1,4 @@
-"""Facts for tests, built in memory: each with what matters said, and the rest at a sensible default.
+"""Facts for tests, built in memory: each from the values that matter, with sensible defaults for the others.
 
 The site is always the same: the server `ldap` (10.77.1.2, port 389), its clients `app1` (10.77.2.2) and `app2`
 (10.77.3.2), and the firewall `fw` between them.
@@ -90,7 +90,7 @@ def at_client(
 
 
 def row_of_another_service(host: str = APP1) -> list[Row]:
-    """Return a connection that is not LDAP; it tells whose table this is."""
+    """Return a connection that is not LDAP; it identifies the owner of the table."""
     return [row(f"{host}:50022", f"{OTHER}:22")]
 
 
@@ -119,7 +119,7 @@ def table(
 
 
 def host(name: str = "ldap", *tables: SocketTable, **traits: Any) -> Host:
-    """Return a host with these tables; those taken at different times are different looks."""
+    """Return a host with these tables; those taken at different times are different snapshots."""
     addresses = {address for one in tables for address in one.local_address if identifies_a_host(address)}
     return Host(
         host=name,
@@ -131,7 +131,7 @@ def host(name: str = "ldap", *tables: SocketTable, **traits: Any) -> Host:
 
 
 def description(host: str = "app1", *, up: float = 1e6, **traits: Any) -> HostDescription:
-    """Return what a host tells of itself at the start of the story, so many seconds after it booted."""
+    """Return a host's description of itself at START, so many seconds after it booted."""
     told = {"machine": "machine-1", "clock": START, "booted": START - timedelta(seconds=up)} | traits
     return HostDescription(origin=origin(host, "host.txt", taken=0), name=host, **told)
 
@@ -142,7 +142,7 @@ def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **fac
 
 
 def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:
-    """Return what a server says of itself in cn=monitor."""
+    """Return the cn=monitor of a server."""
     return Monitor(origin=origin(name="cn-monitor.ldif"), identity=identity, **counters)
 
 
@@ -166,7 +166,7 @@ def counters(**values: int) -> TcpCounters:
 def flows(
     rows: Iterable[Row], host: str = "fw", *, state: str = "ESTABLISHED", taken: float | None = None
 ) -> FlowTable:
-    """Return a box's table that carries these of the server's sockets, addresses untranslated."""
+    """Return the flow table of a middlebox that carries these sockets of the server, addresses untranslated."""
     keys = [one.key for one in rows]
     return FlowTable(
         origin=origin(host, "conntrack.txt", taken=taken),
@@ -254,7 +254,7 @@ def lifetime(**facts: Any) -> GhostLifetime:
 
 
 def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
-    """Return after how long the box between app1 and the server forgets, by its own setting when both are one."""
+    """Return the idle timeout of the middlebox between app1 and the server; its own setting if both bounds agree."""
     path = PathBounds(
         client_network="10.77.2.0/24",
         lower_seconds=upper if lower is None else lower,

@@ -1,4 +1,4 @@
-"""Sockets in every state, held by a process in a network namespace of its own until the test is done with them."""
+"""Sockets in every state, kept open by a process in its own network namespace until the test ends."""
 
 from __future__ import annotations
 

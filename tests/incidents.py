@@ -1,4 +1,4 @@
-"""The captured incidents, their truth, and what the tool says of them."""
+"""The captured incidents, the expected results, and the verdicts on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHIZZLE = "uid=application_shizzle,ou=services,dc=example,dc=com"
 
 @cache
 def truth(case: str) -> dict[str, Any]:
-    """Return what the programs that made the load say of a case."""
+    """Return the records of the programs that generated the load of a case."""
     known: dict[str, Any] = json.loads((INCIDENTS / "truth" / f"{case}.json").read_text())
     return known
 
@@ -71,7 +71,7 @@ def diagnosed_facts(facts: Iterable[Any]) -> Diagnosis:
 
 
 def judged(diagnosis: Diagnosis, check: str) -> dict[str | None, Verdict]:
-    """Return what a check says, by subject."""
+    """Return the verdicts of a check, by subject."""
     said: list[Judged] = [one for one in diagnosis.judged if one.check == check]
     by_subject = {one.verdict.subject: one.verdict for one in said}
     assert len(by_subject) == len(said), "one verdict per subject"

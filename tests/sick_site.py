@@ -27,12 +27,12 @@ STRANDED = facts.at_client(20, facts.APP1, first=60000, last_received=HOUR)
 
 PROXY, DIALLED = "10.77.5.1", "10.77.5.2"
 HELD = facts.at_server(12, PROXY, first=45000, last_received=HOUR)
-"""A proxy has them for app1, which no longer knows of them."""
+"""A proxy keeps these connections for app1, where they no longer exist."""
 GONE = [facts.row(f"{facts.APP1}:{46000 + number}", f"{DIALLED}:389") for number in range(12)]
 
 
 def server_rows() -> list[facts.Row]:
-    """Return the server's sockets, the same at each look."""
+    """Return the server's sockets, the same in each snapshot."""
     return [
         facts.listening(receive_queue=5, send_queue=4),
         *GHOSTS,

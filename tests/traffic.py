@@ -34,7 +34,7 @@ def at(seconds: float) -> int:
 
 @dataclass(slots=True)
 class Log:
-    """A server's log while it is written; each call goes on where the last one ended, unless it says when."""
+    """A server's log while it is written; each call continues at the end of the last one, unless it gives a time."""
 
     scan: Scan = field(default_factory=Scan)
     number: int = 0
@@ -136,5 +136,5 @@ class Log:
 
 
 def verdicts_on(path: Path, check: str) -> list[Verdict]:
-    """Return what a check says of a captured log, read as diagnose reads it."""
+    """Return the verdicts of a check on a captured log, read as diagnose reads it."""
     return list(judged(diagnosed(path), check).values())

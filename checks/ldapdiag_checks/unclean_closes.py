@@ -31,7 +31,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     The close reason of each connection in the access log, by client. Unclean: the client closed or reset it without
     UNBIND (389-ds: B1; slapd: connection lost), or data no longer passed (389-ds: T2, B4; slapd: writetimeout)
     because the client does not read or the network fails. An idle timeout is the server's doing, and not unclean.
-    Connections without any operation are counted apart: 10 or more, and 9 of 10 of a client's, are a load
+    Connections without any operation are counted separately: 10 or more, and 9 of 10 of a client's, are a load
     balancer's probes or failed TLS handshakes.
 
     ## Severity

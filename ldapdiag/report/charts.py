@@ -27,7 +27,7 @@ def bar(value: float, largest: float, width: int) -> str:
 
 
 def bars(rows: Sequence[tuple[str, int]], room: int) -> Iterator[str]:
-    """Yield rows of name, number and bar, aligned and never wider than `room`; all bars share one scale."""
+    """Yield rows of name, number and bar, aligned and never wider than `room` columns; all bars share one scale."""
     digits = max(len(str(number)) for _, number in rows)
     longest = max(SHORTEST_NAME, min(LONGEST_NAME, room - digits - SHORTEST_BAR - 3))
     named = [(shortened(neutral(name), longest), number) for name, number in rows]

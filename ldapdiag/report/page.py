@@ -123,7 +123,7 @@ class _Console(Console):
 
 
 def page_for(stream: TextIO) -> Page:
-    """Return a page for a stream; colours only to a terminal (rich knows NO_COLOR, too)."""
+    """Return a page for a stream; colours only to a terminal (rich supports NO_COLOR, too)."""
     console = _Console(file=stream, highlight=False, markup=False, emoji=False)
     console.width = min(console.width, WIDEST) if console.is_terminal else PIPED
     return Page(console)

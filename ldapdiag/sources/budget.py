@@ -9,7 +9,7 @@ RUN_BYTES = 1 << 30
 
 
 class Budget:
-    """The rest of a number of bytes."""
+    """The remainder of a number of bytes."""
 
     def __init__(self, most: int) -> None:
         self.most = most

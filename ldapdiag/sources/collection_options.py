@@ -38,7 +38,7 @@ class BindOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionOptions:
-    """Options that hold for all targets of a run."""
+    """Options that apply to all targets of a run."""
 
     bind: BindOptions = field(default_factory=BindOptions)
     sudo: bool = False

@@ -1,4 +1,4 @@
-"""Gathering: what the operator named, read or collected, in one bundle; a failure becomes a gap and ends nothing."""
+"""Gathering: read or collect the named evidence into one bundle; a failure becomes a gap and ends nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WAITING_BYTES = 32 << 20
 
 @dataclass(slots=True)
 class Named:
-    """One thing that was named: what of it waits until the logs are scanned, and the names of its unknown files."""
+    """One argument of the command line: its inputs that wait until the logs are scanned, and its unrecognised files."""
 
     name: str
     waiting: deque[Found] = field(default_factory=deque)

@@ -1,4 +1,4 @@
-"""The founding incidents, told by whole captures: what the tool must say of each, against the programs' own records."""
+"""The founding incidents as whole captures: the expected verdicts, against the records of the programs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def told_of(folder: Path, telling: str) -> list[Path]:
 
 
 class TestGhostsBehindAFirewall:
-    """5a: fw forgets after 30 s and tells nobody; a pool on app1 rests longer."""
+    """5a: fw drops its state after 30 s and notifies neither end; a pool on app1 is idle for longer."""
 
     @pytest.fixture
     def diagnosis(self, place: Path) -> Any:
@@ -283,7 +283,7 @@ def test_an_idle_timeout_above_the_boxes_is_named_with_the_ghosts_still_there(pl
 
 
 class TestChurn:
-    """6e: healthy; 200 connections a second come and go between any two looks."""
+    """6e: healthy; 200 connections a second open and close between two snapshots."""
 
     TIMES = "captured-at.txt"
 

@@ -69,7 +69,7 @@ def test_behind_address_translation_the_rests_are_the_boxes(corpus: Path) -> Non
 
 
 def test_every_ghost_of_the_log_is_open_at_its_end(corpus: Path) -> None:
-    """5a: the server never heard of an end of any of the 268; 42 more are alive."""
+    """5a: the server received no close of any of the 268; 42 more are live."""
     (traffic,) = diagnosed(corpus / GHOSTS / "ldap" / "access").facts.every(Traffic)
     rows = traffic.segment.clients
     still_open = {client: row.opened - sum(row.codes.values()) for client, row in rows.items() if row.opened}

@@ -97,7 +97,7 @@ class SearchGroup:
 
     @property
     def unidentified(self) -> bool:
-        """Return whether the requests are not in the log, or are a remainder of too many to be kept apart."""
+        """Return whether the requests are not in the log, or are the remainder of too many to be counted separately."""
         return self.shape == self.base == self.scope
 
     @property

@@ -201,7 +201,7 @@ class LogScreen:
             self.page.labelled("waits", items, "bold")
 
     def noticed(self) -> None:
-        """Print unindexed searches from the errors log, counted apart from those of the access log."""
+        """Print unindexed searches from the errors log, counted separately from those of the access log."""
         notices = self.work.unindexed_notices
         if notices:
             count = sum(one.count for one in notices)

@@ -1,4 +1,4 @@
-"""Caveats: limits of the evidence that a reader needs to know before trusting the numbers."""
+"""Caveats: limits of the evidence that affect how far the numbers can be trusted."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ DEFAULTS = ProductDefaults(
     idle_timeout_reaches_open_connections=UNDOCUMENTED,
     exempt_identities=(),
     exemption="MaxConnIdleTime applies to every connection to the domain controller; no account can be exempted.",
-    # Microsoft's documents do not say.
+    # Microsoft does not document it.
     sends_keepalives=UNDOCUMENTED,
     # No policy does.
     sets_keepalive_time=NO,

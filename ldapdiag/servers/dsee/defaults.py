@@ -11,7 +11,7 @@ DEFAULTS = ProductDefaults(
     # nsslapd-idletimeout (dsconf: idle-timeout, where 0 is `none`). Sun ONE Tuning Guide 2003, table 9-1: "By default,
     # no time limit is set"; Oracle E28967: 0.
     idle_timeout_seconds=always(0),
-    # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not say.
+    # Red Hat 8.1, from the same ancestor, did; Sun's manuals do not mention it.
     enforces_idle_only_under_activity=UNDOCUMENTED,
     idle_timeout_reaches_open_connections=UNDOCUMENTED,
     # Sun 820-2488, table 6-1: "The limits do not apply to the Directory Manager user".

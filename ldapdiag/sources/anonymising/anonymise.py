@@ -1,7 +1,7 @@
 """Anonymised captures: pseudonyms for DNs, addresses, host names, mail addresses and filter values.
 
 Equal values and equal prefixes stay equal in all files (pseudonyms.py), so `diagnose` gives the same report with other
-names. The mapping is returned; it belongs beside the capture, never in it. Each file is read twice, and held in memory
+names. The mapping is returned; it belongs beside the capture, never in it. Each file is read twice, and kept in memory
 meanwhile: a name found in one file is replaced in all. A MiB of access log takes 3 seconds.
 """
 

@@ -1,6 +1,6 @@
 """A capture, written: the inputs as they came and their manifest, as a folder or archive that `diagnose` reads.
 
-    NAME/manifest.json      first, because it holds the times of what follows
+    NAME/manifest.json      first, because it contains the times of the other files
     NAME/app1/sockets-1.txt
     NAME/ldap/cn-monitor.ldif
 

@@ -34,7 +34,7 @@ def members(archive: Input) -> Iterator[Found]:
 
 
 def only_captures(archive: Input) -> Iterator[Found]:
-    """Yield what the members of a capture are; another archive may hold anything. OSError is the caller's."""
+    """Yield the inputs of a capture; another archive may contain anything. OSError is the caller's."""
     tar = Tar(archive)
     contents = _survey(archive, tar)
     if contents.manifest is None:
@@ -46,7 +46,7 @@ def only_captures(archive: Input) -> Iterator[Found]:
 
 @dataclass(slots=True)
 class _Contents:
-    """What an archive holds, as far as it was surveyed."""
+    """The contents of an archive, as far as it was surveyed."""
 
     tops: set[str] = field(default_factory=set)
     """The first folder of each file; empty text for a file without."""
@@ -166,7 +166,7 @@ class _Reading:
             yield from self._file(number, parts, label)
 
     def _file(self, number: int, parts: tuple[str, ...], label: str) -> Iterator[Found]:
-        """Yield what one file of the archive holds, with its time."""
+        """Yield the inputs in one file of the archive, with their time."""
         archive = self.archive.name
         folders = self.contents.top() + parts[:-1] or (name_within(archive).removesuffix(".tar"),)
         path = legible(f"{folders[-1]}/{parts[-1]}")

@@ -1,4 +1,4 @@
-"""Captured evidence: what was named as inputs, with the times and gaps of manifests and of the script's output."""
+"""Captured evidence: named files and folders as inputs, with the times and gaps of manifests and of script output."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Found
 
 MOST_BYTES = 2 << 30
-"""Decompressed of one file that was named; a bomb holds more, the evidence of one incident does not."""
+"""Limit on the decompressed bytes of one named file; only a decompression bomb exceeds it."""
 
 
 def find(named: str) -> Iterator[Found]:
-    """Yield the inputs of what was named: a file, an archive, a folder's files and those of its sub-folders.
+    """Yield the inputs in a named file, archive or folder, sub-folders included.
 
     One that is yielded is read, or not read, before the next is asked for: it may be the next member of an archive.
     """
@@ -40,7 +40,7 @@ def find(named: str) -> Iterator[Found]:
 
 
 def within(one: Input, archive: Callable[[Input], Iterator[Found]] = members) -> Iterator[Found]:
-    """Yield what a file holds: itself, or what an archive, a compressed file or the script's output consists of."""
+    """Yield the inputs in a file: itself, or those in an archive, a compressed file or the output of the script."""
     one = replace(one, budget=one.budget or Budget(MOST_BYTES))
     try:
         for found in unwrapped(one.looked_at(), archive):
@@ -65,7 +65,7 @@ def _in_sections(found: Found) -> Iterator[Found]:
 
 
 def _whole(one: Input) -> Found:
-    """Return a compressed input with all that it holds, or the gap of one that is cut off or damaged.
+    """Return a compressed input with its whole content, or the gap of one that is truncated or damaged.
 
     The beginning of a log is of use, too; what is longer than HELD_BYTES is read as it is decompressed.
     """
@@ -96,7 +96,7 @@ def is_log(one: Input) -> bool:
 
 
 def _with_manifest(folder: Path, files: OpenFiles, found: Iterator[Found]) -> Iterator[Found]:
-    """Yield what was found in a folder, with the times and the gaps that its manifest keeps, if it has one."""
+    """Yield the inputs in a folder, with the times and the gaps of its manifest, if it has one."""
     location = folder / manifest.NAME
     try:
         kept = manifest.read(files.get(str(location)).read_at(0, manifest.MOST_BYTES + 1), legible(location))

@@ -165,7 +165,7 @@ def _objects(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _text(value: object) -> str:
-    r"""Return a text, or an empty one; a lone surrogate, which no file can hold, becomes \udcNN."""
+    r"""Return a text, or an empty one; a lone surrogate, which no file can contain, becomes \udcNN."""
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else ""
 
 

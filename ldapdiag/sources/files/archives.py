@@ -1,4 +1,4 @@
-"""Archives: what a file holds is found by its first bytes, never by its name, and nothing is ever written.
+"""Archives: the first bytes of a file decide how it is unpacked, never its name; nothing is written to disk.
 
 A tar is read forwards only. Its members can be opened in any order all the same: one that was passed is reached again
 from the beginning of the tar, through its compression.
@@ -30,7 +30,7 @@ MOST_FILES = 5000
 
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
-    """Yield what a file holds: itself, decompressed where it is compressed; `archive` yields what a tar holds.
+    """Yield the inputs in a file: itself, decompressed where it is compressed; `archive` yields those in a tar.
 
     OSError is the caller's.
     """

@@ -25,7 +25,7 @@ HEAD_BYTES = 1 << 16
 """Read first, and enough to recognise an input; a login banner before a collection fits into it."""
 
 HELD_BYTES = 64 << 20
-"""What is no longer than this is held in memory, where it must be whole before it is read."""
+"""Inputs up to this size are kept in memory where they must be complete before they are read."""
 
 MOST_BYTES = 1 << 40
 """Decompressed of an input that has no budget: a log is read as it comes, so this only ends what would never end."""
@@ -128,7 +128,7 @@ class Input:
         return replace(self, head=b"", is_whole=False, below=b"")
 
     def within(self, layer: Layer) -> Input:
-        """Return what a layer holds, with its head. OSError is the caller's."""
+        """Return the content of a layer as an input, with its head. OSError is the caller's."""
         below = self.head if self.is_whole and not self.layers else self.below
         inner = replace(self, layers=(*self.layers, layer), below=below, file_range=None, head=b"", is_whole=False)
         with Opened(BytesIO(self.head), (layer,), self.budget or Budget(MOST_BYTES)) as opened:

@@ -56,7 +56,7 @@ class OpenFiles:
         self._lock = Lock()
 
     def clear(self) -> None:
-        """Let go of all of them: a file that was removed takes room on the disk as long as it is open."""
+        """Close all of them: a removed file uses disk space as long as it is open."""
         with self._lock:
             self._files.clear()
 

@@ -29,7 +29,7 @@ def legible(path: str | Path) -> str:
 
 
 def unreadable(path: str | Path, error: OSError) -> Gap:
-    """Return the gap of a path that cannot be opened: what was tried, why it failed, what to do."""
+    """Return the gap of a path that cannot be opened: what was attempted, why it failed, what to do."""
     return Gap(
         target=legible(path),
         reason=f"cannot read it: {(error.strerror or str(error)).lower()}",

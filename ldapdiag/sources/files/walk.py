@@ -72,7 +72,7 @@ def _found(named: str, files: OpenFiles) -> Iterator[Found]:
 
 
 def _newest(folder: Path, files: OpenFiles) -> Iterator[Found]:
-    """Yield what a folder holds, in order; of more than MOST_FILES files the newest."""
+    """Yield the contents of a folder, in order; of more than MOST_FILES files, the newest."""
     others: list[tuple[int, Gap | PassedOver]] = []
     number = 0
 
@@ -159,7 +159,7 @@ def _status_of_standard_input() -> os.stat_result | None:
 
 
 def _in_folder(folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | PassedOver]:
-    """Yield what a folder holds, by name; `deeper` where it is the folder named, whose sub-folders are read."""
+    """Yield the contents of a folder, by name; `deeper` for the named folder, whose sub-folders are read."""
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)

@@ -1,4 +1,4 @@
-"""Host folders: assign what was collected live to the folder of its host, each network namespace once."""
+"""Host folders: assign live evidence to the folder of its host, each network namespace once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access logs: what was named becomes streams, and each stream one Segment, read side by side in bounded memory."""
+"""Access logs: named files become streams, and each stream one Segment, read in parallel in bounded memory."""
 
 from __future__ import annotations
 

@@ -206,5 +206,5 @@ def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int
 
 
 def shrunk(label: str, at: int) -> str:
-    """Return what to say of a file that was cut off while it was read (copytruncate)."""
+    """Return the note on a file that was truncated while it was read (copytruncate)."""
     return f"{label} became shorter while it was read; its content up to byte {at} is counted"

@@ -1,4 +1,4 @@
-"""Writers: which servers' lines a syslog holds, by the host and the process that stand before each message.
+"""Writers: the servers whose lines a syslog contains, by the host and process before each message.
 
     Nov 20 08:54:04 vm slapd[3989]: conn=1000 op=1 SRCH base=...         two servers that write into one file number
     Nov 20 08:54:04 vm slapd[4100]: conn=1000 op=1 SRCH base=...         their connections alike

@@ -135,7 +135,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
 
 
 def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:
-    """Return a log with what the records at its beginning and its end say."""
+    """Return a log with the facts of the records at its beginning and its end."""
     head = found.head[:HEAD_BYTES]
     sampled = sample(dialect, _whole(dialect, head), hints)
     if not _is_all(found, head) and not (sampled and sampled.openings):

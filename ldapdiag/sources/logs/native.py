@@ -1,4 +1,4 @@
-"""The native scanner: `ldapdiag_native`, where it is installed and reads logs as we do. This is its only door.
+"""The native scanner: `ldapdiag_native`, where it is installed and reads logs as we do. No other module imports it.
 
 Without it, or with one of another version, the reference reads all logs, more slowly.
 """

@@ -60,7 +60,7 @@ class Scanning(Protocol):
         """Return how large the chunks should be of a stream of so many bytes."""
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what the chunks say, in order; ChunkError where one cannot be scanned."""
+        """Yield the results of the chunks, in order; ChunkError where one cannot be scanned."""
 
 
 class ChunkError(LdapdiagError):

@@ -67,7 +67,7 @@ class Stream:
 
     @property
     def instance(self) -> bytes:
-        """What the headers say of the server."""
+        """The server's description in the headers."""
         return next((file.head.instance for file in self.files if file.head.instance), b"")
 
     @property

@@ -70,7 +70,7 @@ class Threads:
         return Sizes(byte_range=self._batch_bytes // PARTS, carried=CARRIED_BYTES)
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield what the chunks say, in order; ChunkError where one cannot be scanned."""
+        """Yield the results of the chunks, in order; ChunkError where one cannot be scanned."""
         run = _Run(self._count, self._batch_bytes, period, stop)
         threads = [Thread(target=run.work, name="scanning logs", daemon=True) for _ in range(self._count)]
         threads.append(Thread(target=run.feed, args=(chunks,), name="chunks of logs", daemon=True))
@@ -219,7 +219,7 @@ class _Run:
     # -- we
 
     def results(self) -> Generator[Scanned]:
-        """Yield what the batches say, in order, and in between how far they have come."""
+        """Yield the results of the batches, in order, and in between the progress."""
         while (batch := self._get(self._batches, or_stop=True)) is not None:
             if isinstance(batch, BaseException):
                 raise batch

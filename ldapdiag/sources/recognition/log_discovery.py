@@ -45,7 +45,7 @@ class DiscoveredLogs:
     """What else there is to do while other threads than this one read."""
 
     def add(self, one: Input, dialect: Dialect | None = None) -> None:
-        """Set an input aside, with what its head and samples of it say; its dialect may be known already."""
+        """Keep an input for later, with the facts of its head and samples; its dialect may be known already."""
         try:
             self.files.append(log_file(one, dialect=dialect))
         except OSError as error:
