@@ -13,7 +13,7 @@ from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.evidence.log.dialects import scan_chunk
 from ldapdiag.evidence.log.merge import merge, reset_counts, start
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.chunks import KeptOpen, chunks_of, shrunk
+from ldapdiag.sources.logs.chunks import EndedEarlyError, KeptOpen, chunks_of, shrunk
 from ldapdiag.sources.logs.following import Tail, tail_of
 from ldapdiag.sources.logs.interleaving import remark
 from ldapdiag.sources.logs.log_files import LogFile, NotYet, find_logs
@@ -74,6 +74,8 @@ class ReadStream:
     """What of it was not read as it was written, a sentence each."""
     gaps: list[Gap] = field(default_factory=list)
     """What of it could not be read."""
+    truncated: list[Gap] = field(default_factory=list)
+    """Files of it that end early; `notes` has a sentence for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +291,11 @@ def _chunks(reading: ReadStream, kept_open: KeptOpen, period: Period | None, siz
             yield from chunks_of(file, kept_open, reading.notes.append, sizes)
         except OSError as error:
             reading.gaps.append(unreadable(file.input.label, error))
+        except EndedEarlyError as error:
+            label = file.input.label
+            reading.notes.append(f"{label} {error}; the records before that are counted")
+            how = "ask for another copy; the part before the damage is used"
+            reading.truncated.append(Gap(target=label, reason=str(error), how=how))
 
 
 def _total(files: Sequence[LogFile]) -> int | None:

@@ -69,6 +69,10 @@ class KeptOpen:
         return self._files[-1]
 
 
+class EndedEarlyError(Exception):
+    """All chunks of a log came, but it is truncated or damaged; the text is the end of a sentence: 'is truncated'."""
+
+
 class ShrunkError(Exception):
     """The file is shorter than it was when it was opened."""
 
@@ -115,7 +119,7 @@ class Chunk:
 
 
 def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
-    """Yield a file in chunks, in order; `note` is called with what of it is not read. OSError is the caller's."""
+    """Yield a file in chunks, in order; `note` is called with what of it is not read. OSError, EndedEarlyError."""
     chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)
@@ -125,7 +129,7 @@ def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], s
     with file.input.open() as opened:
         yield from carried(opened, chunk, note, sizes.carried or CARRIED_BYTES)
         if opened.trouble():
-            note(f"{file.input.label} {opened.trouble()}; the records before that are counted")
+            raise EndedEarlyError(opened.trouble())
 
 
 def _byte_ranges(

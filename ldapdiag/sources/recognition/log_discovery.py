@@ -65,7 +65,7 @@ class DiscoveredLogs:
             for stream in streams:
                 progress(stream.name)
                 reading = read_stream(stream, scanners.of(stream), period=self.period, stop=stop)
-                yield from reading.gaps
+                yield from (*reading.gaps, *reading.truncated)
                 if stop.is_set():
                     yield _interrupted(stream)
                 by_server[stream.files[0].input.folder, stream.dialect.family].append(reading)

@@ -79,9 +79,11 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Inpu
         document = Document(path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, taken=one.taken)
         facts = tuple(reader(document))
         trouble = opened.trouble()
-    if trouble and not find.is_log(one):
-        return InputReading(gap=find.incomplete(one, trouble))
-    gap = Gap(target=one.label, reason=trouble, how=LOG_IS_JUDGED) if trouble else None
+    gap = None
+    if trouble and not is_log:  # an access log is read again, and the gap of a truncated one comes from there
+        if not find.is_log(one):
+            return InputReading(gap=find.incomplete(one, trouble))
+        gap = Gap(target=one.label, reason=trouble, how=LOG_IS_JUDGED)
     if facts or is_log:
         return InputReading(facts=facts, is_log=is_log, gap=gap)
     useless = f"looks like {title}, but contains no usable evidence ({counted(document.seen, 'line')})"

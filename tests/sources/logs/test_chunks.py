@@ -15,7 +15,8 @@ import log_lines
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.logs import chunks, records
-from ldapdiag.sources.logs.chunks import Chunk, KeptOpen, Sizes, chunks_of
+from ldapdiag.sources.logs.access_log import read
+from ldapdiag.sources.logs.chunks import Chunk, EndedEarlyError, KeptOpen, Sizes, chunks_of
 from ldapdiag.sources.logs.log_files import LogFile, find_logs
 from ldapdiag.sources.logs.period import Period, first_at
 from ldapdiag.sources.logs.records import Records
@@ -40,13 +41,16 @@ def log(path: Path) -> LogFile:
 
 
 def cut(path: Path) -> tuple[list[bytes], list[str], list[Chunk]]:
-    """Return the data of each part, the notes, and the parts."""
+    """Return the data of each part, the notes with what ended the log early, and the parts."""
     notes: list[str] = []
     found, data = [], []
     with KeptOpen(3) as held:
-        for part in chunks_of(log(path), held, notes.append):
-            found.append(part)
-            data.append(part.data if part.byte_range is None else part.byte_range.read() or b"")
+        try:
+            for part in chunks_of(log(path), held, notes.append):
+                found.append(part)
+                data.append(part.data if part.byte_range is None else part.byte_range.read() or b"")
+        except EndedEarlyError as error:
+            notes.append(str(error))
     return data, notes, found
 
 
@@ -156,7 +160,9 @@ def test_a_compressed_log_that_is_damaged_gives_what_came_before(tmp_path: Path)
 
     assert (TEXT * 50).startswith(b"".join(data))
     assert len(b"".join(data)) > len(TEXT)
-    assert [note.rpartition("/")[2] for note in notes] == [
+    assert notes == ["is truncated"]
+    (reading,) = read([str(tmp_path / "access.gz")]).streams
+    assert [note.rpartition("/")[2] for note in reading.notes] == [
         "access.gz is truncated; the records before that are counted"
     ]
 

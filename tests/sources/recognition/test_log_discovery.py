@@ -250,3 +250,13 @@ def test_a_crash_costs_the_logs_only(rotated: Path, monkeypatch: pytest.MonkeyPa
     bundle = gather([str(rotated), str(table)])
     assert len(bundle.facts) == 1
     assert [gap.target for gap in bundle.gaps] == ["the access logs"]
+
+
+@pytest.mark.parametrize("log", [POOLS, SLAPD])
+def test_a_truncated_log_is_read_to_its_end_and_is_one_gap(tmp_path: Path, log: Path) -> None:
+    packed = gzip.compress(log.read_bytes())
+    (tmp_path / "access.gz").write_bytes(packed[: len(packed) // 2])
+    bundle = gather([str(tmp_path / "access.gz")])
+    assert [(gap.target, gap.reason) for gap in bundle.gaps] == [(str(tmp_path / "access.gz"), "is truncated")]
+    (fact,) = logs(bundle)
+    assert fact.segment.operations
