@@ -102,7 +102,7 @@ class TestHosts:
         host.run("rm /usr/bin/ss")
         assert seconds < 2 * TIMEOUT + APART + SPARE
         reasons = [gap["reason"] for gap in said.report["gaps"]]
-        assert reasons == (["`ss -tanoiep` did not end in time"] if words else []), "netstat is there, too"
+        assert reasons == (["`ss -tanoiep` did not finish in time"] if words else []), "netstat is there, too"
 
     def test_when_nothing_could_be_had_there_is_a_line_for_each_trouble(self, sitting) -> None:
         started = time.monotonic()

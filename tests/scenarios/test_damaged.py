@@ -144,7 +144,7 @@ def test_a_cut_table_of_the_client_makes_no_ghost_that_the_firewall_still_carrie
 def test_as_many_unread_lines_as_absent_rows_make_no_ghost(sent: Callable[..., list[Path]], name: str) -> None:
     told = diagnosed(CASE / "ldap" / name, CASE / "app1" / name, *sent("app2", name, cut))
     missing = not_judged(told, "ghost-connections", APP2)
-    assert "1 of 40 are absent at the client" in missing.reason
+    assert "1 of 40 connections is absent at the client" in missing.reason
     assert "could not be read" in missing.reason
 
 
