@@ -222,10 +222,10 @@ class TestConfiguration:
         assert sum(len(backend.definitions) for backend in found.backends) > 150
 
     @pytest.mark.parametrize("line", ["cn", "cn any", "cn eq,all", "cn, sn eq", "cn eq sub", "cn none", "cn;; eq"])
-    def test_what_is_passed_over_slapd_refuses(self, room, tmp_path, line):
+    def test_lines_that_we_refuse_slapd_refuses(self, room, tmp_path, line):
         read = IndexLines()
         read.take(line)
-        assert read.passed_over
+        assert read.refused
         (tmp_path / "slapd.conf").write_text(f"{GLOBAL}database mdb\nsuffix dc=x\ndirectory {tmp_path}\nindex {line}\n")
         assert room.attempt(f"slaptest -u -f {tmp_path}/slapd.conf").returncode != 0
 
