@@ -168,7 +168,7 @@ def test_a_client_whose_words_nobody_knows_proves_nothing() -> None:
     """They may all be one state, asked for alone; the two it holds are not called dead either."""
     diagnosis = diagnosed_facts([*told("ldap", "ss"), *in_unknown_words("app1")])
     verdict = not_judged(diagnosis, "ghost-connections", "10.77.2.2 -> 10.77.1.2:389")
-    assert "270 of 270 are absent at the client" in verdict.reason
+    assert "270 of 270 connections are absent at the client" in verdict.reason
     assert "states" in verdict.reason
 
 
@@ -188,7 +188,7 @@ def test_nothing_is_judged_of_clients_whose_ports_the_server_cuts(name: str) -> 
     diagnosis = diagnosed_as({"ldap": name, "app1": "ss", "app2": "ss"}, LONG_CLIENTS)
     for client, count in (("10.77.2.2", 270), ("10.77.3.2", 40)):
         verdict = not_judged(diagnosis, "ghost-connections", f"{LONG[client]} -> 10.77.1.2:389")
-        assert f"{count} of {count} are absent at the client" in verdict.reason
+        assert f"{count} of {count} connections are absent at the client" in verdict.reason
         assert "truncated port" in verdict.reason
     assert findings(diagnosis, "stranded-connections") == {}
 
