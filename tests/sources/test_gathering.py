@@ -115,6 +115,42 @@ def test_a_crash_of_a_reader_costs_one_file_only(tmp_path: Path, monkeypatch: py
     ]
 
 
+@pytest.mark.parametrize("change", ["truncated", "rewritten", "appended to", "replaced"])
+def test_a_table_that_changes_before_it_is_read_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    header, rows = TABLE.read_bytes().split(b"\n", 1)
+    table = tmp_path / "sockets.txt"
+    table.write_bytes(header + b"\n" + rows * 10)
+    other = header + b"\n" + rows.replace(b"10.77.3.2", b"10.77.3.9") * 10
+    read = reading.read
+
+    def change_and_read(one: Input) -> reading.InputReading:
+        if change == "truncated":
+            table.write_bytes(b"")
+        elif change == "rewritten":
+            table.write_bytes(other)
+        elif change == "replaced":
+            (tmp_path / "new").write_bytes(other)
+            (tmp_path / "new").replace(table)
+            assert one.file_range
+            one.file_range.files.clear()
+        else:
+            with table.open("ab") as added:
+                added.write(rows)
+        return read(one)
+
+    monkeypatch.setattr(reading, "read", change_and_read)
+    bundle = gathering.gather([str(table)])
+    if change == "appended to":
+        assert bundle.gaps == ()
+        assert bundle.facts
+    else:
+        assert bundle.facts == ()
+        (gap,) = bundle.gaps
+        assert gap.reason.startswith("changed while it was read; ")
+
+
 def test_an_answer_of_a_target_is_parsed_once_wherever_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is parsed as it comes, to decide what is asked next, and may get the folder of another host after that."""
     recognised = []

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 2 << 30
 """Limit on the decompressed bytes of one named file; only a decompression bomb exceeds it."""
 
+CHANGED = "changed while it was read"
+"""What is wrong with a file that was written anew between recognition and the end of reading."""
+
 
 def find(named: str) -> Iterator[Found]:
     """Yield the inputs in a named file, archive or folder, sub-folders included.
@@ -80,10 +83,12 @@ def _whole(one: Input) -> Found:
 
 
 def incomplete(one: Input, trouble: str) -> Gap:
-    """Return the gap of an input, not a log, that is cut off or damaged: nothing of it is judged."""
+    """Return the gap of an input, not a log, that is truncated, damaged or changed: nothing of it is judged."""
     how = "ask for another copy"
     if trouble.startswith("is compressed"):
         return Gap(target=one.label, reason=trouble, how="install it, or decompress the file elsewhere")
+    if trouble == CHANGED:
+        how = "run it again when nothing writes to the file"
     if trouble.startswith("contains more"):
         how = "unpack it and name only the evidence of this incident"
     reason = f"{trouble}; it is not used, because an incomplete table shows too few connections"

@@ -164,6 +164,23 @@ class Input:
             identity=(status.st_dev, status.st_ino),
         )
 
+    def has_changed(self) -> bool:
+        """Return whether its file is no longer the one whose head was read, but for what was added at its end.
+
+        OSError is the caller's.
+        """
+        if self.is_whole or self.file_range is None or self.file_range.length is not None:
+            return False
+        if self.identity is None or not self.size_bytes:  # a file of /proc has no size, and other bytes each time
+            return False
+        file = self.file_range.file()
+        status = file.status
+        if (status.st_dev, status.st_ino) != self.identity or status.st_size < self.size_bytes:
+            return True
+        if moment_of(status.st_mtime) == self.changed:
+            return False
+        return file.read_at(self.file_range.start, len(self.head)) != self.head
+
 
 def moment_of(seconds: float) -> datetime | None:
     """Return a time of a file system or an archive, in seconds since 1970; None where it is unset or absurd."""

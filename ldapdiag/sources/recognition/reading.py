@@ -78,7 +78,7 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Inpu
         chunks = _chunks(opened)
         document = Document(path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, taken=one.taken)
         facts = tuple(reader(document))
-        trouble = opened.trouble()
+        trouble = opened.trouble() or (find.CHANGED if one.has_changed() else "")
     gap = None
     if trouble and not is_log:  # an access log is read again, and the gap of a truncated one comes from there
         if not find.is_log(one):
