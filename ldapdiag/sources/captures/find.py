@@ -46,7 +46,7 @@ def within(one: Input, archive: Callable[[Input], Iterator[Found]] = members) ->
     """Yield the inputs in a file: itself, or those in an archive, a compressed file or the output of the script."""
     one = replace(one, budget=one.budget or Budget(MOST_BYTES))
     try:
-        for found in unwrapped(one.looked_at(), archive):
+        for found in unwrapped(one.with_head(), archive):
             yield from _in_sections(found)
     except OSError as error:
         yield unreadable(one.label, error)

@@ -97,7 +97,7 @@ class Tar:
         if (tar := self._archive.file_range) is not None:
             place = replace(tar, start=tar.start + self.cost, length=size)
             member = in_file(place, path=path, folder=folder, label=label)
-            return replace(member, size_bytes=size, changed=changed, budget=self._archive.budget).looked_at()
+            return replace(member, size_bytes=size, changed=changed, budget=self._archive.budget).with_head()
         source = partial(self.content, number)
         head = self._read_head(found)
         return Input(

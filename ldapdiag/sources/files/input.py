@@ -94,7 +94,7 @@ class Input:
         if self.spool is not None:
             self.spool.keep()
 
-    def looked_at(self, size: int = HEAD_BYTES) -> Input:
+    def with_head(self, size: int = HEAD_BYTES) -> Input:
         """Return it with its head read. OSError is the caller's."""
         if self.is_whole or len(self.head) >= size:
             return self
@@ -121,7 +121,7 @@ class Input:
 
     def in_memory(self) -> Input:
         """Return it with all of it in memory, unless it is longer than HELD_BYTES. OSError is the caller's."""
-        return self.looked_at(HELD_BYTES)
+        return self.with_head(HELD_BYTES)
 
     def without_head(self) -> Input:
         """Return it without what is in memory of it; it is read again."""
@@ -135,7 +135,7 @@ class Input:
             head, trouble = opened.read(HEAD_BYTES), opened.trouble()
         if self.is_whole or len(head) == HEAD_BYTES:
             return replace(inner, head=head, is_whole=len(head) < HEAD_BYTES and not trouble)
-        return inner.looked_at()  # a block of bzip2 is longer than a head, and UTF-16 becomes shorter
+        return inner.with_head()  # a block of bzip2 is longer than a head, and UTF-16 becomes shorter
 
     def after(self, size: int) -> Input:
         """Return it without its first bytes. OSError is the caller's."""
@@ -143,7 +143,7 @@ class Input:
             return self.within(without(size))
         start, length = self.file_range.start + size, self.file_range.length
         rest = replace(self.file_range, start=start, length=None if length is None else length - size)
-        return self.ranged(rest).looked_at()
+        return self.ranged(rest).with_head()
 
     def ranged(self, found: FileRange) -> Input:
         """Return it with another range of its file for its bytes."""

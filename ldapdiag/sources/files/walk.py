@@ -35,7 +35,7 @@ def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
     for found in _found(named, files or OpenFiles()):
         if isinstance(found, Input):
             try:
-                yield found.looked_at()
+                yield found.with_head()
             except OSError as error:
                 yield unreadable(found.label, error)
         else:

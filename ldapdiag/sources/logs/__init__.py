@@ -1,1 +1,1 @@
-"""Access logs as bytes: found, put in order, cut into whole records, scanned side by side, followed."""
+"""Access logs as bytes: finding, ordering, splitting into whole records, parallel scanning, following."""

@@ -1,4 +1,4 @@
-"""Access logs: named files become streams, and each stream one Segment, read in parallel in bounded memory."""
+"""Reading of access logs: group files into streams and scan each stream into one Segment, in bounded memory."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ ADVICE = {
     Scanner.PYTHON: "name fewer files, or read them where there is more memory",
     Scanner.NATIVE: "--scanner python reads without the compiled scanner, more slowly",
 }
-"""Where a scanner, or the process that it runs in, has died."""
+"""The next step after a scanner, or the process that it runs in, has died."""
 
 
 class Meter(Protocol):
-    """A display of how far the reading is."""
+    """The interface of a progress display."""
 
     def begin(self, total_bytes: int | None) -> None:
-        """Show how many bytes of files there are to read; None where that is unknown."""
+        """Show the total size of the files in bytes; None if it is unknown."""
 
     def advance(self, size: int) -> None:
-        """Show that so many bytes more have been read."""
+        """Show that `size` more bytes have been read."""
 
 
 class NoMeter:
-    """Shows nothing."""
+    """A progress display that shows nothing."""
 
     def begin(self, total_bytes: int | None) -> None:
         """Do nothing."""
@@ -65,30 +65,30 @@ NO_METER = NoMeter()
 
 @dataclass(slots=True, kw_only=True)
 class ReadStream:
-    """A stream and the total of its records; call finish (evidence.log.merge) when no more of it will be read."""
+    """A stream and the Segment of its records; call evidence.log.merge.finish on the Segment after the last one."""
 
     stream: Stream
     segment: Segment
     scanner: Scanner
     notes: list[str] = field(default_factory=list)
-    """What of it was not read as it was written, a sentence each."""
+    """Irregularities of the files (a truncated file, a line that is too long), one sentence each."""
     gaps: list[Gap] = field(default_factory=list)
-    """What of it could not be read."""
+    """The parts that could not be read."""
     truncated: list[Gap] = field(default_factory=list)
-    """Files of it that end early; `notes` has a sentence for each of them."""
+    """The files that end early; `notes` has a sentence for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReading:
-    """What became of all that was named."""
+    """The result of reading all inputs that the operator named."""
 
     streams: tuple[ReadStream, ...]
     not_logs: tuple[NotALog, ...]
-    """What was not read, and why."""
+    """The inputs that were not read, with the reasons."""
     stopped: bool
-    """The reading was stopped before its end; what had been read until then is there."""
+    """True if reading was stopped early; the records read until then are included."""
     waits: bool = False
-    """There is no record yet, but a file that can be followed until there is one."""
+    """True if no file has a record yet, but one can be followed until it has."""
 
 
 def read(
@@ -101,10 +101,11 @@ def read(
     stop: Event | None = None,
     scanner: Scanner | None = None,
 ) -> LogReading:
-    """Read the access logs of what the operator named.
+    """Read the access logs that the operator named.
 
-    `workers` is how many processes or threads read (None: one per core), `scanner` which scanner is to be used (None:
-    the native one where it is installed and reads the dialect); NoNativeError where that is not installed.
+    `workers` is the number of processes or threads (None: one per core). `scanner` selects the scanner (None: the
+    native one if it is installed and supports the dialect). Raise NoNativeError if the native scanner is requested and
+    not usable.
     """
     stop = stop or Event()
     found = list(find_logs(named, zone))
@@ -137,13 +138,13 @@ def _read_streams(
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Look for no garbage in cycles: nothing here makes any, and looking triples the time Segments take to arrive."""
-    looked = gc.isenabled()
+    """Disable cyclic garbage collection: no cycles are created here, and collection triples the time per Segment."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if looked:
+        if was_enabled:
             gc.enable()
 
 
@@ -157,16 +158,16 @@ def follow(
     every: float = 0.5,
     scanner: Scanner | None = None,
 ) -> Iterator[LogReading]:
-    """Read what there is, then what is added, and yield the same reading again whenever something came, until stopped.
+    """Read the existing records, then follow the logs; yield the same reading after each addition, until `stop` is set.
 
-    Every `every` seconds the last file of each stream is looked at. What is yielded goes on growing: finish a copy.
-    Pipes, archives and compressed files are read once. Where there is no record at all, but a file that may get one,
-    a reading that `waits` comes first, and the file is waited for.
+    The last file of each stream is polled every `every` seconds. The yielded reading keeps growing: call finish on a
+    copy. Pipes, archives and compressed files are read once. If no file has a record yet but one may get one, the first
+    reading has `waits` set, and the next one follows when a record has been written.
     """
     found = list(find_logs(named, zone))
     if not _logs(found) and any(isinstance(one, NotYet) for one in found):
-        nothing = [one for one in found if not isinstance(one, LogFile)]
-        yield LogReading(streams=(), not_logs=tuple(nothing), stopped=False, waits=True)
+        not_logs = tuple(one for one in found if not isinstance(one, LogFile))
+        yield LogReading(streams=(), not_logs=not_logs, stopped=False, waits=True)
         while not _logs(found):
             if stop.wait(every):
                 return
@@ -179,20 +180,20 @@ def follow(
             stream.files[-1], tails[number] = followed
     try:
         done = _read_streams(streams, workers, meter, None, stop, scanner)
-        _let_go(streams)
+        _close_files(streams)
         reading = LogReading(streams=done, not_logs=not_logs, stopped=False)
         yield reading
         while tails and not stop.wait(every):
-            came = [_added(done[number], tail) for number, tail in tails.items()]
-            if any(came):
+            grown = [_added(done[number], tail) for number, tail in tails.items()]
+            if any(grown):
                 yield reading
     finally:
         for tail in tails.values():
             tail.close()
 
 
-def _let_go(streams: Sequence[Stream]) -> None:
-    """Close the files that were read, but for those that are followed: a rotation may remove them."""
+def _close_files(streams: Sequence[Stream]) -> None:
+    """Close the files that were read, except those that are followed: an open file keeps its disk space."""
     for stream in streams:
         for file in stream.files:
             if file.input.file_range is not None:
@@ -200,20 +201,20 @@ def _let_go(streams: Sequence[Stream]) -> None:
 
 
 def _added(reading: ReadStream, tail: Tail) -> bool:
-    """Merge what has come, and return whether anything has."""
+    """Merge the records added since the last call; return whether the reading has changed."""
     truncated = tail.truncated
-    came = False
+    has_records = False
     try:
         while data := tail.more():
             reading.segment = merge(reading.segment, scan_chunk(tail.dialect, data, tail.hints))
-            came = True
+            has_records = True
     except OSError as error:
         gap = unreadable(tail.location, error)
         if gap not in reading.gaps:
             reading.gaps.append(gap)
     if tail.truncated > truncated:
         reading.notes.append(f"{reading.stream.name} was truncated while it was followed; lines may be missing there")
-    return came or tail.truncated > truncated
+    return has_records or tail.truncated > truncated
 
 
 def read_stream(
@@ -223,37 +224,37 @@ def read_stream(
     period: Period | None = None,
     stop: Event | None = None,
 ) -> ReadStream:
-    """Return what a stream adds up to, as far as it can be read."""
+    """Scan a stream and return its Segment, with gaps for the parts that cannot be read."""
     reading = ReadStream(stream=stream, segment=start(), scanner=scanning.scanner)
     if writers := {writer for file in stream.files for writer in file.writers}:
         reading.notes.append(remark(stream.name, tuple(sorted(writers))))
-    into = _Merging(reading, waits=period is not None and period.since is not None)
+    merging = _Merging(reading, waits=period is not None and period.since is not None)
     with KeptOpen(scanning.most_open) as kept_open:
         chunks = _chunks(reading, kept_open, period, scanning.sizes(_total(stream.files) or 0))
         try:
-            with closing(scanning.scanned(chunks, period, stop or Event())) as coming:
-                for scanned in coming:
-                    into.take(scanned)
+            with closing(scanning.scanned(chunks, period, stop or Event())) as results:
+                for scanned in results:
+                    merging.take(scanned)
                     meter.advance(scanned.cost)
-                    if into.ended:
+                    if merging.ended:
                         break
         except ChunkError as error:
-            how = f"what came before it is counted; {ADVICE[scanning.scanner]}"
+            how = f"the records before it are counted; {ADVICE[scanning.scanner]}"
             reading.gaps.append(Gap(target=stream.name, reason=str(error), how=how))
-    into.finish()
+    merging.finish()
     return reading
 
 
 @dataclass(slots=True)
 class _Merging:
-    """Merges chunks as they come; records before the period show who is connected, and are not counted."""
+    """Merges results in order; records before the period establish the open connections and are not counted."""
 
     reading: ReadStream
     waits: bool
-    """Nothing of the period has come yet."""
+    """True until the first record inside the period."""
     ended: bool = False
     shrunk: dict[str, int] = field(default_factory=dict)
-    """Files that were cut off meanwhile, and where: what was read beyond is no neighbour of what came before."""
+    """Files that were truncated while being read, and the offset; later chunks do not adjoin the records before it."""
 
     def take(self, scanned: Scanned) -> None:
         reading, chunk = self.reading, scanned.chunk
@@ -277,7 +278,7 @@ class _Merging:
             self.reading.segment = merge(self.reading.segment, scanned.within)
 
     def finish(self) -> None:
-        """Forget the counts of the time before the period, once."""
+        """Reset the counts from before the period, once."""
         if self.waits:
             self.reading.segment = reset_counts(self.reading.segment)
             self.waits = False

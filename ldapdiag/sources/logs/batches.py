@@ -1,4 +1,4 @@
-"""Batches: which chunks one native scan takes in, one after the other."""
+"""Batches: the consecutive chunks that one native scan processes."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.scanning import Scanned
 
 MOST_FILES = 8
-"""In one batch; all are kept open, for a rotation may rename them."""
+"""Limit of files in one batch; all stay open, because rotation may rename them."""
 
 CARRIED = 4
-"""Chunks that were decompressed and are not scanned yet."""
+"""Limit of decompressed chunks that wait to be scanned."""
 
 
 class Batch:
-    """Chunks that one scan takes in, one after the other, and the results of that scan."""
+    """Consecutive chunks for one scan, and the results of that scan."""
 
     def __init__(self, first: Chunk) -> None:
         self.first = first
         self.chunks: Queue[Chunk | None] = Queue(0 if first.byte_range else CARRIED)
-        """None: there are no more."""
+        """None marks the end."""
         self.results: Queue[Scanned | BaseException | None] = Queue(1)
-        """None: that was all."""
+        """None marks the end."""
         self.bytes = 0
         self._files: set[str] = set()
 
     def takes(self, chunk: Chunk, most: int) -> bool:
-        """Return whether a chunk may follow in this batch."""
+        """Return whether a chunk may be added to this batch; `most` is the size limit of the batch in bytes."""
         if (chunk.byte_range is None) is not (self.first.byte_range is None) or chunk.dialect is not self.first.dialect:
             return False
         if chunk.dialect.name == native.YEARLESS and chunk.hints != self.first.hints:
@@ -39,11 +39,11 @@ class Batch:
         if chunk.byte_range is None:
             return True
         if chunk.label != self.first.label and self.first.at > 0:
-            return False  # should its file turn out to be cut off before it, its results are dropped
+            return False  # its results are discarded if its file turns out to be truncated before it
         return self.bytes + chunk.byte_range.length <= most and len(self._files | {chunk.label}) <= MOST_FILES
 
     def count(self, chunk: Chunk) -> None:
-        """Count a chunk that is given to it."""
+        """Count the file and bytes of an added chunk."""
         if chunk.byte_range is not None:
             self._files.add(chunk.label)
             self.bytes += chunk.byte_range.length

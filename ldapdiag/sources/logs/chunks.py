@@ -1,9 +1,9 @@
-"""Chunks: a log file cut into whole records, none of them too large for memory.
+"""Chunks: split a log file into sequences of whole records that fit into memory.
 
-Of a plain file a chunk is a range of bytes, which the scanner reads; what is decompressed, comes through a pipe, or has
-record borders that depend on all bytes before them is carried in the chunk.
+A chunk of a plain file is a byte range, which the scanner reads. A chunk carries its data if the data are decompressed
+or come from a pipe, or if the record boundaries depend on all bytes before them.
 
-Some chunks are empty: the caller can stop between them while the end of a long record is searched.
+Some chunks are empty, so that the caller can stop while the end of a long record is searched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from ldapdiag.sources.files.open_files import OpenFile
 from ldapdiag.sources.logs import records
-from ldapdiag.sources.logs.records import Records, first_border, too_long
+from ldapdiag.sources.logs.records import Records, first_boundary, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.log_files import LogFile
 
 CHUNK_BYTES = 8 << 20
-"""Of a chunk that one scan reads into memory at once."""
+"""Size of a byte range that a scan reads into memory at once."""
 CARRIED_BYTES = 4 << 20
-"""Of a chunk that is carried: it is in memory four times on its way to a worker."""
+"""Size of a chunk that carries its data: four copies exist on the way to a worker."""
 
 WINDOW = 1 << 16
 
 WINDOWS = 1 << 10
-"""So many are looked into before the next chance to stop."""
+"""Windows searched between two opportunities to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How large chunks should be for a scanner; None: the usual size."""
+    """The chunk sizes in bytes that suit a scanner; None: the default."""
 
     byte_range: int | None = None
-    """Bytes of a plain file, for a scanner that reads them bit by bit and skips most of a record that is too long."""
+    """For byte ranges of a plain file; set by a scanner that reads in steps and truncates overlong records itself."""
     carried: int | None = None
-    """Bytes that are carried."""
+    """For chunks that carry their data."""
 
 
 USUAL = Sizes()
 
 
 class KeptOpen:
-    """The files opened last, kept open while workers read them: a rotation may rename them meanwhile."""
+    """The most recently opened files, kept open while workers read them: rotation may rename them."""
 
     def __init__(self, most: int) -> None:
         self._files: deque[OpenFile] = deque(maxlen=most)
@@ -64,7 +64,7 @@ class KeptOpen:
         self._files.clear()
 
     def open(self, found: FileRange) -> OpenFile:
-        """Open a file, and let go of the one opened longest ago when there are too many. OSError is the caller's."""
+        """Open a file; close the one opened first if the limit is exceeded. OSError propagates to the caller."""
         self._files.append(found.file())
         return self._files[-1]
 
@@ -79,17 +79,17 @@ class ShrunkError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """Bytes of a file, and by what it is known to be still the same file."""
+    """A range of bytes of a file, with the identity of the file."""
 
     location: str
     inode: tuple[int, int]
     start: int
     length: int
     shrunk: bool = False
-    """The file had ended before, when it was looked at."""
+    """True if the file ended before the range when the chunks were planned."""
 
     def read(self) -> bytes | None:
-        """Return the bytes, fewer where it has shrunk; None where another file is there. OSError is the caller's."""
+        """Return the bytes, fewer if the file has shrunk; None if it was replaced. OSError propagates to the caller."""
         file = OpenFile(self.location)
         if (file.status.st_dev, file.status.st_ino) != self.inode:
             return None
@@ -98,28 +98,28 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Some whole records of a log."""
+    """Consecutive whole records of a log."""
 
     dialect: Dialect
     hints: Hints
     label: str
-    """Which log."""
+    """Name of the log in messages."""
     at: int
-    """Where in the log's own bytes it begins."""
+    """Offset of the chunk in the (decompressed) log."""
     cost: int
-    """Bytes of the file that it took to come so far since the chunk before: what progress is measured in."""
+    """Bytes of the (compressed) file read since the previous chunk: the unit of progress."""
     data: bytes = b""
     byte_range: ByteRange | None = None
-    """Where the data are, if they are not carried."""
+    """The location of the data, if the chunk does not carry them."""
 
     @property
     def bare(self) -> Chunk:
-        """Return the same without its data, of which there may be much."""
+        """Return the chunk without its data, to free memory."""
         return replace(self, data=b"") if self.data else self
 
 
 def chunks_of(file: LogFile, kept_open: KeptOpen, note: Callable[[str], None], sizes: Sizes = USUAL) -> Iterator[Chunk]:
-    """Yield a file in chunks, in order; `note` is called with what of it is not read. OSError, EndedEarlyError."""
+    """Yield the chunks of a file in order; report skipped parts to `note`. OSError, EndedEarlyError propagate."""
     chunk = Chunk(dialect=file.dialect, hints=file.hints, label=file.input.label, at=0, cost=0)
     if file.note:
         note(file.note)
@@ -140,9 +140,9 @@ def _byte_ranges(
     at, end = found.bounds()
     byte_range = ByteRange(_location(found.location, stream), (status.st_dev, status.st_ino), at, 0)
     while at < end:
-        nothing = replace(chunk, at=at - found.start, cost=0, byte_range=replace(byte_range, start=at))
+        empty = replace(chunk, at=at - found.start, cost=0, byte_range=replace(byte_range, start=at))
         try:
-            length = yield from _records_from(stream, at, end, most or CHUNK_BYTES, nothing)
+            length = yield from _records_from(stream, at, end, most or CHUNK_BYTES, empty)
         except ShrunkError:
             length, end = min(end - at, most or CHUNK_BYTES), at
             byte_range = replace(byte_range, shrunk=True)
@@ -156,39 +156,39 @@ def _byte_ranges(
 
 
 def _location(location: str, file: OpenFile) -> str:
-    """Return a path by which a worker finds this very file, even after it has been renamed or removed by a rotation."""
+    """Return a path by which a worker can open this file even after rotation has renamed or removed it."""
     path = f"/proc/{os.getpid()}/fd/{file.descriptor}"
     return path if Path(path).exists() else location
 
 
-def _records_from(stream: OpenFile, at: int, end: int, most: int, nothing: Chunk) -> Generator[Chunk, None, int]:
-    """Return how many bytes of whole records come next: at most so many, or one record that is longer.
+def _records_from(stream: OpenFile, at: int, end: int, most: int, empty: Chunk) -> Generator[Chunk, None, int]:
+    """Return the length of the next whole records in bytes: at most `most`, or one record if that is longer.
 
-    A border shows in two bytes, so windows overlap by one.
+    Yield `empty` during long searches. Windows overlap by one byte, because a record boundary is recognised by two.
     """
     if end - at <= most:
         return end - at
     low, size = at + most, WINDOW
     while low > at:
         high, low = min(low + 1, at + most), max(low - size, at)
-        window = _held(stream, low, high - low)
-        if border := nothing.dialect.cut(window, len(window)):
-            return low + border - at
+        window = _read_exactly(stream, low, high - low)
+        if boundary := empty.dialect.cut(window, len(window)):
+            return low + boundary - at
         if size == CHUNK_BYTES:
-            yield nothing
+            yield empty
         size = CHUNK_BYTES
     for number, offset in enumerate(range(at + most - 1, end, WINDOW - 1), 1):
         window = stream.read_at(offset, WINDOW)
-        if border := first_border(nothing.dialect, window):
-            return min(offset + border, end) - at
+        if boundary := first_boundary(empty.dialect, window):
+            return min(offset + boundary, end) - at
         if not window:
             break
         if number % WINDOWS == 0:
-            yield nothing
+            yield empty
     return end - at
 
 
-def _held(stream: OpenFile, start: int, length: int) -> bytes:
+def _read_exactly(stream: OpenFile, start: int, length: int) -> bytes:
     data = stream.read_at(start, length)
     if len(data) < length:
         raise ShrunkError
@@ -196,19 +196,19 @@ def _held(stream: OpenFile, start: int, length: int) -> bytes:
 
 
 def carried(opened: Opened, chunk: Chunk, note: Callable[[str], None], size: int) -> Iterator[Chunk]:
-    """Yield what is read from an open log, in chunks that carry their data."""
-    coming = Records(chunk.dialect)
+    """Yield an open log in chunks that carry their data; `size` is their size in bytes."""
+    splitter = Records(chunk.dialect)
     cost = 0
-    while came := opened.read(max(size - coming.waiting, size // 2)):
-        data = coming.whole(came)
-        if data and coming.too_long:
-            note(too_long(chunk.label, coming.at))
-        yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
+    while read := opened.read(max(size - splitter.waiting, size // 2)):
+        data = splitter.whole(read)
+        if data and splitter.too_long:
+            note(too_long(chunk.label, splitter.at))
+        yield replace(chunk, at=splitter.at, cost=opened.cost - cost, data=data)
         cost = opened.cost
-    if data := coming.rest():
-        yield replace(chunk, at=coming.at, cost=opened.cost - cost, data=data)
+    if data := splitter.remainder():
+        yield replace(chunk, at=splitter.at, cost=opened.cost - cost, data=data)
 
 
 def shrunk(label: str, at: int) -> str:
-    """Return the note on a file that was truncated while it was read (copytruncate)."""
+    """Return the note on a file that was truncated while it was read (logrotate's copytruncate)."""
     return f"{label} became shorter while it was read; its content up to byte {at} is counted"

@@ -1,4 +1,4 @@
-"""Following a log as `tail -F` does: what is added to it, through rotation (renamed and made anew) and truncation."""
+"""Following a log as `tail -F` does: read additions across rotation (renamed and created again) and truncation."""
 
 from __future__ import annotations
 
@@ -26,72 +26,73 @@ class Tail:
     dialect: Dialect
     hints: Hints
     at: int
-    """How far it has been read."""
+    """Offset of the next byte to read."""
     file: OpenFile | None = None
     records: Records = field(init=False)
-    """Of them the last may not have been written to its end yet."""
+    """Splits the data into records; holds back the last one until it is written completely."""
     truncated: int = 0
-    """How often it began anew in the same file: what was written right before that may not have been seen."""
+    """Number of truncations of the file; lines written right before one may be missing."""
 
     def __post_init__(self) -> None:
         self.records = Records(self.dialect)
 
     def more(self) -> bytes:
-        """Return the whole records that have come since, in chunks that can be held; nothing while there are none.
+        """Return the next whole records written since the last call; empty if there are none.
 
-        A file that is not there for a moment is in the middle of a rotation. OSError is the caller's.
+        One call returns a limited amount: call it until the result is empty.
+        A file that is absent for a moment is being rotated. OSError propagates to the caller.
         """
         if self.file is None:
-            self._begin()
+            self._open()
         if self.file is None:
             return b""
         status = self.file.status
         if status.st_size < self.at:
             self.truncated += 1
             self.at = 0
-            return whole_lines(self.records.rest()) or self.more()
+            return whole_lines(self.records.remainder()) or self.more()
         self.hints = replace(self.hints, year_end=datetime.fromtimestamp(status.st_mtime, UTC))
         data = self._read(self.file)
         if data:
             return self.records.whole(data)
         if self._replaced(status):
-            self._end()
-            return whole_lines(self.records.rest()) or self.more()
+            self._restart()
+            return whole_lines(self.records.remainder()) or self.more()
         return b""
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the file."""
         self.file = None
 
     def _read(self, file: OpenFile) -> bytes:
-        """Return what comes next, without the zeros that a server makes which writes on after copytruncate."""
+        """Return the next bytes, without the zeros that appear if a server keeps its offset after copytruncate."""
         while data := file.read_at(self.at, CHUNK_BYTES):
             self.at += len(data)
             if self.records.waiting or (data := data.lstrip(b"\0")):
                 break
         return data
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         try:
             self.file = OpenFile(self.location)
         except FileNotFoundError:
             self.file = None
 
-    def _end(self) -> None:
+    def _restart(self) -> None:
         self.close()
         self.at = 0
 
-    def _replaced(self, mine: os.stat_result) -> bool:
-        """Tell whether another file has the name now; until it does, the old one may still be written to."""
+    def _replaced(self, status: os.stat_result) -> bool:
+        """Return whether another file has the name now; until then the server may still write to the old one."""
         try:
             now = Path(self.location).stat()
         except FileNotFoundError:
             return False
-        return (now.st_dev, now.st_ino) != (mine.st_dev, mine.st_ino)
+        return (now.st_dev, now.st_ino) != (status.st_dev, status.st_ino)
 
 
 def tail_of(file: LogFile) -> tuple[LogFile, Tail] | None:
-    """Return a file as far as it is written in whole records by now, and the tail after that; None if not plain."""
+    """Return the file up to its last whole record, and the Tail after it; None if it is not a plain file."""
     found = file.input.file_range
     if found is None or found.length is not None:
         return None

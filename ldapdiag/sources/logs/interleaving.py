@@ -1,9 +1,9 @@
-"""Writers: the servers whose lines a syslog contains, by the host and process before each message.
+"""Writers: the servers that write into one syslog file, by the host and process in the prefix of each message.
 
     Nov 20 08:54:04 vm slapd[3989]: conn=1000 op=1 SRCH base=...         two servers that write into one file number
     Nov 20 08:54:04 vm slapd[4100]: conn=1000 op=1 SRCH base=...         their connections alike
 
-A server that was started again has another process, too; but the one before it writes no more.
+A restarted server has another process ID, too; but the lines of the old and the new process do not alternate.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.log.dialect import Dialect
 
-MOST_TOLD = 3
-"""Servers named in a remark."""
+WRITERS_NAMED = 3
+"""Servers that a note names."""
 
 OPERATION = rb"(?=conn=\d{1,19}+\ (?:op|fd)=\d)"
-"""How a message begins that is of a connection: other programs write into the file, too."""
+"""The beginning of a message about a connection; other programs write into the file, too."""
 
 LINES = {
     prefix.name: pattern(rb"^" + prefix.pattern + OPERATION, re.VERBOSE | re.MULTILINE)
     for prefix in (TRADITIONAL, ISO_SYSLOG, RFC5424)
 }
-"""The group `zone` ends where the host begins."""
+"""By dialect; the host follows the group `zone`."""
 
 BEFORE_MESSAGE = pattern(rb"\ (\S{1,255}+)\ (?:\w{1,20}+:\w{1,20}+\ )?+([^\s:\[]{1,128}+(?:\[[^\]\s]{0,32}+\])?+):")
 BEFORE_RFC5424 = pattern(rb"\ (\S{1,255}+)\ (\S{1,48}+)\ (\S{1,128}+)\ ")
 
 HARMLESS = pattern(r"[\w.\[\] :-]{1,200}+", re.ASCII)
-"""What may stand in a command that is shown to be copied."""
+"""Characters that are safe in a command that is shown for copying."""
 
 Writer = tuple[bytes, bytes]
 """Host; program and process, as in b"slapd[3989]"."""
 
 
-def writers_beside_each_other(dialect: Dialect, samples: Iterable[bytes]) -> tuple[Writer, ...]:
-    """Return the servers that write into a log side by side, by samples of it in their order; none if only one does."""
+def concurrent_writers(dialect: Dialect, samples: Iterable[bytes]) -> tuple[Writer, ...]:
+    """Return the servers whose lines alternate in the samples of a log; empty if there is only one at a time."""
     seen: dict[Writer, tuple[int, int]] = {}
-    """In which samples each was first and last seen."""
+    """Number of the first and the last line of each writer."""
     for now, writer in enumerate(_writers(dialect, samples)):
         first, _ = seen.get(writer, (now, now))
         seen[writer] = first, now
-    beside: set[Writer] = set()
+    concurrent: set[Writer] = set()
     longest, until = (b"", b""), -1
     for writer, (first, last) in seen.items():
         if first < until:
-            beside |= {longest, writer}
+            concurrent |= {longest, writer}
         if last > until:
             longest, until = writer, last
-    return tuple(sorted(beside))
+    return tuple(sorted(concurrent))
 
 
 def remark(name: str, writers: tuple[Writer, ...]) -> str:
@@ -63,7 +63,7 @@ def remark(name: str, writers: tuple[Writer, ...]) -> str:
     hosts = {host for host, _ in writers}
     processes = {process for _, process in writers}
     names = [_name(writer, hosts, processes) for writer in writers]
-    whose = " and ".join(names) if len(names) <= MOST_TOLD else f"{', '.join(names[:MOST_TOLD])} and more"
+    whose = " and ".join(names) if len(names) <= WRITERS_NAMED else f"{', '.join(names[:WRITERS_NAMED])} and more"
     pattern = names[0].replace(".", r"\.").replace("[", r"\[").replace("]", r"\]")
     example = f", for example by grep '{pattern}'" if HARMLESS.fullmatch(names[0]) else ""
     return (

@@ -1,4 +1,4 @@
-"""Log files: what was named, recognised by content, each with the times and marks that put it in its place."""
+"""Log files: recognise access logs by content, and sample the times and marks that determine their order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.evidence.log.line_scan import Hints
 from ldapdiag.sources.files.input import HEAD_BYTES, Input
 from ldapdiag.sources.files.unreadable import unreadable
-from ldapdiag.sources.logs.interleaving import writers_beside_each_other
+from ldapdiag.sources.logs.interleaving import concurrent_writers
 from ldapdiag.sources.logs.log_inputs import as_text, log_inputs
 from ldapdiag.sources.logs.samples import Sample, sample
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.interleaving import Writer
 
 NotALog = Gap | PassedOver
-"""Why an input is not read: it could not be (Gap), or is no access log (PassedOver)."""
+"""Why an input is not read: it is unreadable (Gap) or not an access log (PassedOver)."""
 
 MOST_HEAD_BYTES = 1 << 20
-"""So far a log is read for the opening of a connection; one that has none there is known by its operations."""
+"""Bytes searched for the opening of a connection; without one, the marks of a log are its operations."""
 
 TAIL_BYTES = 1 << 16
 
@@ -35,15 +35,15 @@ EMPTY = "is an empty file"
 MOST_OF_HEADER = 1 << 12
 
 SAMPLES = 8
-"""Places at which a log is sampled for the servers that write into it."""
+"""Number of samples of a log that are searched for the servers that write into it."""
 
 MARKS_WITHIN = 5_000
-"""Kept of the middle of a log while it is compared with the beginning of another."""
+"""Limit of marks from the middle of a log that is compared with the beginning of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
-    """One log file, recognised."""
+    """A recognised log file."""
 
     input: Input
     """Without its head."""
@@ -52,44 +52,44 @@ class LogFile:
     head: Sample
     """A sample of its first records."""
     last_time: int | None
-    """Of the last record; None where it is unknown until all of it is read."""
+    """Time of the last record; None if only reading the whole file would show it."""
     writers: tuple[Writer, ...] = ()
-    """The servers that write into it side by side, where one alone should."""
+    """The servers whose lines alternate in it; empty if there is only one at a time."""
     note: str = ""
-    """What of its beginning is not read, and why: a sentence."""
+    """A sentence on the part of its beginning that is not read; empty if all of it is read."""
 
     @property
     def path(self) -> str:
-        """What the report shows."""
+        """The name in the report."""
         return self.input.path
 
     @property
     def first_time(self) -> int:
-        """Of the first record."""
+        """Time of the first record."""
         return self.head.first_time
 
     def sample_at(self, time: int) -> Sample | None:
-        """Return a sample of the records about a time; None where all before them would have to be read."""
+        """Return a sample of the records around a time; None if that requires reading all records before it."""
         if self.head.first_time <= time <= self.head.last_time:
             return self.head
         low = self.offset_of(time)
         return None if low is None or self.input.file_range is None else self.sample_from(self.input.file_range, low)
 
     def offset_of(self, time: int) -> int | None:
-        """Return an offset shortly before the first record of a time; None where all before would have to be read."""
+        """Return an offset shortly before the first record at a time; None if random access is impossible."""
         if self.input.file_range is None:
             return None
         low, high = self.input.file_range.bounds()
         while high - low > TAIL_BYTES:
             middle = (low + high) // 2
-            there = self.sample_from(self.input.file_range, middle)
-            if there is None:
+            sampled = self.sample_from(self.input.file_range, middle)
+            if sampled is None:
                 return None
-            low, high = (middle, high) if there.first_time < time else (low, middle)
+            low, high = (middle, high) if sampled.first_time < time else (low, middle)
         return low
 
     def sample_from(self, found: FileRange, offset: int) -> Sample | None:
-        """Return a sample of the records that begin at an offset of the file or after it."""
+        """Return a sample of the records from the first line break after an offset on; None if none has a time."""
         data = found.read_at(offset, 2 * TAIL_BYTES)
         if offset != found.start:
             data = data[data.find(b"\n") + 1 :]
@@ -97,11 +97,14 @@ class LogFile:
 
 
 class NotYet(PassedOver):
-    """A file that has no record yet, and can be followed until it has."""
+    """A file that has no record yet and can be followed."""
 
 
 def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogFile | NotALog]:
-    """Yield the access logs of what was named, and why the rest is none. `zone` is that of stamps without one."""
+    """Yield the access logs among the named inputs, and the reasons for all others.
+
+    `zone` applies to timestamps without one.
+    """
     for name in named:
         for one in log_inputs(name):
             if not isinstance(one, Input):
@@ -114,7 +117,10 @@ def find_logs(named: Iterable[str], zone: tzinfo | None = None) -> Iterator[LogF
 
 
 def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None = None) -> LogFile | NotALog:
-    """Return the log that an input is, or why it is none; its dialect may be known already. OSError is the caller's."""
+    """Return an input as a log file, or the reason why it is not one; `dialect` saves recognising it again.
+
+    OSError propagates to the caller.
+    """
     if not found.head:
         with found.open() as opened:
             trouble = "" if opened.read(1) else opened.trouble()
@@ -126,7 +132,7 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
     dialect = dialect or recognise(_lines(found.head[:HEAD_BYTES]))
     if dialect is None:
         reason = f"is not an access log (first bytes: {found.head[:4].hex(' ')})"
-        if _begins(found.head):
+        if _is_header_only(found.head):
             return _without_record(found, reason)
         return PassedOver(target=found.label, reason=reason)
     year_end = found.taken.end if found.taken else found.changed
@@ -135,11 +141,11 @@ def log_file(found: Input, zone: tzinfo | None = None, dialect: Dialect | None =
 
 
 def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile | NotALog:
-    """Return a log with the facts of the records at its beginning and its end."""
+    """Return a log file with samples of its first and last records."""
     head = found.head[:HEAD_BYTES]
     sampled = sample(dialect, _whole(dialect, head), hints)
     if not _is_all(found, head) and not (sampled and sampled.openings):
-        found = found.looked_at(MOST_HEAD_BYTES)
+        found = found.with_head(MOST_HEAD_BYTES)
         head = found.head[:MOST_HEAD_BYTES]
         sampled = sample(dialect, _whole(dialect, head), hints)
     if sampled is None:
@@ -150,7 +156,7 @@ def _sampled(found: Input, dialect: Dialect, hints: Hints, note: str) -> LogFile
         hints=hints,
         head=sampled,
         last_time=sampled.last_time if _is_all(found, head) else _last_time(found, dialect, hints),
-        writers=writers_beside_each_other(dialect, _samples(found, head)),
+        writers=concurrent_writers(dialect, _samples(found, head)),
         note=note,
     )
 
@@ -159,8 +165,8 @@ def _is_all(found: Input, head: bytes) -> bool:
     return found.is_whole and len(found.head) == len(head)
 
 
-def _begins(head: bytes) -> bool:
-    """Tell whether there is no whole line yet but a header, as 389-ds begins each file with: lines behind a tab."""
+def _is_header_only(head: bytes) -> bool:
+    """Return whether all whole lines are empty or begin with a tab, as the header of each 389-ds file does."""
     whole = head.split(b"\n")[:-1]
     return len(head) < MOST_OF_HEADER and all(not line or line.startswith(b"\t") for line in whole)
 
@@ -171,7 +177,7 @@ def _without_record(found: Input, reason: str) -> PassedOver:
 
 
 def _samples(found: Input, head: bytes) -> Iterator[bytes]:
-    """Yield the beginning of a log and, where that costs nothing, what stands here and there in it."""
+    """Yield whole lines from the beginning of a log and, in a plain file, from SAMPLES - 1 later offsets."""
     yield _lines(head)
     if found.file_range is None:
         return
@@ -184,7 +190,7 @@ def _samples(found: Input, head: bytes) -> Iterator[bytes]:
 
 
 def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
-    """Return the time of the last record; None where only reading all of it would show it."""
+    """Return the time of the last record; None if only reading the whole file would show it."""
     if found.file_range is None and (found.compressed or not found.is_whole):
         return None
     for size in (TAIL_BYTES, 16 * TAIL_BYTES):
@@ -196,7 +202,7 @@ def _last_time(found: Input, dialect: Dialect, hints: Hints) -> int | None:
 
 
 def _end(found: Input, size: int) -> bytes:
-    """Return the last bytes. OSError is the caller's."""
+    """Return the last `size` bytes. OSError propagates to the caller."""
     if found.file_range is None:
         return found.head[-size:]
     start, end = found.file_range.bounds()
@@ -204,10 +210,10 @@ def _end(found: Input, size: int) -> bytes:
 
 
 def _lines(head: bytes) -> bytes:
-    """Return whole lines, if there is one."""
+    """Return the whole lines; all data if there is none."""
     return head[: head.rfind(b"\n") + 1] or head
 
 
 def _whole(dialect: Dialect, data: bytes) -> bytes:
-    """Return whole records, if there is one."""
+    """Return the whole records; all data if there is none."""
     return data[: dialect.cut(data, len(data))] or data

@@ -1,4 +1,4 @@
-"""Where logs may be: files, globs, folders, archives, compressed files and streams, as text in UTF-8."""
+"""Inputs of logs: files, globs, folders, archives, compressed files and streams, as UTF-8 text."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.tar import Member
 
 ZEROS = bytes(16)
-"""Fewer of them may belong to a text in UTF-16."""
+"""A shorter run of zeros may belong to UTF-16 text."""
 
 MOST_ZEROS = 1 << 34
-"""So many bytes are searched for the end of the zeros that a log begins with."""
+"""Limit of the search for the end of the zeros at the beginning of a log, in bytes."""
 
 MOST_ZEROS_OF_STREAM = 4 << 20
-"""Half of what is kept of a stream, so that it can be read again."""
+"""The limit for a stream: half of what a Spool keeps of it, so that it can be read again."""
 
 UTF8_MARK = "\ufeff".encode()
 
 
 def log_inputs(named: str) -> Iterator[Found]:
-    """Yield where logs may be in what the operator named, and why the remaining files are not read."""
+    """Yield the inputs that may be logs among what the operator named, and the reasons for all others."""
     for name in expanded(named):
         for found in walk(name):
             if not isinstance(found, Input):
@@ -50,7 +50,7 @@ def log_inputs(named: str) -> Iterator[Found]:
 
 
 def _members(archive: Input) -> Iterator[Found]:
-    """Yield what the members of a tar are; each can be opened by itself, for their true order is not the tar's."""
+    """Yield the members of a tar as inputs that can be opened in any order: the tar's order is not that of the logs."""
     tar = Tar(archive)
     try:
         for number in range(MOST_FILES + 1):
@@ -85,13 +85,13 @@ def _member(archive: Input, tar: Tar, number: int, found: Member) -> Iterator[Fo
 
 
 def as_text(one: Input) -> tuple[Input, str] | PassedOver:
-    """Return a log as text in UTF-8, and a sentence on what of its beginning is left out. OSError is the caller's."""
+    """Return a log as UTF-8 text, and a sentence on the omitted beginning, if any. OSError propagates to the caller."""
     note = ""
     if one.head.startswith(ZEROS):
         size = _zeros(one)
         if size is None:
             return PassedOver(target=one.label, reason="contains only zero bytes at its beginning")
-        # copytruncate cut it off, and its server went on writing where it was
+        # logrotate's copytruncate truncated it, and its server kept its offset
         note = (
             f"{one.label} begins with {size} zero bytes (truncated while a server wrote to it); the remainder is read"
         )
@@ -103,7 +103,10 @@ def as_text(one: Input) -> tuple[Input, str] | PassedOver:
 
 
 def _zeros(one: Input) -> int | None:
-    """Return how many zeros a log begins with; None if nothing else comes. OSError is the caller's."""
+    """Return the number of zeros at the beginning of a log; None if no other byte follows within the limit.
+
+    OSError propagates to the caller.
+    """
     found = one.file_range
     size = _hole(found) if found else 0
     rest = one.ranged(replace(found, start=found.start + size)) if found and size else one
@@ -117,8 +120,8 @@ def _zeros(one: Input) -> int | None:
 
 
 def _hole(found: FileRange) -> int:
-    """Return how many bytes at the beginning of a file were never written: they need not be read to be zeros."""
+    """Return the size of the hole at the beginning of a sparse file in bytes, found without reading its zeros."""
     if found.length is None and hasattr(os, "SEEK_DATA"):
-        with suppress(OSError):  # it has nothing else, or the file system does not say
+        with suppress(OSError):  # the file is one hole, or the file system does not support SEEK_DATA
             return max(0, os.lseek(found.file().descriptor, found.start, os.SEEK_DATA) - found.start)
     return 0

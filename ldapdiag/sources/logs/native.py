@@ -1,6 +1,6 @@
-"""The native scanner: `ldapdiag_native`, where it is installed and reads logs as we do. No other module imports it.
+"""The native scanner: the interface to `ldapdiag_native`, which no other module imports.
 
-Without it, or with one of another version, the reference reads all logs, more slowly.
+If it is not installed, or has another version, the reference scanner reads all logs, more slowly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from ldapdiag_native import Scan as Scan  # noqa: PLC0414  for those who may not import it from there
+    from ldapdiag_native import Scan as Scan  # noqa: PLC0414  other modules import the type from here
     from ldapdiag_native import Watch
 
     from ldapdiag.evidence.log.dialect import Dialect
@@ -31,39 +31,39 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.period import Period
 
 FARTHEST = 9 * 10**18
-"""Nanoseconds; stamps.py reads none that are farther from 1970."""
+"""Nanoseconds; stamps.py reads no time that is further from 1970."""
 
 YEARLESS = "openldap-syslog"
-"""The dialect whose stamps have no year and no zone: hints say them."""
+"""The dialect whose timestamps have no year and no zone: Hints provide both."""
 
 VARIABLE = "LDAPDIAG_SCANNER"
-"""Of the environment: which scanner to use where no option does."""
+"""The environment variable that selects the scanner if no option does."""
 
 HEAVY_BYTES = 48 << 20
-"""About what all scans keep at their edges before it is taken from them; Python's objects are many times as large."""
+"""Approximate total size of the edge records that scans may hold; as Python objects they are many times as large."""
 
 HOW = "`make demo` builds it where cargo is installed, or install the wheel ldapdiag-native of the same version"
 
 
 class NoNativeError(LdapdiagError):
-    """The native scanner was asked for, and cannot be used."""
+    """The native scanner was requested and cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What there is of the native scanner."""
+    """The state of the native scanner on this host."""
 
     module: ModuleType | None
-    """None where it cannot be used."""
+    """None if it cannot be used."""
     trouble: str = ""
-    """Why it cannot be used although it is there."""
+    """Why it cannot be used although it is installed."""
 
 
 @cache
 def installed() -> Installed:
-    """Look for the native scanner, once."""
+    """Import the native scanner, once."""
     try:
-        import ldapdiag_native  # noqa: PLC0415  it may not be there
+        import ldapdiag_native  # noqa: PLC0415  it may not be installed
     except ModuleNotFoundError:
         return Installed(None)
     except ImportError as error:
@@ -76,55 +76,55 @@ def installed() -> Installed:
 
 
 def chosen(scanner: Scanner | None = None) -> Scanner:
-    """Return which scanner is to be used, by what was asked for; NoNativeError where that one cannot be had."""
+    """Return the scanner to use; raise NoNativeError if the requested one is unknown or unusable."""
     asked = scanner or os.environ.get(VARIABLE) or None
     if asked not in {None, *Scanner}:
         raise NoNativeError(f"{VARIABLE}={asked}: unknown scanner; set it to {' or '.join(Scanner)}")
     if asked == Scanner.PYTHON:
-        return Scanner.PYTHON  # without a look at the other one, which may be damaged so that looking ends the process
-    there = installed().module is not None
-    if asked == Scanner.NATIVE and not there:
+        return Scanner.PYTHON  # no import of the other one: a damaged one may crash the process
+    usable = installed().module is not None
+    if asked == Scanner.NATIVE and not usable:
         raise NoNativeError(f"{installed().trouble or 'the native scanner is not installed'}; {HOW}")
-    return Scanner.NATIVE if there else Scanner.PYTHON
+    return Scanner.NATIVE if usable else Scanner.PYTHON
 
 
 def notice() -> str:
-    """Return what to say where the native scanner is there and is not used; nothing where all is well."""
+    """Return the message for an installed native scanner that cannot be used; empty if there is no problem."""
     trouble = "" if os.environ.get(VARIABLE) == Scanner.PYTHON else installed().trouble
     return f"{trouble}, so the slower Python scanner reads the logs; {HOW}" if trouble else ""
 
 
 def reads(dialect: str) -> bool:
-    """Tell whether the native scanner reads this dialect."""
+    """Return whether the native scanner supports a dialect."""
     module = installed().module
     return module is not None and dialect in module.DIALECTS
 
 
 def watch() -> Watch:
-    """Return a watch over several readings."""
+    """Return a Watch, which counts the bytes read by several scans and can stop them."""
     import ldapdiag_native  # noqa: PLC0415  as above
 
     return ldapdiag_native.Watch()
 
 
-def scan(dialect: Dialect, hints: Hints, period: Period | None, side_by_side: int = 1) -> Scan:
-    """Begin to scan neighbouring records of one stream; so many scans share what may be kept."""
+def scan(dialect: Dialect, hints: Hints, period: Period | None, concurrent: int = 1) -> Scan:
+    """Return a scan of consecutive records of one stream; `concurrent` scans share HEAVY_BYTES."""
     import ldapdiag_native  # noqa: PLC0415  as above
 
-    latest, offset = _hinted(hints) if dialect.name == YEARLESS else (0, 0)
+    latest, offset = _stamp_defaults(hints) if dialect.name == YEARLESS else (0, 0)
     return ldapdiag_native.Scan(
         dialect.name,
         caps=asdict(CAPS),
-        since=_border(period.since if period else None),
-        until=_border(period.until if period else None),
+        since=_clamped(period.since if period else None),
+        until=_clamped(period.until if period else None),
         latest=latest,
         offset=offset,
-        heavy=HEAVY_BYTES // max(side_by_side, 2),
+        heavy=HEAVY_BYTES // max(concurrent, 2),
     )
 
 
-def taken(scan: Scan) -> tuple[Segment | None, Segment | None]:
-    """Return what a scan has added up before its period and within, and let it begin anew."""
+def take_segments(scan: Scan) -> tuple[Segment | None, Segment | None]:
+    """Return the Segments of a scan from before and inside its period, and reset the scan."""
     before, within = scan.take()
     return _segment(before), _segment(within)
 
@@ -139,7 +139,7 @@ class PanicError(Exception):
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Raise a panic of the native scanner as an error; pyo3 raises a BaseException, which is not caught by mistake."""
+    """Raise a panic of the native scanner as PanicError: pyo3 raises a BaseException, which few handlers catch."""
     try:
         yield
     except BaseException as error:
@@ -148,14 +148,17 @@ def guarded() -> Iterator[None]:
         raise
 
 
-def _border(time: int | None) -> int | None:
-    """Return a time as an integer of 64 bits; no log holds one that is not."""
+def _clamped(time: int | None) -> int | None:
+    """Limit a time to FARTHEST, so that it fits into 64 bits; no log contains a later one."""
     return None if time is None else max(-FARTHEST, min(time, FARTHEST))
 
 
-def _hinted(hints: Hints) -> tuple[int, int | Callable[[int, int, int, int, int], int]]:
-    """Return what stamps lack: the time before which they are, and the offset of their zone from UTC in seconds."""
-    from ldapdiag.evidence.log.syslog import east, latest  # noqa: PLC0415  import late: few logs are of that kind
+def _stamp_defaults(hints: Hints) -> tuple[int, int | Callable[[int, int, int, int, int], int]]:
+    """Return what the timestamps lack: the latest possible time, and the offset of the zone from UTC in seconds.
+
+    The offset of a zone with daylight saving time is a function of the local time.
+    """
+    from ldapdiag.evidence.log.syslog import east, latest  # noqa: PLC0415  import late: few logs are syslogs
 
     fixed = isinstance(hints.zone, timezone)
     return latest(hints), east(hints.zone, 1970, 1, 1, 0, 0) if fixed else partial(east, hints.zone)

@@ -1,8 +1,8 @@
-"""Overlapping copies: where one file of a log goes on after the end of another, so that no record counts twice.
+"""Overlapping copies: find where one file of a log continues after the end of another; no record counts twice.
 
     head -n 60% access > one; tail -n 60% access > two          two is read from where one ends
 
-A copy is known by its bytes. Other duplicates of a run (a syslog beside slapd's stderr) have not a byte in common.
+A copy is recognised by its bytes. Other duplicates of a run (a syslog and slapd's stderr) differ in every line.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.log_files import LogFile
 
 COMPARED_BYTES = 1 << 12
-"""Before the end of one file and before the place in the other: more than one line, so that it is that place."""
+"""Bytes compared before the end of one file and before the match in the other: several lines, so it is unique."""
 
 WINDOW = 16 * TAIL_BYTES
-"""Read of the later file around the time at which the earlier one ends."""
+"""Bytes read of the later file around the time at which the earlier one ends."""
 
 
 def divided(earlier: LogFile, later: LogFile) -> tuple[LogFile, LogFile | None] | None:
-    """Return the earlier file as far as it has whole lines, and the later one from there on (None: nothing is left).
+    """Return the whole lines of the earlier file, and the remainder of the later one (None: no record remains).
 
-    None where the end of the one is not found in the other, or that would take reading all of it. OSError is the
-    caller's.
+    None if the end of the earlier file is not found in the later one, or if the search requires reading all of it.
+    OSError propagates to the caller.
     """
     one, other = earlier.input.file_range, later.input.file_range
     if one is None or other is None or earlier.last_time is None or earlier.dialect != later.dialect:
@@ -47,9 +47,9 @@ def divided(earlier: LogFile, later: LogFile) -> tuple[LogFile, LogFile | None] 
 
 
 def _end_within(file: LogFile, found: FileRange, tail: bytes, time: int) -> int | None:
-    """Return where in its file the last line of a tail ends that lies about a time; None if it is not there."""
+    """Return the offset after the last line of `tail` in a file, searched around a time; None if it is absent."""
     line = tail[tail.rfind(b"\n", 0, -1) + 1 :]
-    if not line or line == tail:  # longer than what was read of it
+    if not line or line == tail:  # the line is longer than the tail
         return None
     low = file.offset_of(time)
     if low is None:
@@ -67,7 +67,7 @@ def _end_within(file: LogFile, found: FileRange, tail: bytes, time: int) -> int 
 
 
 def _from(file: LogFile, found: FileRange, at: int, other: str) -> LogFile | None:
-    """Return a file from an offset on; None if no record follows."""
+    """Return the file from an offset on; None if no record follows."""
     length = None if found.length is None else found.start + found.length - at
     rest = replace(found, start=at, length=length)
     head = file.sample_from(rest, at)

@@ -1,4 +1,4 @@
-"""The borders of a time: which records of a chunk come before it, within it and after it."""
+"""Periods: divide the records of a chunk into those before, inside and after a period."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From one time to another, nanoseconds since 1970; None: no border on that side."""
+    """A period in nanoseconds since 1970, both ends included; None: no limit on that side."""
 
     since: int | None = None
     until: int | None = None
-    """Its own records are within."""
+    """The last time inside the period."""
 
     def divide(self, dialect: Dialect, data: bytes, hints: Hints) -> tuple[bytes, bytes, bool]:
-        """Return the records before `since`, those within, and whether a later one than `until` comes next."""
+        """Return the records before `since`, the records inside the period, and whether a later record follows."""
         before, within = 0, len(data)
         if self.since is not None:
             before = first_at(dialect, data, hints, self.since)
@@ -31,18 +31,18 @@ class Period:
 
 
 def first_at(dialect: Dialect, data: bytes, hints: Hints, time: int) -> int:
-    """Return where the first record at or past a time begins; the length of the data if there is none.
+    """Return the offset of the first record at or after a time; the length of the data if there is none.
 
-    Half of what is left is looked at in each step, so it costs as much as reading the data once or twice.
+    Each step of the bisection scans half of the remaining data, so that the total cost is one to two scans of the data.
     """
     low, high = 0, len(data)
     if not _reaches(dialect, data, hints, time):
         return high
     while True:
-        piece = data[low:high]
-        middle = dialect.cut(piece, len(piece) // 2) or _first_record(dialect, piece)
-        if _reaches(dialect, piece[:middle], hints, time):
-            if middle == len(piece) or middle == _first_record(dialect, piece):
+        remaining = data[low:high]
+        middle = dialect.cut(remaining, len(remaining) // 2) or _first_record(dialect, remaining)
+        if _reaches(dialect, remaining[:middle], hints, time):
+            if middle == len(remaining) or middle == _first_record(dialect, remaining):
                 return low
             high = low + middle
         else:
@@ -55,7 +55,7 @@ def _reaches(dialect: Dialect, data: bytes, hints: Hints, time: int) -> bool:
 
 
 def _first_record(dialect: Dialect, data: bytes) -> int:
-    """Return where the first record ends."""
+    """Return the offset of the end of the first record."""
     at = 0
     while at := data.find(b"\n", at) + 1:
         if end := dialect.cut(data, at):

@@ -1,7 +1,7 @@
-"""A sample of a log: when, of which server, and marks by which two duplicates of one server's run are known.
+"""Samples of logs: times, server name, and marks by which two duplicates of one server's run are recognised.
 
-slapd's stderr and the syslog of the same run, or OpenDJ's three kinds of access log, have not a byte in common; but
-the same connections come from the same clients in the same seconds.
+slapd's stderr and the syslog of the same run, or OpenDJ's three kinds of access log, differ in every line; but the same
+connections are opened by the same clients in the same seconds.
 """
 
 from __future__ import annotations
@@ -20,36 +20,40 @@ if TYPE_CHECKING:
     Mark = tuple[int, bytes | int]
 
 MOST_MARKS = 100
-"""Of each kind, for a file: enough to recognise it, and thousands of files fill no memory."""
+"""Limit of marks of each kind per file: enough to recognise a duplicate, and small for thousands of files."""
 
 SLACK = 3 * SECOND // 2
-"""Nanoseconds by which the stamps of one event differ in two duplicates, where one of them has whole seconds only."""
+"""Largest difference of the timestamps of one event in two duplicates, in nanoseconds, if one has whole seconds."""
 
 FINE_SLACK = SECOND // 10
+"""The same if both have fractions of a second."""
 
 QUARTER = 900 * SECOND
-"""Zones differ by a multiple of this; stamps without a zone are off by so much."""
+"""Time zones differ by multiples of this; so do timestamps without a zone."""
 FARTHEST = 14 * 3600 * SECOND
+"""Largest difference between the clocks of two duplicates that a zone explains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Times and marks of some records of a log."""
+    """Times and marks of a few records of a log."""
 
     first_time: int
-    """Of the first record, nanoseconds since 1970; when it was written, not when its operation began."""
+    """When the first record was written (not when its operation began), nanoseconds since 1970."""
     last_time: int
     openings: dict[Mark, int]
-    """(connection, client): when it was opened."""
+    """Time of the opening, by (connection, client)."""
     operations: dict[Mark, int]
-    """(connection, operation): when it first appears."""
+    """Time of the first appearance, by (connection, operation)."""
     instance: bytes
-    """The server in the log's header; empty where there is none."""
+    """The server name in the log's header; empty if there is none."""
     resolution: int
+    """Of the timestamps, nanoseconds."""
     zoned: bool
+    """True if the timestamps have a zone."""
 
     def agrees(self, other: Sample) -> bool | None:
-        """Return whether two samples are of the same run; None where they have no time in common."""
+        """Return whether two samples are of the same run of a server; None if they have no period in common."""
         if self.instance and other.instance and self.instance != other.instance:
             return False
         by_opening = self._agree(other, self.openings, other.openings)
@@ -74,21 +78,21 @@ class Sample:
 
 
 def _shift(differences: list[int]) -> int:
-    """Return by how many quarters of an hour most clocks differ."""
+    """Return the most frequent difference in nanoseconds, a multiple of 15 minutes; 0 if no zone explains it."""
     quarters = [round(difference / QUARTER) for difference in differences]
     shift = max(sorted(set(quarters)), key=quarters.count) * QUARTER
     return shift if abs(shift) <= FARTHEST else 0
 
 
 def sample(dialect: Dialect, data: bytes, hints: Hints, most_marks: int = MOST_MARKS) -> Sample | None:
-    """Return a sample of whole records; None where none of them has a time."""
+    """Return a sample of whole records; None if none of them has a time."""
     sampler = Sampler(hints, most_marks)
     dialect.scan(data, cast("Scan", sampler))
     return sampler.sample()
 
 
 class Sampler:
-    """Stands in for a Scan, and keeps times and marks only."""
+    """A substitute for Scan that records only times and marks."""
 
     def __init__(self, hints: Hints, most_marks: int) -> None:
         self.hints = hints
@@ -97,7 +101,7 @@ class Sampler:
         self._first: int | None = None
         self._last = -NEVER
         self._alone: tuple[int, int] | None = None
-        """The operation whose request is all that has been seen so far."""
+        """The operation of the first record, while no later record exists."""
         self._openings: dict[Mark, int] = {}
         self._operations: dict[Mark, int] = {}
         self._instance = b""
@@ -105,7 +109,7 @@ class Sampler:
         self._zoned = True
 
     def sample(self) -> Sample | None:
-        """Return what has been seen."""
+        """Return the sample; None if no record had a time."""
         if self._first is None:
             return None
         return Sample(
@@ -119,13 +123,13 @@ class Sampler:
         )
 
     def opened(self, conn: int, time: int, client: bytes, *_: object) -> None:
-        """Keep the opening of a connection."""
+        """Record the opening of a connection."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((conn, client), time)
 
     def request(self, conn: int, op: int, time: int, *_: object) -> None:
-        """Keep when an operation began."""
+        """Record the time of a request."""
         if self._first is None:
             self._alone = (conn, op)
         self._seen(time)
@@ -135,53 +139,53 @@ class Sampler:
     bind = search = abandon = unbind = request
 
     def result(self, conn: int, op: int, time: int, *_: object, **__: object) -> None:
-        """Keep when an operation ended.
+        """Record the time of a result.
 
-        Where one record holds request and result it was written at the end: a search of an hour does not make a file
-        begin an hour before it was opened.
+        A record that contains both request and result is written at the end of the operation, so a search of one hour
+        does not move the first time of a file back by one hour.
         """
         if self._alone == (conn, op):
             self._first = time
         self.request(conn, op, time)
 
     def closed(self, _: int, time: int, *__: object) -> None:
-        """Keep the time of what happened to a connection."""
+        """Record the time of a connection event."""
         self._seen(time)
 
     proxied_client = authenticated = bind_confirmed = closed
 
     def search_without_connection(self, time: int, client: bytes, *_: object, **__: object) -> None:
-        """Keep a search without a connection."""
+        """Record a search without a connection number, as if it opened a connection."""
         self._seen(time)
         if len(self._openings) < self._most_marks:
             self._openings.setdefault((time // SECOND, client), time)
 
     def notice(self, time: int, base: bytes, scope: int, filter: bytes, **_: object) -> None:  # noqa: A002  RFC 4511's word
-        """Keep the time of a search in the errors log."""
+        """Record a search in the errors log."""
         self.search_without_connection(time, b"%b %d %b" % (base[:SAMPLE_BYTES], scope, filter[:SAMPLE_BYTES]))
 
     def startup(self, identity: bytes) -> None:
-        """Keep nothing of a startupID."""
+        """Ignore a startupID."""
 
     def server_started(self, time: int | None, *_: object) -> None:
-        """Keep when the server started."""
+        """Record the start time of the server."""
         if time is not None:
             self._seen(time)
 
     def header(self, instance: bytes, *_: object) -> None:
-        """Keep the name of the server: `localhost:389`; the folder behind it is no chunk of it."""
+        """Record the name of the server: `localhost:389`, without the instance folder that follows it."""
         self._instance = instance.partition(b" ")[0] or self._instance
 
     def clock(self, zone: bytes | None) -> None:
-        """Keep whether stamps have a zone."""
+        """Record whether timestamps have a zone."""
         self._zoned = zone is not None
 
     def resolution(self, nanoseconds: int) -> None:
-        """Keep how fine the stamps are."""
+        """Record the coarsest resolution of the timestamps."""
         self._resolution = max(self._resolution, nanoseconds)
 
     def internal(self, *_: object) -> None:
-        """Pass over what has no time."""
+        """Ignore an event without a time."""
 
     lost = passed_over = misread = not_indexed = index_lookup = modified_attributes = internal
 

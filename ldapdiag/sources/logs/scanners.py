@@ -1,4 +1,4 @@
-"""Scanners: which scanner reads which log: the native one the dialects that it supports, the reference all others."""
+"""Selection of scanners: the native one for the dialects that it supports, the reference for all others."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.streams import Stream
 
 SMALL = 16 << 20
-"""Bytes that one process reads before others have been started."""
+"""Bytes that one process scans in the time that starting worker processes takes."""
 
 SHRINKS = 12
-"""So many times smaller gzip makes an access log."""
+"""Compression ratio of gzip for an access log."""
 
 MOST_WORKERS = 8
-"""More of them wait for the one that merges, and each needs memory."""
+"""More workers only wait for the process that merges, and each needs memory."""
 
 
 class Scanners:
-    """Who scans the files of a reading; used in a `with`, which ends the processes that were started for it."""
+    """The scanners of a set of files; a context manager that ends the worker processes."""
 
     def __init__(
         self,
@@ -37,16 +37,16 @@ class Scanners:
         scanner: Scanner | None = None,
         meanwhile: Callable[[], object] | None = None,
     ) -> None:
-        """Choose by what there is to scan; NoNativeError where `scanner` cannot be had.
+        """Choose scanners by the files; raise NoNativeError if `scanner` is native and not usable.
 
-        `meanwhile`: what else there is to do, while others than this thread work.
+        `meanwhile` is called once in this thread while other threads scan.
         """
         self._meanwhile = meanwhile
         self._native = native.chosen(scanner) is Scanner.NATIVE
         self._count = workers or min(_cores(), MOST_WORKERS)
         slow = [file for file in files if not self._is_native(file)]
         self._alone = self._count < 2 or _work(slow) < SMALL
-        self._begun: dict[bool, Scanning] = {}
+        self._started: dict[bool, Scanning] = {}
         self._ending = ExitStack()
 
     def __enter__(self) -> Self:
@@ -56,11 +56,11 @@ class Scanners:
         self._ending.close()
 
     def of(self, stream: Stream) -> Scanning:
-        """Return who scans a stream."""
+        """Return the scanning of a stream, started at its first use."""
         fast = self._is_native(stream.files[0])
-        if fast not in self._begun:
-            self._begun[fast] = self._threads() if fast else InProcess() if self._alone else self._workers()
-        return self._begun[fast]
+        if fast not in self._started:
+            self._started[fast] = self._threads() if fast else InProcess() if self._alone else self._workers()
+        return self._started[fast]
 
     def _is_native(self, file: LogFile) -> bool:
         return self._native and native.reads(file.dialect.name)
@@ -71,13 +71,13 @@ class Scanners:
         return Threads(self._count, self._meanwhile)
 
     def _workers(self) -> Scanning:
-        from ldapdiag.sources.logs.workers import Workers  # noqa: PLC0415  import late: processes are slow
+        from ldapdiag.sources.logs.workers import Workers  # noqa: PLC0415  import late: multiprocessing is slow
 
         return self._ending.enter_context(Workers(self._count))
 
 
 def _work(files: Sequence[LogFile]) -> int:
-    """Return how many bytes there are about to scan."""
+    """Return the estimated number of (decompressed) bytes to scan."""
     work = 0
     for file in files:
         size = file.input.size_bytes

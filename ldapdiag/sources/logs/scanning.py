@@ -1,6 +1,6 @@
-"""Scanning: the results of the chunks of a log, in the order of the chunks, however many are scanned side by side.
+"""Scanning: the results of the chunks of a log, in the order of the chunks, even if they are scanned in parallel.
 
-The reference scans a small log in this process and a large one with Workers; Threads use the native scanner.
+The reference scanner scans a small log in this process and a large one in Workers; Threads use the native scanner.
 """
 
 from __future__ import annotations
@@ -24,51 +24,52 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.period import Period
 
 MOMENT = 0.1
-"""Seconds between two looks at whether the reading has been stopped."""
+"""Seconds between two checks whether reading has been stopped."""
 PATIENCE = 20
-"""Moments in which a thread must end that reads; one that does not waits for a pipe, and ends with the program."""
+"""Intervals of MOMENT to wait for a reading thread; one that still waits for a pipe ends with the program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanned:
-    """The result of a chunk, or of as much of it as has been scanned."""
+    """The result of a chunk, or of the part of it that has been scanned."""
 
     chunk: Chunk
     before: Segment | None = None
-    """Of the time before the period asked for."""
+    """The records before the requested period."""
     within: Segment | None = None
+    """The records inside the period; all, if none was requested."""
     cost: int = 0
-    """Bytes of the file that were read for it: what progress is measured in."""
+    """Bytes of the file read since the previous result: the unit of progress."""
     ended: bool = False
-    """Nothing after this is of use: a record past the period came, or the reading was stopped."""
+    """True if this is the last result: a record after the period was read, or reading was stopped."""
     replaced: bool = False
-    """Another file was in its place."""
+    """True if another file has taken the place of the log."""
     shrunk_at: int | None = None
-    """Where the log ended, before the chunk did: it was cut off meanwhile."""
+    """Offset of the end of the log, if it was truncated before the end of the chunk."""
     too_long: tuple[int, ...] = ()
-    """Where records began of which only the beginning was read."""
+    """Offsets of the overlong records, of which only the beginning was read."""
 
 
 class Scanning(Protocol):
-    """The interface of everything that scans chunks: this process, threads or worker processes."""
+    """The interface of the ways to scan chunks: in this process, in threads, in worker processes."""
 
     scanner: Scanner
     most_open: int
-    """Files whose chunks may be under way at once."""
+    """Limit of the files whose chunks are scanned at the same time."""
 
     def sizes(self, total: int) -> Sizes:
-        """Return how large the chunks should be of a stream of so many bytes."""
+        """Return the chunk sizes for a stream of `total` bytes."""
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the results of the chunks, in order; ChunkError where one cannot be scanned."""
+        """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
 
 
 class ChunkError(LdapdiagError):
-    """A chunk could not be scanned: which, where, why."""
+    """A chunk could not be scanned; the message contains the log, the offset and the reason."""
 
 
 class InProcess:
-    """Scans chunks in this very process."""
+    """Scans chunks in this process."""
 
     scanner = Scanner.PYTHON
     most_open = 4
@@ -77,14 +78,14 @@ class InProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End nothing."""
+        """Do nothing: there is no process to end."""
 
-    def sizes(self, total: int) -> Sizes:  # noqa: ARG002  they are the same for all
-        """Return the usual sizes: each chunk is read into memory."""
+    def sizes(self, total: int) -> Sizes:  # noqa: ARG002  the sizes do not depend on it
+        """Return the default sizes: each chunk is read into memory."""
         return USUAL
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the result of each chunk, in order; ChunkError where one cannot be scanned."""
+        """Yield the result of each chunk in order; raise ChunkError if one cannot be scanned."""
         with closing(chunks):
             for chunk in chunks:
                 if stop.is_set():
@@ -95,7 +96,7 @@ class InProcess:
 
 
 def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
-    """Return the result of a chunk. OSError is the caller's."""
+    """Return the result of a chunk. OSError propagates to the caller."""
     data = chunk.data if chunk.byte_range is None else chunk.byte_range.read()
     if data is None:
         return Scanned(chunk=chunk, replaced=True)
@@ -116,7 +117,7 @@ def scan_whole_chunk(chunk: Chunk, period: Period | None) -> Scanned:
 
 @contextmanager
 def explained(chunk: Chunk) -> Iterator[None]:
-    """Turn what goes wrong with a chunk into an error that names the chunk."""
+    """Raise any error in the scan of a chunk as a ChunkError that names the log and the offset."""
     try:
         yield
     except ChunkError:

@@ -1,11 +1,11 @@
-"""Streams: which server's log each file is a part of, and in which order (docs/how-it-decides.md, "Access logs").
+"""Streams: group log files by server, in the order of their records (docs/how-it-decides.md, "Access logs").
 
     access.20261120-090625.gz .. access      nine files, rotated: one stream, in the order of their first records
     slapd.stderr.log, syslog-iso.log         two duplicates of one run: one is read, the other is named
     access of two servers in one folder      their times overlap and their connections differ: two streams
 
-Names do not show the order: access.1 may be younger or older than access.2. They only show whose next file one is
-where two servers log side by side.
+Names do not show the order: access.1 may be newer or older than access.2. They only decide which server a file
+belongs to if two servers log at the same time.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.log_files import LogFile
 
 DISORDER = 2 * SECOND
-"""By so much a server's threads write lines out of order."""
+"""Largest disorder of the lines of one server, whose threads write concurrently, in nanoseconds."""
 
 FOREVER = NEVER
 
 ALIKE = 10 * SECOND
-"""Spans that differ by less cover the same: a clock of seconds against one of nanoseconds, a last line more."""
+"""Periods whose lengths differ by less count as equal: resolutions differ, or one has a line more."""
 
 MOST_COMPARED = 2_000
-"""Pairs of streams without a mark in common that are looked into; each costs some twenty reads."""
+"""Limit of compared pairs of streams without a common mark; each costs about 20 reads."""
 
 CHANGING = re.compile(r"[\d._-]+")
-"""What rotation changes of a name."""
+"""The part of a name that rotation changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,63 +50,63 @@ class Duplicate:
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """One server's log, in order."""
+    """The files of one server's log, in the order of their records."""
 
     files: list[LogFile]
     duplicates: list[Duplicate] = field(default_factory=list)
 
     @property
     def name(self) -> str:
-        """What the report calls it: the path of the file with the shortest name, which is the one written last."""
+        """The name in the report: the shortest path, which is that of the file being written."""
         return min((file.path for file in self.files), key=lambda path: (len(path), path))
 
     @property
     def dialect(self) -> Dialect:
-        """How it is written."""
+        """The dialect of its files."""
         return self.files[0].dialect
 
     @property
     def instance(self) -> bytes:
-        """The server's description in the headers."""
+        """The server name in the headers; empty if there is none."""
         return next((file.head.instance for file in self.files if file.head.instance), b"")
 
     @property
     def first_time(self) -> int:
-        """Of the first record."""
+        """Time of the first record."""
         return self.files[0].first_time
 
     @property
     def end(self) -> int:
-        """The latest time that is known to be in it."""
+        """The latest known time of a record."""
         return max(max(file.head.last_time, file.last_time or 0) for file in self.files)
 
     @property
     def open_ended(self) -> bool:
-        """It may go on after `end`: the last file's last record is not known."""
+        """True if it may contain records after `end`: the last time of the last file is unknown."""
         return self.files[-1].last_time is None
 
 
 def streams_of(files: Iterable[LogFile]) -> tuple[Stream, ...]:
-    """Return the streams of these files, by their first record. The order of the files is nothing."""
+    """Return the streams of these files, sorted by their first records; the order of `files` has no effect."""
     ordered = sorted(files, key=lambda file: (file.first_time, _end(file), file.path, file.input.label))
     streams: list[Stream] = []
-    looks = iter(range(MOST_COMPARED))
+    attempts = iter(range(MOST_COMPARED))
     for file in ordered:
-        if _read_on(streams, file, looks):
+        if _continued_copy(streams, file, attempts):
             continue
-        before = [stream for stream in streams if _goes_on(stream, file)]
-        if before:
-            max(before, key=lambda stream: _fit(stream, file)).files.append(file)
+        candidates = [stream for stream in streams if _may_follow(stream, file)]
+        if candidates:
+            max(candidates, key=lambda stream: _fit(stream, file)).files.append(file)
         else:
             streams.append(Stream(files=[file]))
-    return tuple(sorted(_told_once(streams), key=lambda stream: (stream.first_time, stream.name)))
+    return tuple(sorted(_without_duplicates(streams), key=lambda stream: (stream.first_time, stream.name)))
 
 
-def _read_on(streams: list[Stream], file: LogFile, looks: Iterator[int]) -> bool:
-    """Continue a stream whose end is within a file with the rest of that file; return whether there is one."""
+def _continued_copy(streams: list[Stream], file: LogFile, attempts: Iterator[int]) -> bool:
+    """Continue a stream that ends inside a file with the remainder of that file; return whether there is one."""
     ending = [stream for stream in streams if _ends_within(stream.files[-1], file)]
     for stream in sorted(ending, key=lambda stream: _end(stream.files[-1]), reverse=True):
-        if next(looks, None) is None:
+        if next(attempts, None) is None:
             return False
         with suppress(OSError):  # reported when the file is read
             if found := divided(stream.files[-1], file):
@@ -128,8 +128,8 @@ def _end(file: LogFile) -> int:
     return FOREVER if file.last_time is None else file.last_time
 
 
-def _goes_on(stream: Stream, file: LogFile) -> bool:
-    """Tell whether a file may be the next one of a stream."""
+def _may_follow(stream: Stream, file: LogFile) -> bool:
+    """Return whether a file may be the next one of a stream."""
     last = stream.files[-1]
     if (last.input.folder, last.dialect.name) != (file.input.folder, file.dialect.name):
         return False
@@ -147,13 +147,13 @@ def _stem(file: LogFile) -> str:
 
 
 def _fit(stream: Stream, file: LogFile) -> tuple[bool, int]:
-    """Return how well a file goes on with a stream: by its name, and by how short the time between them is."""
+    """Return how well a file continues a stream, as a sort key: the same name, then the shortest time between them."""
     last = stream.files[-1]
     return _stem(last) == _stem(file), _end(last) if last.last_time is not None else last.head.last_time
 
 
-def _told_once(streams: list[Stream]) -> list[Stream]:
-    """Return one stream of each run: of several with the same records the one that covers most."""
+def _without_duplicates(streams: list[Stream]) -> list[Stream]:
+    """Return one stream of each run of a server: among duplicates the one that covers the longest period."""
     kept: list[Stream] = []
     by_mark: dict[object, list[Stream]] = {}
     compared = 0
@@ -178,7 +178,7 @@ def _told_once(streams: list[Stream]) -> list[Stream]:
 
 
 def _worth(stream: Stream) -> tuple[int, int, bool, int, str, str]:
-    """Return a key by which the stream that covers most comes first."""
+    """Return a sort key that puts the stream with the longest period first."""
     span = stream.end - stream.first_time
     compressed = any(file.input.compressed for file in stream.files)
     size = sum(file.input.size_bytes or 0 for file in stream.files)
@@ -187,19 +187,19 @@ def _worth(stream: Stream) -> tuple[int, int, bool, int, str, str]:
 
 
 def _marks(stream: Stream) -> set[object]:
-    """Return by what a stream is known, so that only those are compared that have something in common."""
+    """Return the marks of a stream; only streams with a common mark are compared."""
     return {
         (stream.dialect.family, *mark) for file in stream.files for mark in (file.head.openings or file.head.operations)
     }
 
 
 def _same_run(one: Stream, other: Stream) -> bool:
-    """Tell whether any two files begin with the same records."""
+    """Return whether any two files begin with the same records."""
     return any(mine.head.agrees(theirs.head) for mine in one.files for theirs in other.files)
 
 
 def _may_be_same(earlier: Stream, later: Stream) -> bool:
-    """Return whether two streams that begin differently may be of one run: one was switched on later."""
+    """Return whether two streams with different beginnings may be of one run: one log may have been enabled later."""
     if earlier.dialect.family != later.dialect.family:
         return False
     return earlier.open_ended or later.first_time <= earlier.end
@@ -214,7 +214,7 @@ def _same_run_within(one: Stream, other: Stream) -> bool:
 
 
 def _leave_out(stream: Stream, kept: Stream) -> None:
-    """Take the files out of a stream that duplicate another, and list them there; those wholly outside it stay."""
+    """Move the files of a stream that duplicate `kept` to its duplicates; files outside its period stay."""
     end = FOREVER if kept.open_ended else kept.end
     zoned = all(file.head.zoned for file in (*kept.files, *stream.files))
     rest = []

@@ -1,11 +1,11 @@
-"""Threads: chunks scanned side by side by the native scanner, which lets go of the interpreter's lock while it works.
+"""Threads: scan chunks in parallel with the native scanner, which releases the interpreter lock while it scans.
 
-A scan goes on from chunk to chunk, because a Segment costs as much to make as some megabytes cost to read. So chunks
-are put into batches: neighbouring byte ranges of plain files, or all that is decompressed one after the other.
+One scan covers many chunks, because creating a Segment costs as much as scanning some megabytes. Chunks are therefore
+grouped into batches: adjacent byte ranges of plain files, or consecutive decompressed chunks.
 
-    feeder     reads (and decompresses) the chunks, and opens one batch after the other
-    threads    each takes the next batch, scans its chunks, and puts their results into the batch
-    caller     takes the results of the batches, in their order
+    feeder     reads (and decompresses) the chunks, and assigns them to batches
+    threads    each takes the next batch, scans its chunks, and puts the results into the batch
+    caller     takes the results in the order of the batches
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 One = TypeVar("One")
 
 LEAST_BYTES = 16 << 20
-"""Of plain files that are worth a batch of their own."""
+"""Least size of a batch of plain files."""
 MOST_BYTES = 1 << 30
-"""Of plain files in one batch. Where Ctrl-C comes, only the first batch under way is of use."""
+"""Largest size of a batch of plain files. After Ctrl-C only the results of the first unfinished batch are used."""
 PARTS = 4
-"""Of a full batch, so that the batches become equally full from files of any size."""
+"""Chunks per full batch, so that files of any size fill the batches evenly."""
 SLACK = 1 << 20
-"""Bytes by which chunks may be larger than they should be."""
+"""Bytes by which a batch may exceed its size: chunks end at record boundaries."""
 
 CARRIED_BYTES = 1 << 19
-"""Of a chunk that is carried: it is still in the processor's cache when it is scanned."""
+"""Size of a chunk that carries its data: it is still in the processor cache when it is scanned."""
 
 
 class Threads:
-    """Scans chunks in threads, with the native scanner."""
+    """Scans chunks in threads with the native scanner."""
 
     scanner = Scanner.NATIVE
 
     def __init__(self, count: int, meanwhile: Callable[[], object] | None = None) -> None:
-        """`meanwhile`: what else there is to do, once, in the thread that waits for the others."""
+        """Use `count` threads; `meanwhile` is called once in the calling thread while they scan."""
         self._count = count
         self._meanwhile = meanwhile
         self._batch_bytes = LEAST_BYTES
@@ -61,16 +61,16 @@ class Threads:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End nothing: threads end with what they scan."""
+        """Do nothing: the threads end with each stream."""
 
     def sizes(self, total: int) -> Sizes:
-        """Return how large the chunks should be of a stream of so many bytes: each thread has as many batches."""
+        """Return the chunk sizes for a stream of `total` bytes: each thread gets the same number of batches."""
         each = max(total // self._count, LEAST_BYTES)
         self._batch_bytes = each // -(-each // MOST_BYTES) + SLACK
         return Sizes(byte_range=self._batch_bytes // PARTS, carried=CARRIED_BYTES)
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the results of the chunks, in order; ChunkError where one cannot be scanned."""
+        """Yield the results of the chunks in order; raise ChunkError if one cannot be scanned."""
         run = _Run(self._count, self._batch_bytes, period, stop)
         threads = [Thread(target=run.work, name="scanning logs", daemon=True) for _ in range(self._count)]
         threads.append(Thread(target=run.feed, args=(chunks,), name="chunks of logs", daemon=True))
@@ -88,7 +88,7 @@ class Threads:
 
 
 class _Run:
-    """The chunks of one stream, being scanned."""
+    """The state of the scan of one stream."""
 
     def __init__(self, count: int, batch_bytes: int, period: Period | None, stop: Event) -> None:
         self._count = count
@@ -99,23 +99,23 @@ class _Run:
         """The caller takes no more results."""
         self._watch = native.watch()
         self._batches: Queue[Batch | BaseException | None] = Queue(count)
-        """In order; None: there are no more."""
+        """In order; None marks the end, an exception is raised to the caller."""
         self._waiting: Queue[Batch | None] = Queue()
-        """Those that no thread has taken yet; None: a thread is to end."""
+        """Batches that no thread has taken; None ends a thread."""
         self._given = self._carried = self._done = self._reported = 0
-        """Bytes of files: of all in batches; of what was carried; of the results taken; of what was reported."""
+        """Bytes of files: assigned to batches; carried and scanned; in results; reported as progress."""
 
     def end(self) -> None:
-        """End all threads soon."""
+        """Make all threads end soon."""
         self._over.set()
         self._watch.stop()
         for _ in range(self._count):
             self._waiting.put(None)
 
-    # -- the feeder
+    # -- in the feeder
 
     def feed(self, chunks: Generator[Chunk]) -> None:
-        """Put the chunks into batches."""
+        """Assign the chunks to batches."""
         last: BaseException | None = None
         batch: Batch | None = None
         try:
@@ -142,10 +142,10 @@ class _Run:
         self._waiting.put(batch)
         return batch
 
-    # -- a thread
+    # -- in the scanning threads
 
     def work(self) -> None:
-        """Scan the next batch, and the next."""
+        """Scan batches until None is received or the run is over."""
         while (batch := self._get(self._waiting)) is not None:
             try:
                 with explained(batch.first), native.guarded():
@@ -159,11 +159,11 @@ class _Run:
         scan = native.scan(batch.first.dialect, batch.first.hints, self._period, self._count)
         chunk = batch.first
         shrunk: set[str] = set()
-        untold = 0  # of byte ranges that ended well: the batch does not wait for its turn to report them
+        unreported = 0  # bytes of byte ranges without an irregularity: one result at the end reports them all
         while (following := self._get(batch.chunks, or_stop=True)) is not None:
             chunk = following
             if chunk.label in shrunk:
-                untold += chunk.cost
+                unreported += chunk.cost
                 continue
             try:
                 with explained(chunk), native.guarded():
@@ -174,10 +174,10 @@ class _Run:
                         scanned = yield from self._byte_range(scan, chunk, chunk.byte_range)
             except ChunkError as error:
                 if isinstance(error.__cause__, OSError):
-                    yield _taken(scan, Scanned(chunk=batch.first))  # what came before is of use
+                    yield _with_segments(scan, Scanned(chunk=batch.first))  # the records before the error count
                 raise
             if scanned.ended or scanned.replaced or scan.is_over:
-                yield _taken(scan, Scanned(chunk=batch.first))
+                yield _with_segments(scan, Scanned(chunk=batch.first))
                 yield replace(scanned, ended=True)
                 return
             if scanned.shrunk_at is not None:
@@ -185,17 +185,17 @@ class _Run:
             if chunk.byte_range is None or scanned.shrunk_at is not None or scanned.too_long:
                 yield scanned
             else:
-                untold += scanned.cost
+                unreported += scanned.cost
             if scan.is_heavy:
-                yield _taken(scan, Scanned(chunk=batch.first))
-        yield _taken(scan, Scanned(chunk=batch.first, cost=untold, ended=self._stop.is_set()))
+                yield _with_segments(scan, Scanned(chunk=batch.first))
+        yield _with_segments(scan, Scanned(chunk=batch.first, cost=unreported, ended=self._stop.is_set()))
 
     def _byte_range(self, scan: Scan, chunk: Chunk, byte_range: ByteRange) -> Generator[Scanned, None, Scanned]:
-        """Scan a byte_range of a file, and return how that ended."""
+        """Scan a byte range of a file; yield partial results when the scan is heavy, and return the last one."""
         at, end = byte_range.start, byte_range.start + byte_range.length
         long: list[int] = []
         while True:
-            begun = at
+            start = at
             read = scan.read(byte_range.location, byte_range.inode, at, end, self._watch)
             if read.to is None:
                 return Scanned(chunk=chunk, replaced=True)
@@ -204,9 +204,9 @@ class _Run:
             stopped = self._stop.is_set() or self._over.is_set()
             if at >= end or read.shrunk or scan.is_over or stopped:
                 break
-            if at == begun and not scan.is_heavy:
+            if at == start and not scan.is_heavy:
                 raise RuntimeError("the native scanner makes no progress")
-            yield _taken(scan, Scanned(chunk=chunk))
+            yield _with_segments(scan, Scanned(chunk=chunk))
         from_log = chunk.at - byte_range.start
         return Scanned(
             chunk=chunk,
@@ -216,10 +216,10 @@ class _Run:
             too_long=tuple(place + from_log for place in long),
         )
 
-    # -- we
+    # -- in the caller
 
     def results(self) -> Generator[Scanned]:
-        """Yield the results of the batches, in order, and in between the progress."""
+        """Yield the results of the batches in order, and progress between them."""
         while (batch := self._get(self._batches, or_stop=True)) is not None:
             if isinstance(batch, BaseException):
                 raise batch
@@ -232,7 +232,7 @@ class _Run:
             except Empty:
                 if self._stop.is_set():
                     self._watch.stop()
-                yield Scanned(chunk=batch.first, cost=self._came_on())
+                yield Scanned(chunk=batch.first, cost=self._progress())
                 continue
             if scanned is None:
                 return
@@ -241,25 +241,25 @@ class _Run:
             self._done += scanned.cost
             if scanned.chunk.byte_range is None:
                 self._carried += scanned.cost
-            yield replace(scanned, cost=self._came_on())
+            yield replace(scanned, cost=self._progress())
 
-    def _came_on(self) -> int:
-        """Return how many bytes have been read since this was asked last."""
-        came = max(self._done, min(self._carried + self._watch.read, self._given), self._reported)
-        before, self._reported = self._reported, came
-        return came - before
+    def _progress(self) -> int:
+        """Return the number of bytes read since the last call."""
+        read = max(self._done, min(self._carried + self._watch.read, self._given), self._reported)
+        before, self._reported = self._reported, read
+        return read - before
 
-    # -- all
+    # -- in every thread
 
     def _put(self, queue: Queue[One], one: One) -> None:
-        """Put something into a queue, unless the run is over."""
+        """Put an item into a queue, unless the run is over."""
         while not self._over.is_set():
             with suppress(Full):
                 queue.put(one, timeout=MOMENT)
                 return
 
     def _get(self, queue: Queue[One], *, or_stop: bool = False) -> One | None:
-        """Return what comes next; nothing where there is no more, or the run is over (or the reading stops)."""
+        """Return the next item; None at the end or when the run is over (with `or_stop` also after a stop)."""
         while not self._over.is_set():
             with suppress(Empty):
                 return queue.get(timeout=MOMENT)
@@ -268,7 +268,7 @@ class _Run:
         return None
 
 
-def _taken(scan: Scan, scanned: Scanned) -> Scanned:
-    """Return a result with what a scan has added up so far."""
-    before, within = native.taken(scan)
+def _with_segments(scan: Scan, scanned: Scanned) -> Scanned:
+    """Return a result with the Segments of a scan, and reset the scan."""
+    before, within = native.take_segments(scan)
     return replace(scanned, before=before, within=within)

@@ -1,6 +1,6 @@
-"""Workers: chunks scanned side by side on all cores by the reference, handed back in the order of the chunks.
+"""Workers: scan chunks in parallel processes with the reference scanner; results come in the order of the chunks.
 
-A small log is scanned right here: a worker takes longer to start than such a log to read.
+A small log is scanned in this process (scanning.InProcess): starting a worker takes longer.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from ldapdiag.sources.logs.scanning import Scanned
 
 UNDER_WAY = 2
-"""Chunks per worker that are read and not merged yet."""
+"""Limit of chunks per worker that are read and not merged yet."""
 
 
 class Workers:
-    """Scans chunks in processes of their own, which end with the `with` that this is used in."""
+    """Scans chunks in worker processes; a context manager that ends them."""
 
     scanner = Scanner.PYTHON
 
@@ -50,21 +50,21 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def sizes(self, total: int) -> Sizes:  # noqa: ARG002  they are the same for all
-        """Return the usual sizes: each chunk is read into memory."""
+    def sizes(self, total: int) -> Sizes:  # noqa: ARG002  the sizes do not depend on it
+        """Return the default sizes: each chunk is read into memory."""
         return USUAL
 
     def scanned(self, chunks: Generator[Chunk], period: Period | None, stop: Event) -> Generator[Scanned]:
-        """Yield the result of each chunk, in order; ChunkError where one cannot be scanned or a worker dies.
+        """Yield the result of each chunk in order; raise ChunkError if one cannot be scanned or a worker dies.
 
-        A thread reads (and decompresses) the chunks while what comes back is merged.
+        A thread reads (and decompresses) the chunks while the caller merges results.
         """
-        pool = self._pool = self._pool or ProcessPoolExecutor(self._count, _context(), initializer=_begin)
+        pool = self._pool = self._pool or ProcessPoolExecutor(self._count, _context(), initializer=_start_worker)
         waiting: Queue[_Waiting | BaseException | None] = Queue(UNDER_WAY * self._count)
         over = Event()
 
         def feed() -> None:
-            _be_deaf()
+            _block_interrupts()
             try:
                 with closing(chunks):
                     for chunk in chunks:
@@ -115,7 +115,7 @@ def _result(one: _Waiting) -> Scanned:
 
 
 def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Waiting | BaseException | None:
-    """Return what comes next; nothing when the reading is stopped while a pipe sends nothing."""
+    """Return the next item; None if reading is stopped while a pipe delivers no data."""
     while True:
         with suppress(Empty):
             return waiting.get(timeout=MOMENT)
@@ -124,7 +124,7 @@ def _next(waiting: Queue[_Waiting | BaseException | None], stop: Event) -> _Wait
 
 
 def _drain(waiting: Queue[_Waiting | BaseException | None], feeder: Thread) -> None:
-    """Let the feeder end, which may wait for a place (or for a pipe), and cancel what is not needed any more."""
+    """Empty the queue, so that the feeder (which may also wait for a pipe) can end, and cancel pending scans."""
     patience = PATIENCE
     while (feeder.is_alive() and patience > 0) or not waiting.empty():
         patience -= 1
@@ -135,7 +135,7 @@ def _drain(waiting: Queue[_Waiting | BaseException | None], feeder: Thread) -> N
 
 
 def _context() -> BaseContext:
-    """Return a way to start processes that is safe beside threads, and has what scans loaded once where it can."""
+    """Return a start method that is safe in a process with threads; a fork server loads the scanner only once."""
     if "forkserver" not in get_all_start_methods():
         return get_context("spawn")
     context = get_context("forkserver")
@@ -143,16 +143,16 @@ def _context() -> BaseContext:
     return context
 
 
-def _be_deaf() -> None:
-    """Let this thread, and the processes it starts, ignore Ctrl-C from their first moment on."""
+def _block_interrupts() -> None:
+    """Block SIGINT (Ctrl-C) in this thread and, from their start, in the processes that it starts."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _begin() -> None:
-    """Begin a worker: Ctrl-C is for the parent (where no mask is inherited, too), and none outlives it."""
+def _start_worker() -> None:
+    """Initialise a worker: ignore SIGINT, also where no signal mask is inherited, and end with the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.disable()  # nothing here makes a cycle, and looking for some takes 3 % of the time
+    gc.disable()  # no cycles are created here, and collection takes 3 % of the time
     Thread(target=_end_with_parent, name="watching the parent", daemon=True).start()
 
 

@@ -46,7 +46,7 @@ def read(one: Input) -> InputReading:
     """Read an input. OSError is the caller's."""
     if one.facts:
         return InputReading(facts=tuple(_placed(fact, one) for fact in one.facts))
-    one = one.looked_at()
+    one = one.with_head()
     start = one.head[:HEAD_BYTES]
     if not start:
         return InputReading(useless="is an empty file")

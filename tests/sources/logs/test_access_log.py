@@ -133,13 +133,13 @@ def test_stopping_ends_the_search_in_a_hole_and_keeps_what_came_before(
     (tmp_path / "access").write_bytes(TEXT)
     os.truncate(tmp_path / "access", 8 << 30)
     stop = Event()
-    look = chunks.first_border
+    look = chunks.first_boundary
 
     def looking(*arguments: Any) -> int:
         stop.set()
         return look(*arguments)
 
-    monkeypatch.setattr(chunks, "first_border", looking)
+    monkeypatch.setattr(chunks, "first_boundary", looking)
     began = time.monotonic()
 
     reading = read([str(tmp_path)], workers=workers, stop=stop)

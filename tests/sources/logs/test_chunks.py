@@ -256,7 +256,7 @@ def test_of_a_record_that_is_too_long_only_the_beginning_is_handed_over(name: st
         if coming.too_long and whole[-1]:
             long_at.append(coming.at)
             assert whole.pop() == (long[:100] + b"\n")
-    whole.append(coming.rest())
+    whole.append(coming.remainder())
 
     assert b"".join(whole) == record * 7
     assert long_at == [len(record) * 3]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ldapdiag.evidence.log.dialects import named
 from ldapdiag.evidence.log.syslog import ISO_SYSLOG, RFC5424, TRADITIONAL
 from ldapdiag.sources.logs.access_log import read
-from ldapdiag.sources.logs.interleaving import remark, writers_beside_each_other
+from ldapdiag.sources.logs.interleaving import concurrent_writers, remark
 
 pytestmark = pytest.mark.usefixtures("scanner")
 
@@ -32,7 +32,7 @@ def log(dialect: str, *told: tuple[str, int, str]) -> bytes:
 
 def beside(dialect: str, *told: tuple[str, int]) -> int:
     data = log(dialect, *((host, pid, 'conn=1 op=1 SRCH attr="cn"') for host, pid in told))
-    return len(writers_beside_each_other(named(dialect), [data]))
+    return len(concurrent_writers(named(dialect), [data]))
 
 
 @pytest.mark.parametrize("dialect", LINE)
@@ -66,7 +66,7 @@ def test_what_a_client_or_another_program_writes_is_no_server() -> None:
         TRADITIONAL.name, ("vm", 3989, lie), ("vm", 1, "hello"), ("vm", 3989, lie), ("vm", 1, "x conn=1 op=1 UNBIND")
     )
 
-    assert writers_beside_each_other(named(TRADITIONAL.name), [data]) == ()
+    assert concurrent_writers(named(TRADITIONAL.name), [data]) == ()
 
 
 def test_two_slapds_in_one_syslog_are_told_and_one_is_not(corpus: Path, tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def streamed(data: bytes, chunk: int, taken: Span | None = None) -> AccessLog:
 
     spool = Spool(lambda: Pipe(data))
     found = DiscoveredLogs()
-    found.add(Input(path="-", folder="-", label="-", source=spool.open, spool=spool, taken=taken).looked_at())
+    found.add(Input(path="-", folder="-", label="-", source=spool.open, spool=spool, taken=taken).with_head())
     (log,) = found.read(NO_PROGRESS, Event())
     assert isinstance(log, AccessLog)
     return log
