@@ -177,13 +177,14 @@ def _without_duplicates(streams: list[Stream]) -> list[Stream]:
     return kept
 
 
-def _worth(stream: Stream) -> tuple[int, int, bool, int, str, str]:
+def _worth(stream: Stream) -> tuple[int, int, bool, int, bool, str, str]:
     """Return a sort key that puts the stream with the longest period first."""
     span = stream.end - stream.first_time
     compressed = any(file.input.compressed for file in stream.files)
     size = sum(file.input.size_bytes or 0 for file in stream.files)
     resolution = max(file.head.resolution for file in stream.files)
-    return -round(span / ALIKE), resolution, compressed, -size, stream.name, stream.files[0].input.label
+    carried = any(file.input.file_range is None for file in stream.files)
+    return -round(span / ALIKE), resolution, compressed, -size, carried, stream.name, stream.files[0].input.label
 
 
 def _marks(stream: Stream) -> set[object]:

@@ -260,3 +260,11 @@ def test_a_truncated_log_is_read_to_its_end_and_is_one_gap(tmp_path: Path, log: 
     assert [(gap.target, gap.reason) for gap in bundle.gaps] == [(str(tmp_path / "access.gz"), "is truncated")]
     (fact,) = logs(bundle)
     assert fact.segment.operations
+
+
+def test_of_a_file_and_its_copy_in_an_archive_the_file_is_read(tmp_path: Path) -> None:
+    shutil.copytree(SLAPD.parent, tmp_path / "server")
+    with tarfile.open(tmp_path / "server.tgz", "w:gz") as archive:
+        archive.add(tmp_path / "server", "server")
+    (log,) = logs(gather([str(tmp_path / "server.tgz"), str(tmp_path / "server")]))
+    assert log.origin.folder == str(tmp_path / "server")
