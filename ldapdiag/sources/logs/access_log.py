@@ -22,6 +22,7 @@ from ldapdiag.sources.logs.records import too_long
 from ldapdiag.sources.logs.scanners import Scanners
 from ldapdiag.sources.logs.scanning import ChunkError
 from ldapdiag.sources.logs.streams import Stream, streams_of
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -75,7 +76,7 @@ class ReadStream:
     gaps: list[Gap] = field(default_factory=list)
     """The parts that could not be read."""
     truncated: list[Gap] = field(default_factory=list)
-    """The files that end early; `notes` has a sentence for each of them."""
+    """The files that end early or became shorter; `notes` has a sentence for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +265,8 @@ class _Merging:
             reading.notes.append(too_long(chunk.label, place))
         if scanned.shrunk_at is not None and chunk.label not in self.shrunk:
             reading.notes.append(shrunk(chunk.label, scanned.shrunk_at))
+            reason = f"became shorter while it was read, to {counted(scanned.shrunk_at, 'byte')}"
+            reading.truncated.append(Gap(target=chunk.label, reason=reason, how="read it again, with the rotated file"))
             self.shrunk[chunk.label] = scanned.shrunk_at
         if scanned.replaced:
             reason = f"was replaced by another file while it was read, at byte {chunk.at}"

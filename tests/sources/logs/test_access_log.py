@@ -207,6 +207,8 @@ def test_a_log_cut_off_while_it_is_read_is_said_once(tmp_path: Path, monkeypatch
     (stream,) = reading.streams
     assert len(stream.notes) == 1
     assert "became shorter while it was read" in stream.notes[0]
+    (gap,) = stream.truncated
+    assert (gap.target, gap.how) == (str(path), "read it again, with the rotated file")
     assert 0 < finish(stream.segment).lines < EXPECTED["lines"] / 2
 
 
