@@ -1,11 +1,11 @@
-"""A budget: the bytes that may still be read or decompressed, shared by all readers that draw on it."""
+"""Budgets: limit the bytes that several readers together may read or decompress."""
 
 from __future__ import annotations
 
 from threading import Lock
 
 RUN_BYTES = 1 << 30
-"""Of the answers of all targets of one run: they are in memory until they are judged or saved."""
+"""Limit for the answers of all targets of one run, which stay in memory until they are analysed or saved."""
 
 
 class Budget:
@@ -17,7 +17,7 @@ class Budget:
         self._lock = Lock()
 
     def take(self, size: int) -> bool:
-        """Take so many bytes out of it; False, and nothing is taken, where fewer are left."""
+        """Subtract `size` bytes; return False, and subtract nothing, if fewer are left."""
         with self._lock:
             if size > self.left:
                 return False

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 NAMES_SHOWN = 3
-"""Unknown files of a folder that its gap names."""
+"""Unrecognised files of a folder that its gap names."""
 
 WAITING_BYTES = 32 << 20
-"""Of the heads of files that wait until the logs are read; those beyond are read again."""
+"""Limit for the heads of files that wait until the logs are read; further heads are read again."""
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class Named:
 
 @dataclass(slots=True)
 class Basket:
-    """What has been gathered so far."""
+    """The evidence gathered so far."""
 
     logs: DiscoveredLogs
     progress: Progress
@@ -56,13 +56,13 @@ class Basket:
     gaps: list[Gap] = field(default_factory=list)
     passed_over: list[PassedOver] = field(default_factory=list)
     read: set[tuple[int, int]] = field(default_factory=set)
-    """(device, inode) of files read, so that no file counts twice."""
+    """(device, inode) of the files read, so that no file counts twice."""
     named: list[Named] = field(default_factory=list)
     heads: int = 0
-    """Bytes of the heads of files that wait."""
+    """Bytes of the heads of the waiting files."""
 
     def sort(self, found: Found, named: Named) -> None:
-        """Set a log aside, let a file wait that can be read later, and read the rest now."""
+        """Add a log to the discovered logs, defer a file that can be read later, and read any other input now."""
         if not isinstance(found, Input):
             named.waiting.append(found)
         elif (dialect := log_dialect(found)) or found.file_range is None:
@@ -72,7 +72,7 @@ class Basket:
             named.waiting.append(found if self.heads < WAITING_BYTES else found.without_head())
 
     def take(self, found: Found, named: Named, dialect: Dialect | None = None) -> None:
-        """Take what a walk found: an input is read, and set aside where it is a log of this dialect."""
+        """Take a result of a walk: keep a gap, read an input, add a log of the given dialect to the discovered logs."""
         if isinstance(found, Gap):
             self.gaps.append(found)
         elif isinstance(found, PassedOver):
@@ -98,7 +98,7 @@ class Basket:
             self.logs.add(one, dialect)
 
     def _is_known(self, one: Input) -> bool:
-        """Return whether this very file was taken before, under another name."""
+        """Return whether the same file was taken before, perhaps under another name."""
         if one.identity is None:
             return False
         known = one.identity in self.read
@@ -106,7 +106,7 @@ class Basket:
         return known
 
     def _read(self, one: Input, named: Named) -> bool:
-        """Read an input with its format, and return whether it is an access log. OSError is the caller's."""
+        """Read an input with its format; return whether it is an access log. OSError propagates to the caller."""
         from ldapdiag.sources.recognition.reading import read  # noqa: PLC0415  import late, with every grammar
 
         reading = read(one)
@@ -114,7 +114,7 @@ class Basket:
         return reading.is_log
 
     def _keep(self, one: Input, reading: InputReading, named: Named) -> None:
-        """Keep the facts, or why there are none: a gap if the operator named the file, else a line in the list."""
+        """Keep the facts, or why there are none: as a gap if the operator named the file, else in the list."""
         self.facts.extend(reading.facts)
         if reading.gap:
             self.gaps.append(reading.gap)
@@ -129,7 +129,7 @@ class Basket:
             named.unknown.append(one.name)
 
     def take_waiting(self) -> None:
-        """Take what waits; once."""
+        """Read the waiting inputs, once."""
         every, self.named = self.named, []
         for named in every:
             while named.waiting:
@@ -149,9 +149,9 @@ def gather(
 ) -> Bundle:
     """Read files and folders, and collect from targets, into a bundle; no evidence named means this host.
 
-    `options` are those of live targets, `progress` is called for each file and target, and `stop`, when set, ends the
-    collection early: what was collected by then is in the bundle, with a gap. Of access logs, only what came at or
-    after `since` counts (nanoseconds since 1970). `meanwhile` is done, perhaps, while other threads read logs.
+    `options` apply to live targets; `progress` is called for each file and target. Setting `stop` ends the collection
+    early: the bundle contains the evidence collected until then, and a gap. Only access log records at or after `since`
+    count (nanoseconds since 1970). `meanwhile` is called while other threads read logs, or after the files are read.
     """
     targets, paths = split_targets(evidence)
     stop = stop or Event()
@@ -183,7 +183,7 @@ def gather(
 
 
 def named_ports(targets: Iterable[Target]) -> frozenset[int]:
-    """Return the ports of the directories that were named: what listens there serves LDAP."""
+    """Return the ports of the LDAP targets: listeners on these ports serve LDAP."""
     ports = (target.address.port for target in targets if isinstance(target, LdapTarget))
     return frozenset(filter(None, ports))
 
@@ -191,7 +191,7 @@ def named_ports(targets: Iterable[Target]) -> frozenset[int]:
 def ask(
     targets: Sequence[Target], options: CollectionOptions | None, *, stop: Event, progress: Progress
 ) -> LiveEvidence:
-    """Collect from the targets side by side, and return their answers."""
+    """Collect from the targets in parallel, and return their answers."""
     from ldapdiag.sources.collection_options import CollectionOptions  # noqa: PLC0415  import late
     from ldapdiag.sources.live.collectors import collectors_for  # noqa: PLC0415
     from ldapdiag.sources.live.sampling import collect_live  # noqa: PLC0415  import late: ldap3 and pyroute2 are slow
@@ -204,18 +204,18 @@ def ask(
 def _take_answers(gathered: LiveEvidence, basket: Basket) -> None:
     basket.gaps.extend(gathered.gaps)
     answers = Named("")
-    for piece in gathered.pieces:
+    for one in gathered.pieces:
         try:
-            answer = piece.with_status()
+            answer = one.with_status()
         except OSError as error:
-            basket.gaps.append(unreadable(piece.label, error))
+            basket.gaps.append(unreadable(one.label, error))
             continue
         for found in within(answer):
             basket.take(found, answers, log_dialect(found) if isinstance(found, Input) else None)
 
 
 def crashed(target: str, error: Exception) -> Gap:
-    """Return the gap of evidence whose reader has a bug."""
+    """Return the gap for evidence whose reader crashed."""
     return Gap(
         target=target,
         reason=f"the reader crashed ({type(error).__name__}: {error}); this is a bug in ldapdiag",
@@ -238,7 +238,7 @@ def _read_logs(basket: Basket, stop: Event) -> None:
 
 
 def unknown_files(named: Named) -> tuple[Gap, ...]:
-    """Return one gap for all the unrecognised files of a folder: some were meant to be read."""
+    """Return one gap for all unrecognised files of a folder: the operator may expect them to be read."""
     names = named.unknown
     if not names:
         return ()

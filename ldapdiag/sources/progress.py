@@ -1,4 +1,4 @@
-"""The interface for progress while evidence is gathered, and an implementation that shows nothing."""
+"""The interface of a progress display for collection, and an implementation that shows nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Receives the progress."""
+    """Receives progress events."""
 
     def __call__(self, path: str) -> None:
         """Show that a file is about to be read."""
 
     def answered(self, target: str, summary: str, seconds: float, gap: Gap | None = None) -> None:
-        """Show the result of a target, a few words, and its first gap."""
+        """Show the result of a target: a summary of a few words, the duration and the first gap."""
 
     def failed(self, gap: Gap) -> None:
         """Show why a target gave no evidence."""
@@ -25,7 +25,7 @@ class Progress(Protocol):
 
 
 class NoProgress:
-    """Show nothing."""
+    """A display that shows nothing."""
 
     def __call__(self, path: str) -> None:
         """Do nothing."""

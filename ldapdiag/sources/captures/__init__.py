@@ -1,1 +1,1 @@
-"""Captures: evidence found, written and read, with its manifest, and the output of the portable script."""
+"""Captures: finding, reading and writing captured evidence, its manifest, and the output of the portable script."""

@@ -1,10 +1,10 @@
-"""A capture, written: the inputs as they came and their manifest, as a folder or archive that `diagnose` reads.
+"""Writing of captures: the unchanged inputs and their manifest, in a folder or archive that `diagnose` reads.
 
     NAME/manifest.json      first, because it contains the times of the other files
     NAME/app1/sockets-1.txt
     NAME/ldap/cn-monitor.ldif
 
-Nothing half-written is left behind: all goes to a temporary name beside the target, which takes its place at the end.
+No incomplete capture remains: it is written under a temporary name beside the target and renamed at the end.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.compressed import Readable
 
 ARCHIVES = {".tar.gz": ".gz", ".tgz": ".gz", ".tar.zst": ".zst", ".tzst": ".zst"}
-"""The ends of names that ask for an archive, and how each is compressed."""
+"""File name suffixes of archives, and the suffix of the compression."""
 
 OTHER_ARCHIVES = (".tar", ".zip", ".7z", ".gz", ".bz2", ".tbz2", ".xz", ".txz", ".zst", ".rar", ".json", ".txt")
-"""The ends of names that no folder has."""
+"""File name suffixes that are refused: not supported as archives, and unusual for folders."""
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 CHUNK = 1 << 20
 LONGEST_NAME = 100
-"""Characters of a file name, of which systems allow 255 bytes."""
+"""Characters of a file name; file systems allow 255 bytes."""
 
 UNSAFE = re.compile(r"[^\w.+@=,:-]")
 
 
 def ready(path: Path, *, with_key: bool = False) -> None:
-    """Refuse a name that no capture can be written to, before anything is collected; UsageError with the reason."""
+    """Check before collection that a capture can be written to a path; raise UsageError with the reason if not."""
     if not can_compress(_suffix(path)):
         how = "install backports.zstd, or end the name with .tar.gz"
         raise UsageError(f"cannot write {legible(path)}: this Python has no zstd library; {how}")
@@ -67,7 +67,7 @@ def ready(path: Path, *, with_key: bool = False) -> None:
 
 
 def _taken(path: Path) -> bool:
-    """Tell whether something is there that a capture would destroy; an empty folder is nothing."""
+    """Return whether a capture would overwrite something; an empty folder may be replaced."""
     if path.is_dir() and not _suffix(path):
         return any(path.iterdir())
     return path.exists() or path.is_symlink()
@@ -75,30 +75,30 @@ def _taken(path: Path) -> bool:
 
 def write(
     path: Path,
-    pieces: Iterable[Input],
+    inputs: Iterable[Input],
     *,
     gaps: Iterable[Gap] = (),
     offsets: Mapping[str, ClockOffset] | None = None,
     taken_at: datetime | None = None,
 ) -> Manifest:
-    """Write a capture and return its manifest; UsageError when it cannot be written.
+    """Write a capture and return its manifest; raise UsageError if it cannot be written.
 
-    Each input is opened twice: once to learn its length, once to copy it. One that cannot be read becomes a gap.
-    `gaps` are read after the inputs: the iterator of the inputs may still add to them.
+    Each input is opened twice: to determine its length, and to copy it. An unreadable input becomes a gap.
+    `gaps` are read after the inputs, because the iterator of the inputs may add to them.
     """
     ready(path)
     taken_at = taken_at or datetime.now(UTC)
     plan = _Plan()
-    for piece in pieces:
-        plan.add(piece)
+    for one in inputs:
+        plan.add(one)
     kept = Manifest(entries=tuple(entry for _, entry in plan.planned), gaps=(*gaps, *plan.gaps))
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with _target(path, partial, taken_at) as target:
             listed = manifest.as_json(kept, taken_at, offsets or {})
             target.file(manifest.NAME, BytesIO(listed), len(listed), taken_at)
-            for piece, entry in plan.planned:
-                with piece.open() as stream:
+            for one, entry in plan.planned:
+                with one.open() as stream:
                     target.file(entry.path, stream, entry.size_bytes or 0, entry.taken.end if entry.taken else taken_at)
         partial.rename(path)
     except OSError as error:
@@ -109,7 +109,7 @@ def write(
 
 
 def write_key(path: Path, mapping: Mapping[str, str]) -> Path:
-    """Write what stands for what in an anonymised capture beside it, for its owner alone, and return where."""
+    """Write the mapping of an anonymised capture beside it, readable by its owner only; return the path."""
     key = _key(path)
     try:
         with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as file:
@@ -124,13 +124,13 @@ def _key(path: Path) -> Path:
 
 
 def safe_name(text: str) -> str:
-    """Return a name for a file or folder that no system and no shell takes for anything else."""
+    """Return a name for a file or folder without characters that are special to a file system or a shell."""
     name = UNSAFE.sub("_", text)[:LONGEST_NAME]
     return f"_{name}" if not name or name[0] in "-." else name
 
 
 def _suffix(path: Path) -> str:
-    """Return how an archive of this name is compressed, an empty text for a folder."""
+    """Return the suffix of the compression of an archive, by its name; an empty string for a folder."""
     name = path.name.lower()
     for end, suffix in ARCHIVES.items():
         if name.endswith(end) and len(name) > len(end):
@@ -155,7 +155,7 @@ def _refused(path: Path, error: OSError) -> UsageError:
 
 
 def _remove(partial: Path) -> None:
-    """Remove what is left of an unfinished capture."""
+    """Remove an unfinished capture."""
     if partial.is_dir():
         shutil.rmtree(partial, ignore_errors=True)
     else:
@@ -164,24 +164,24 @@ def _remove(partial: Path) -> None:
 
 @dataclass(slots=True)
 class _Plan:
-    """What will be written, and under which names."""
+    """The inputs to write, and their names in the capture."""
 
     planned: list[tuple[Input, ManifestEntry]] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     _folders: dict[str, str] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
-    def add(self, piece: Input) -> None:
-        """Plan a piece, or keep why it cannot be read."""
+    def add(self, one: Input) -> None:
+        """Add an input, or a gap if it cannot be read."""
         try:
-            size = _length(piece)
+            size = _length(one)
         except OSError as error:
-            self.gaps.append(unreadable(piece.label, error))
+            self.gaps.append(unreadable(one.label, error))
             return
-        folder = self._folder(piece.folder)
-        path = self._unused(f"{folder}/{safe_name(piece.path.rpartition('/')[2])}")
-        entry = ManifestEntry(path=path, folder=folder, asked=piece.asked, taken=piece.taken, size_bytes=size)
-        self.planned.append((piece, entry))
+        folder = self._folder(one.folder)
+        path = self._unused(f"{folder}/{safe_name(one.path.rpartition('/')[2])}")
+        entry = ManifestEntry(path=path, folder=folder, asked=one.asked, taken=one.taken, size_bytes=size)
+        self.planned.append((one, entry))
 
     def _folder(self, folder: str) -> str:
         if folder not in self._folders:
@@ -189,7 +189,7 @@ class _Plan:
         return self._folders[folder]
 
     def _unused(self, name: str) -> str:
-        """Return the name, with a number where it is taken; upper and lower case are one on some systems."""
+        """Return the name, with a number if it is in use; some file systems ignore case."""
         stem, dot, end = name.rpartition(".") if "." in name.rpartition("/")[2] else (name, "", "")
         number = 1
         while name.casefold() in self._names:
@@ -199,21 +199,21 @@ class _Plan:
         return name
 
 
-def _length(piece: Input) -> int:
+def _length(one: Input) -> int:
     length = 0
-    with piece.open() as stream:
-        while part := stream.read(CHUNK):
-            length += len(part)
+    with one.open() as stream:
+        while data := stream.read(CHUNK):
+            length += len(data)
     return length
 
 
 class _Target(Protocol):
-    """What a capture is written into."""
+    """The interface of the folder or archive that a capture is written to."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
     def file(self, name: str, stream: Readable, size: int, moment: datetime) -> None:
-        """Write one file of so many bytes."""
+        """Write one file of `size` bytes, last changed at `moment`."""
 
 
 def _target(path: Path, partial: Path, taken_at: datetime) -> _Target:
@@ -235,20 +235,20 @@ class _Folder:
         pass
 
     def file(self, name: str, stream: Readable, size: int, moment: datetime) -> None:
-        """Write one file, readable by its owner alone."""
+        """Write one file, readable by its owner only."""
         location = self._root / name
         location.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         descriptor = os.open(location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
         with os.fdopen(descriptor, "wb") as file:
             left = size
-            while left and (part := stream.read(min(CHUNK, left))):
-                file.write(part)
-                left -= len(part)
+            while left and (data := stream.read(min(CHUNK, left))):
+                file.write(data)
+                left -= len(data)
         os.utime(location, (moment.timestamp(), moment.timestamp()))
 
 
 class _Archive:
-    """An archive being written, without names of users and with no rights but the owner's."""
+    """An archive being written, without user names and with permissions for the owner only."""
 
     def __init__(self, location: Path, top: str, suffix: str, taken_at: datetime) -> None:
         self._location = location
@@ -273,7 +273,7 @@ class _Archive:
         header = self._header(f"{self._top}/{name}", moment)
         header.mode = PRIVATE_FILE
         header.size = size
-        self._tar.addfile(header, cast("BinaryIO", stream))  # of which it reads alone
+        self._tar.addfile(header, cast("BinaryIO", stream))  # tarfile only reads from it
 
     def _header(self, name: str, moment: datetime) -> tarfile.TarInfo:
         header = tarfile.TarInfo(name)

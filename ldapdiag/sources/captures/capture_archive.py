@@ -1,7 +1,7 @@
-"""Archives of evidence: their members as inputs, with the times and questions of the manifest if one is in it.
+"""Archives of evidence: their members as inputs, with the times and commands of the manifest, if there is one.
 
-An archive's folders are read as those of a folder are: its files and those of its sub-folders; a single folder around
-everything stands for the archive itself.
+An archive is read like a folder: its files and those of its direct sub-folders. A single top folder around all members
+counts as the archive itself.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MOST_MEMBER_BYTES = 512 << 20
 
 
 def members(archive: Input) -> Iterator[Found]:
-    """Yield what the members of an archive are. OSError is the caller's."""
+    """Yield the members of an archive as inputs. OSError propagates to the caller."""
     tar = Tar(archive)
     yield from _Reading(archive, tar, _survey(archive, tar)).members()
 
 
 def only_captures(archive: Input) -> Iterator[Found]:
-    """Yield the inputs of a capture; another archive may contain anything. OSError is the caller's."""
+    """Yield the inputs of a capture; another archive may contain anything. OSError propagates to the caller."""
     tar = Tar(archive)
     contents = _survey(archive, tar)
     if contents.manifest is None:
@@ -49,16 +49,16 @@ class _Contents:
     """The contents of an archive, as far as it was surveyed."""
 
     tops: set[str] = field(default_factory=set)
-    """The first folder of each file; empty text for a file without."""
+    """The top folder of each file; an empty string for a file without one."""
     manifest: Manifest | None = None
     trouble: Gap | None = None
     within: tuple[str, ...] | None = None
-    """The folders around the manifest: the capture."""
+    """The folder that contains the manifest (none or one name); None without a manifest."""
     next: int = 0
-    """The first member that is not the manifest."""
+    """Number of the first member to read."""
 
     def see(self, number: int, member: Member, label: str) -> None:
-        """Take in one member."""
+        """Record one member."""
         parts = _parts(member.name)
         if member.content is None or not parts:
             return
@@ -72,16 +72,16 @@ class _Contents:
             self.manifest, self.trouble = (None, read) if isinstance(read, Gap) else (read, None)
 
     def top(self) -> tuple[str, ...]:
-        """Return the folders around everything: none or one."""
+        """Return the top folder around all members: none or one name."""
         if self.within is not None:
             return self.within
         return tuple(self.tops) if len(self.tops) == 1 and "" not in self.tops else ()
 
 
 def _survey(archive: Input, tar: Tar) -> _Contents:
-    """Read the headers of an archive for the folder around everything, and for a manifest.
+    """Read the headers of an archive to find the top folder and the manifest.
 
-    The first member of a capture is its manifest, which answers both; so this is quick for our own.
+    The first member of a capture is its manifest, which determines both, so this is quick for captures.
     """
     contents = _Contents()
     try:
@@ -93,22 +93,22 @@ def _survey(archive: Input, tar: Tar) -> _Contents:
             if contents.manifest:
                 break
     except DamagedError:
-        pass  # reported when it is read
+        pass  # reported when the members are read
     return contents
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One archive being read, member by member."""
+    """The state of reading one archive, member by member."""
 
     archive: Input
     tar: Tar
     contents: _Contents
     expected: dict[str, ManifestEntry] = field(default_factory=dict)
-    """What the manifest lists and has not come yet."""
+    """Entries of the manifest that have not been found yet, by path."""
 
     def members(self) -> Iterator[Found]:
-        """Yield the inputs of the archive, then what its manifest lists and it lacks."""
+        """Yield the inputs of the archive, then the gap for listed files that it lacks."""
         if self.contents.trouble:
             yield self.contents.trouble
         if self.contents.manifest:
@@ -177,14 +177,14 @@ class _Reading:
         if found.file_range is None and (found.size_bytes or 0) < HELD_BYTES:
             found = found.in_memory()
         if _is_cut(found):
-            return  # the next step in the archive reports it
+            return  # reading the next header reports it
         if entry:
             found = replace(found, taken=entry.taken, asked=entry.asked)
         yield from unwrapped(found, nested)
 
 
 def _is_cut(found: Input) -> bool:
-    """Return whether the archive ended within a member. OSError is the caller's."""
+    """Return whether the archive ended inside a member. OSError propagates to the caller."""
     size = found.size_bytes or 0
     if found.file_range is not None:
         start, end = found.file_range.bounds()
@@ -193,6 +193,6 @@ def _is_cut(found: Input) -> bool:
 
 
 def _parts(name: str) -> tuple[str, ...] | None:
-    """Return the folders and the file that a member's name consists of; None for one that leads out of the archive."""
+    """Return the folder and file names in a member's path; None if the path points outside the archive."""
     parts = tuple(part for part in name.split("/") if part not in {"", "."})
     return None if name.startswith("/") or ".." in parts or "\0" in name else parts

@@ -26,7 +26,7 @@ MOST_BYTES = 2 << 30
 """Limit on the decompressed bytes of one named file; only a decompression bomb exceeds it."""
 
 CHANGED = "changed while it was read"
-"""What is wrong with a file that was written anew between recognition and the end of reading."""
+"""The trouble of a file that was rewritten between recognition and the end of reading."""
 
 
 def find(named: str) -> Iterator[Found]:
@@ -58,7 +58,7 @@ def _all_within(found: Iterator[Found], archive: Callable[[Input], Iterator[Foun
 
 
 def _in_sections(found: Found) -> Iterator[Found]:
-    """Yield an input, whole where it must be, or the sections of the script's output."""
+    """Yield an input, complete if it has to be, or the sections of the script's output."""
     whole = _whole(found) if isinstance(found, Input) else found
     if isinstance(whole, Input) and script_output.begins_in(whole.head):
         whole.keep()
@@ -70,7 +70,7 @@ def _in_sections(found: Found) -> Iterator[Found]:
 def _whole(one: Input) -> Found:
     """Return a compressed input with its whole content, or the gap of one that is truncated or damaged.
 
-    The beginning of a log is of use, too; what is longer than HELD_BYTES is read as it is decompressed.
+    The beginning of a log alone is usable; an input of more than HELD_BYTES is read while it is decompressed.
     """
     if not one.compressed or one.is_whole or is_log(one):
         return one
@@ -83,7 +83,7 @@ def _whole(one: Input) -> Found:
 
 
 def incomplete(one: Input, trouble: str) -> Gap:
-    """Return the gap of an input, not a log, that is truncated, damaged or changed: nothing of it is judged."""
+    """Return the gap of a truncated, damaged or changed input that is not a log: none of it is analysed."""
     how = "ask for another copy"
     if trouble.startswith("is compressed"):
         return Gap(target=one.label, reason=trouble, how="install it, or decompress the file elsewhere")
@@ -96,7 +96,7 @@ def incomplete(one: Input, trouble: str) -> Gap:
 
 
 def is_log(one: Input) -> bool:
-    """Return whether an input is an access log, or a log that contains one."""
+    """Return whether an input is an access log, or a log that contains access records."""
     return recognise(one.head[: one.head.rfind(b"\n") + 1]) is not None
 
 

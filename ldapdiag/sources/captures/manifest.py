@@ -1,4 +1,4 @@
-"""The manifest of a capture: what was collected, when, from where, by which clock, and what was not collected.
+"""The manifest of a capture: what was collected, when, from where, by which clock, and the gaps.
 
     {"schema": "ldapdiag.capture/1", "tool": {"version": "0.1.0"}, "taken_at": "2026-11-20T13:00:05.123456Z",
      "pieces": [{"path": "app1/sockets-1.txt", "folder": "app1", "asked": "ss -tanoiep", "bytes": 2097,
@@ -6,9 +6,9 @@
      "clock_offsets": {"ssh://app1": {"seconds": 0.4, "uncertainty_seconds": 1.0}},
      "gaps": [{"target": "ssh://app2", "reason": "connection refused", "how": "…"}]}
 
-`taken` is by the clock of the collecting host, or null; `tool`, `taken_at` and `clock_offsets` (by target) are for a
-person, and are not read. A manifest is read as tolerantly as any evidence: what does not fit is left out, unknown keys
-are ignored, and the files are read even where nothing of it can be.
+`taken` is in the time of the collecting host, or null; `tool`, `taken_at` and `clock_offsets` (by target) inform the
+operator and are not read. A manifest is read tolerantly, like all evidence: invalid entries and unknown keys are
+ignored, and the files of the capture are read even if the manifest is unusable.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 NAME = "manifest.json"
 SCHEMA = "ldapdiag.capture/1"
 MOST_BYTES = 16 << 20
-"""A manifest longer than this is none of ours."""
+"""A longer file is not a manifest of a capture."""
 
 NAMES_SHOWN = 3
-"""Missing pieces that their gap names."""
+"""Missing files that their gap names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class ManifestEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockOffset:
-    """How far a host's clock is ahead of the collector's, in seconds, give or take."""
+    """How far a host's clock is ahead of the collector's, in seconds, with the uncertainty."""
 
     seconds: float
     uncertainty_seconds: float
@@ -58,7 +58,7 @@ class ClockOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The content of a manifest that is read again."""
+    """The content of a manifest."""
 
     entries: tuple[ManifestEntry, ...] = ()
     gaps: tuple[Gap, ...] = ()
@@ -90,9 +90,9 @@ def as_json(manifest: Manifest, taken_at: datetime, clock_offsets: Mapping[str, 
 
 
 def read(data: bytes, label: str) -> Manifest | Gap | None:
-    """Return the content of a manifest.json; a gap for one that is damaged, None for one that is not a capture's.
+    """Return the content of a manifest.json; a gap if it is damaged, None if it is not the manifest of a capture.
 
-    `label` is its name in messages. `data` may be cut after MOST_BYTES + 1.
+    `label` is its name in messages. `data` may be limited to MOST_BYTES + 1 bytes.
     """
     if len(data) > MOST_BYTES:
         return None
@@ -113,7 +113,7 @@ def read(data: bytes, label: str) -> Manifest | Gap | None:
 
 
 def missing(entries: Iterable[ManifestEntry], label: str) -> Iterator[Gap]:
-    """Yield the gap of the files that a manifest lists and its capture does not contain (any more)."""
+    """Yield one gap for the files that a manifest lists and its capture does not contain."""
     paths = sorted(entry.path for entry in entries)
     if not paths:
         return
@@ -138,16 +138,16 @@ def _manifest(parsed: dict[str, Any], gaps: tuple[Gap, ...]) -> Manifest:
     return Manifest(entries=tuple(_entries(parsed.get("pieces"))), gaps=(*gaps, *_gaps(parsed.get("gaps"))))
 
 
-def _entries(pieces: object) -> Iterator[ManifestEntry]:
-    for piece in _objects(pieces):
-        path = _text(piece.get("path"))
+def _entries(entries: object) -> Iterator[ManifestEntry]:
+    for entry in _objects(entries):
+        path = _text(entry.get("path"))
         if path:
-            size = piece.get("bytes")
+            size = entry.get("bytes")
             yield ManifestEntry(
                 path=path,
-                folder=_text(piece.get("folder")),
-                asked=_text(piece.get("asked")),
-                taken=_span(piece.get("taken")),
+                folder=_text(entry.get("folder")),
+                asked=_text(entry.get("asked")),
+                taken=_span(entry.get("taken")),
                 size_bytes=size if type(size) is int and size >= 0 else None,
             )
 

@@ -1,15 +1,15 @@
-"""The output of the portable script, saved to a file: the answers of one host in sections, with the host's own times.
+"""The output of the portable script, saved to a file: sections with the answers and the times of one host.
 
-    ldapdiag-collection 1 NONCE                                 first line; a login banner may stand before it
-    NONCE begin FOLDER FILE 2026-11-20T13:00:01Z WHAT WAS RUN   FOLDER: `.` the host, `ns:NAME` a namespace of it
+    ldapdiag-collection 1 NONCE                                 first line; a login banner may precede it
+    NONCE begin FOLDER FILE 2026-11-20T13:00:01Z COMMAND        FOLDER: `.` the host, `ns:NAME` a namespace of it
     …bytes…
     NONCE end EXIT 2026-11-20T13:00:02Z
-    NONCE gap FOLDER REASON | WHAT TO DO                        something that was not collected
-    NONCE waiting                                               in a dialog: the next order is awaited
-    NONCE bye                                                   the last line: nothing is missing
+    NONCE gap FOLDER REASON | NEXT STEP                         something that was not collected
+    NONCE waiting                                               in a dialogue: the script awaits the next order
+    NONCE bye                                                   the last line: the output is complete
 
-NONCE is fresh in each run, so that the content of a file cannot forge a section. Where the content of a section does
-not end with a line feed, NONCE follows in the middle of a line.
+NONCE is new in each run, so that the content of a file cannot forge a section. If the content of a section does not end
+with a line feed, NONCE follows in the middle of a line.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 FIRST = re.compile(rb"^ldapdiag-collection 1 ([0-9A-Za-z]{8,64})\r?$", re.MULTILINE)
 BANNER_BYTES = 1 << 16
-"""The first line is within the first so many bytes."""
+"""Bytes that are searched for the first line."""
 
 MOST_SECTION_BYTES = 256 << 20
 MOST_BYTES = 512 << 20
-"""Of all sections of a host together: half of the limit of a run, so that one host leaves room for the others."""
+"""Limit for all sections of a host: half of that of a run, so that one host cannot use up the limit of the others."""
 
 HOST = "host.txt"
 """The section that names the host."""
@@ -48,7 +48,7 @@ NAME = re.compile(rb"^name:[ \t]*(\S{1,255})[ \t]*\r?$", re.MULTILINE)
 HERE = "."
 NAMESPACE = "ns:"
 TIMED_OUT = frozenset({124, 137, 143})
-"""Exit codes of timeout(1): its own, and those of a command that it killed."""
+"""Exit codes of timeout(1): its own, and those of a command that it killed (SIGKILL, SIGTERM)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class ScriptSection:
     """One file that the script printed."""
 
     folder: str
-    """`.` for the host itself, `ns:NAME` for another network namespace of it."""
+    """`.` for the host itself, `ns:NAME` for another of its network namespaces."""
     file: str
     asked: str
     begun: datetime | None
@@ -65,7 +65,7 @@ class ScriptSection:
     """The exit code of the command that printed it."""
     content: bytes
     cut: str = ""
-    """Empty, or why the content is not whole."""
+    """Why the content is incomplete; empty if it is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class AwaitingOrder:
 
 @dataclass(frozen=True, slots=True)
 class EndOfOutput:
-    """The last line of the script: nothing is missing."""
+    """The last line of the script: the output is complete."""
 
 
 Event = ScriptSection | MissingItem | AwaitingOrder | EndOfOutput
@@ -107,16 +107,16 @@ class Script:
 
     nonce: bytes
     budget: Budget = field(default_factory=partial(Budget, RUN_BYTES))
-    """Of the bytes that all hosts of a run may send together."""
+    """Limit for the bytes of all hosts of a run."""
     _begin: re.Match[bytes] | None = None
     _content: bytearray = field(default_factory=bytearray)
     _cut: str = ""
     _left: int = MOST_BYTES
 
     def take(self, line: bytes) -> Event | None:
-        """Take in one line with its end; return the event that it completes, if it does.
+        """Parse one line including its line feed; return the event that it completes, or None.
 
-        A line may arrive in parts, cut anywhere, except for the lines of the grammar.
+        A line of content may arrive in parts of any size; a marker line must be complete.
         """
         before, mark, rest = line.partition(self.nonce + b" ")
         word = _Word.match(rest) if mark else None
@@ -128,12 +128,12 @@ class Script:
         return self._marked(word[1], rest[word.end() :].strip())
 
     def broken_off(self) -> ScriptSection | None:
-        """Return the section that was begun and never ended, at the end of the output."""
+        """Return the unfinished section at the end of the output, or None."""
         return self._section(None, None, "is truncated") if self._begin else None
 
     def _append(self, data: bytes) -> None:
         if self._begin is None or self._cut:
-            return  # noise between sections: a shell's complaint, a banner at logout
+            return  # noise between sections: a message of the shell, a logout banner
         self._cut = self._too_long(len(data))
         if self._cut:
             return
@@ -141,7 +141,7 @@ class Script:
         self._left -= len(data)
 
     def _too_long(self, more: int) -> str:
-        """Return why so many bytes more cannot be taken in; empty where they can."""
+        """Return why `more` bytes exceed a limit; empty if they do not."""
         if len(self._content) + more > MOST_SECTION_BYTES:
             return f"is larger than {MOST_SECTION_BYTES >> 20} MiB"
         if more > self._left:
@@ -187,7 +187,7 @@ _Begin = re.compile(rb"(?P<folder>\S+) (?P<file>[^\s/]+) (?P<moment>\S+) ?(?P<as
 
 
 def events(lines: Iterable[bytes]) -> Iterator[Event]:
-    """Yield the events of an output, from its first line on; a section that is cut off comes last."""
+    """Yield the events of an output from its first line on; a truncated section comes last."""
     script: Script | None = None
     for line in lines:
         if script is None:
@@ -200,7 +200,7 @@ def events(lines: Iterable[bytes]) -> Iterator[Event]:
 
 
 def sections(one: Input) -> Iterator[Input | Gap]:
-    """Yield the sections of a saved output as inputs of the host that printed them; times are that host's own."""
+    """Yield the sections of a saved output as inputs of the host that printed them, with the times of that host."""
     host = one.name.partition(".")[0]
     whole = False
     with one.open() as opened:
@@ -221,12 +221,12 @@ def sections(one: Input) -> Iterator[Input | Gap]:
 
 
 def folder_name(host: str, folder: str) -> str:
-    """Return the folder of a section: the host's name, with the name of the network namespace if it is another."""
+    """Return the folder of a section: the host's name, followed by that of another network namespace."""
     return f"{host}-{folder.removeprefix(NAMESPACE)}" if folder.startswith(NAMESPACE) else host
 
 
 def unusable(section: ScriptSection, target: str) -> Gap | None:
-    """Return why a section is no evidence; None if it is. A table that ends early would show too few sockets."""
+    """Return the gap for an unusable section, None for a usable one: a truncated table shows too few sockets."""
     ran = section.asked or section.file
     if section.cut:
         how = "save the whole output there (ldapdiag collect --print-script)"
@@ -245,7 +245,7 @@ def _input(one: Input, number: int, host: str, section: ScriptSection) -> Input 
     if gap := unusable(section, label):
         return gap
     begun, ended = section.begun, section.ended
-    if ended and not ended.microsecond:  # whole seconds are rounded down, and it may have lasted to the next
+    if ended and not ended.microsecond:  # whole seconds are rounded down: it may have ended one second later
         ended += timedelta(seconds=1)
     return Input(
         path=legible(f"{folder}/{section.file}"),
@@ -260,14 +260,14 @@ def _input(one: Input, number: int, host: str, section: ScriptSection) -> Input 
 
 
 def _content(one: Input, number: int) -> BytesIO:
-    """Return the content of a section again, counted from 0 among all events of the output. OSError is the caller's."""
+    """Return the content of the section with an event number, from 0. OSError propagates to the caller."""
     with one.open() as opened:
         event = next(islice(events(_lines(opened)), number, None), None)
     return BytesIO(event.content if isinstance(event, ScriptSection) else b"")
 
 
 def _lines(opened: Opened) -> Iterator[bytes]:
-    """Yield lines with their ends; one that has none for long comes in parts."""
+    """Yield lines including their line feeds; split a line of more than BANNER_BYTES."""
     waiting = b""
     while chunk := opened.some():
         *lines, waiting = (waiting + chunk).split(b"\n")
@@ -285,7 +285,7 @@ def _text(data: bytes) -> str:
 
 
 def _moment(text: bytes) -> datetime | None:
-    """Return the time in a marker, by the host's clock; None for anything else."""
+    """Return the time in a marker, by the host's clock; None if it is not an aware ISO 8601 time."""
     try:
         moment = datetime.fromisoformat(_text(text.strip()))
     except ValueError:

@@ -1,1 +1,1 @@
-"""Files, folders, archives, compressed files and streams, as inputs that can be opened again."""
+"""Files, folders, archives, compressed files and streams, as reopenable inputs."""

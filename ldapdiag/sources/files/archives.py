@@ -1,7 +1,7 @@
 """Archives: the first bytes of a file decide how it is unpacked, never its name; nothing is written to disk.
 
-A tar is read forwards only. Its members can be opened in any order all the same: one that was passed is reached again
-from the beginning of the tar, through its compression.
+A tar is read forwards only. Its members can still be opened in any order: an earlier one is reached by reading the tar
+again from its beginning.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.tar import Member
 
 MOST_FILES = 5000
-"""Files read of one folder or archive; one with more is not the evidence of one incident."""
+"""Limit of files per folder or archive; the evidence of one incident has fewer."""
 
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
     """Yield the inputs in a file: itself, decompressed where it is compressed; `archive` yields those in a tar.
 
-    OSError is the caller's.
+    OSError propagates to the caller.
     """
     compression = compression_of(outer.head)
     inner = outer
@@ -50,13 +50,13 @@ def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iter
 
 
 def nested(archive: Input) -> Iterator[PassedOver]:
-    """Yield why a tar in a tar is not read."""
+    """Yield the reason why a tar inside a tar is not read."""
     reason = "is an archive inside an archive; unpack it first"
     yield PassedOver(target=archive.label, reason=reason)
 
 
 class Tar:
-    """A tar, read from one member to the next, and from its beginning to go back. One member is read at a time."""
+    """Random access to the members of a tar: forwards, or from the beginning again. Read one member at a time."""
 
     def __init__(self, archive: Input) -> None:
         self._archive = archive
@@ -65,13 +65,13 @@ class Tar:
         self._at = -1
         self._member: Member | None = None
         self._head = b""
-        """Of the content, where no more than that has been read of it."""
+        """The beginning of the content, if no more of it has been read."""
         self._is_read = False
 
     def member(self, number: int) -> Member | None:
-        """Go to a member, counted from 0; None where there are fewer. DamagedError, OSError."""
+        """Go to a member by its number, from 0; None if there are fewer. Raise DamagedError or OSError."""
         if self._opened is None or number < self._at or (number == self._at and self._is_read):
-            self._begin()
+            self._restart()
         while self._at < number:
             try:
                 self._member = next(self._members, None)
@@ -86,11 +86,11 @@ class Tar:
 
     @property
     def cost(self) -> int:
-        """The bytes of the file that have been read: of a plain tar, where the content of the member begins."""
+        """Bytes read from the file; in a plain tar the offset of the content of the current member."""
         return self._opened.cost if self._opened else 0
 
     def input_of(self, number: int, *, path: str, folder: str, label: str) -> Input:
-        """Return the member it is at as an input, with its head. DamagedError, OSError."""
+        """Return a member as an input, with its head. Raise DamagedError or OSError."""
         found = self.member(number)
         size = found.size_bytes if found else 0
         changed = moment_of(found.changed) if found else None
@@ -113,7 +113,7 @@ class Tar:
         )
 
     def content(self, number: int) -> Readable:
-        """Return a stream of the content of a member. OSError is the caller's."""
+        """Return a stream of the content of a member. OSError propagates to the caller."""
         try:
             found = self.member(number)
         except DamagedError as error:
@@ -123,18 +123,18 @@ class Tar:
         head, self._head, self._is_read = self._head, b"", True
         return Rejoined(head, found.content)
 
-    def _begin(self) -> None:
+    def _restart(self) -> None:
         budget = self._archive.budget
         archive = replace(self._archive, budget=Budget(budget.most) if budget else None)
         self._opened = archive.open()
-        # A plain tar is read without a buffer, so that the bytes taken of the file end where a content begins.
+        # A plain tar is read without a buffer, so that `cost` is the offset of the content of a member.
         stream = self._opened if archive.file_range else Buffered(self._opened)
         self._members, self._at, self._member, self._is_read = members(stream), -1, None, False
 
     def _read_head(self, found: Member | None) -> bytes:
         while found and found.content and len(self._head) < HEAD_BYTES:
-            part = found.content.read(HEAD_BYTES - len(self._head))
-            if not part:
+            data = found.content.read(HEAD_BYTES - len(self._head))
+            if not data:
                 break
-            self._head += part
+            self._head += data
         return self._head

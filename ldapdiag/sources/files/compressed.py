@@ -1,4 +1,4 @@
-"""Compressed bytes: recognised by the first few, and decompressed without trust in what they claim of themselves."""
+"""Compression: recognise it by the first bytes, and decompress without trusting the header."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 
 MOST_MEMORY = 256 << 20
-"""For an xz dictionary, which its file may ask to be 4 GiB; `xz -9` needs 65 MiB."""
+"""Limit for an xz dictionary: a file may request 4 GiB; `xz -9` needs 65 MiB."""
 
 LARGEST_WINDOW = 27
-"""Of zstd, as a power of two: 128 MiB, what `zstd -d` allows without --long."""
+"""The zstd window as a power of two: 128 MiB, the limit of `zstd -d` without --long."""
 
 
 class Readable(Protocol):
     """A stream of bytes."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return some of the next bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
 
     def close(self) -> None:
-        """Close it, and the streams below it."""
+        """Close the stream and those below it."""
 
 
 class Decompressor(Protocol):
-    """The interface that bz2, lzma and zstd share."""
+    """The common interface of bz2, lzma and zstd."""
 
     @property
     def eof(self) -> bool:
@@ -42,10 +42,10 @@ class Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """Return the bytes behind that end."""
+        """Return the bytes after that end."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
-        """Return at most `max_length` bytes; the rest waits for the next call."""
+        """Return at most `max_length` bytes; keep the remainder for the next call."""
 
 
 class _Gunzip:
@@ -56,7 +56,7 @@ class _Gunzip:
         self._waiting = b""
 
     def decompress(self, data: bytes, max_length: int = 0) -> bytes:
-        """Return at most `max_length` bytes; the rest waits for the next call."""
+        """Return at most `max_length` bytes; keep the remainder for the next call."""
         out = self._inner.decompress(self._waiting + data, max_length)
         self._waiting = self._inner.unconsumed_tail
         return out
@@ -71,7 +71,7 @@ class _Gunzip:
 
 
 def _bz2() -> Decompressor:
-    import bz2  # noqa: PLC0415  optional in a build of Python, and late
+    import bz2  # noqa: PLC0415  optional in a build of Python; import late
 
     return bz2.BZ2Decompressor()
 
@@ -86,7 +86,7 @@ def _zstd_module() -> ModuleType:
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  as above
     else:
-        from backports import zstd  # noqa: PLC0415  a library, which may be missing
+        from backports import zstd  # noqa: PLC0415  an optional library
     return zstd
 
 
@@ -98,16 +98,16 @@ def _zstd() -> Decompressor:
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """One way to compress: how to recognise it, and how to undo it."""
+    """A compression format: how to recognise and to decompress it."""
 
     name: str
     library: str
-    """What undoes it, for a person in whose Python that is missing."""
+    """The library that decompresses it, for the message if it is missing."""
     magic: bytes
     suffixes: tuple[str, ...]
-    """Of file names."""
+    """File name suffixes."""
     decompressor: Callable[[], Decompressor]
-    """ImportError where the library is missing."""
+    """Creates a decompressor; raises ImportError if the library is missing."""
 
 
 COMPRESSIONS = (
@@ -119,12 +119,12 @@ COMPRESSIONS = (
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """Return how a file that begins with these bytes is compressed; None when it is not."""
+    """Return the compression of a file by its first bytes; None if it is not compressed."""
     return next((one for one in COMPRESSIONS if head.startswith(one.magic)), None)
 
 
 def name_within(name: str) -> str:
-    """Return the name that a compressed file has when it is decompressed: ss.txt.gz is ss.txt."""
+    """Return the name of the decompressed file: ss.txt for ss.txt.gz."""
     for compression in COMPRESSIONS:
         for suffix in compression.suffixes:
             if len(name) > len(suffix) and name.lower().endswith(suffix):
@@ -133,19 +133,19 @@ def name_within(name: str) -> str:
 
 
 def compressing(stream: BinaryIO, suffix: str, moment: float) -> BinaryIO:
-    """Return a stream that compresses into another, by a file's suffix; `moment` (epoch) goes into gzip's header.
+    """Return a stream that compresses into another, by a file suffix; `moment` (epoch) is stored in gzip's header.
 
-    Close it; the stream below stays open.
+    Closing it leaves the stream below open.
     """
     if suffix == ".gz":
-        from gzip import GzipFile  # noqa: PLC0415  late: few captures are written
+        from gzip import GzipFile  # noqa: PLC0415  import late: few captures are written
 
         return cast("BinaryIO", GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=moment))
     return cast("BinaryIO", _zstd_module().ZstdFile(stream, "w", level=9))
 
 
 def can_compress(suffix: str) -> bool:
-    """Return whether this Python has the library that compresses by a file's suffix."""
+    """Return whether this Python has the library for the compression of a file suffix."""
     try:
         return suffix != ".zst" or bool(_zstd_module())
     except ImportError:
@@ -153,7 +153,7 @@ def can_compress(suffix: str) -> bool:
 
 
 class Decompressed:
-    """A compressed stream, decompressed as it is read; damage ends it, and `trouble` describes it."""
+    """Decompresses a stream as it is read; damage ends the stream, and `trouble` describes it."""
 
     def __init__(self, stream: Readable, compression: Compression, budget: Budget) -> None:
         self._stream = stream
@@ -165,7 +165,7 @@ class Decompressed:
         self._trouble = ""
 
     def read(self, size: int) -> bytes:
-        """Return some of the next bytes, none at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
         if self._ended:
             return b""
         if self._budget.left <= 0:
@@ -178,7 +178,7 @@ class Decompressed:
             )
         try:
             data = self._next(self._decompressor, min(size, self._budget.left))
-        except Exception as error:  # noqa: BLE001  each library raises its own, not all derived from a common one
+        except Exception as error:  # noqa: BLE001  the libraries' exceptions have no common base class
             return self._end(f"is damaged ({type(error).__name__}: {error})")
         self._budget.left -= len(data)
         return data or self._end("")
@@ -188,7 +188,7 @@ class Decompressed:
         self._stream.close()
 
     def trouble(self) -> str:
-        """Return what ended it: nothing (so far), or the end of a sentence, as in 'is cut off'."""
+        """Return why it ended early, as the end of a sentence ('is truncated'); empty if it did not."""
         return self._trouble
 
     def _end(self, trouble: str) -> bytes:
@@ -197,10 +197,10 @@ class Decompressed:
         return b""
 
     def _next(self, decompressor: Decompressor, most: int) -> bytes:
-        """Return up to `most` bytes; none at the end."""
+        """Return up to `most` bytes; empty at the end."""
         while True:
             if decompressor.eof:
-                following = self._another(decompressor)
+                following = self._next_file(decompressor)
                 if following is None:
                     return b""
                 self._decompressor = decompressor = following
@@ -215,11 +215,11 @@ class Decompressed:
                 self._trouble = "is truncated"
                 return b""
 
-    def _another(self, decompressor: Decompressor) -> Decompressor | None:
-        """Begin the next of several compressed files joined to one (as log rotation and pigz do), if there is one."""
+    def _next_file(self, decompressor: Decompressor) -> Decompressor | None:
+        """Start the next of several concatenated compressed files (log rotation, pigz); None if there is none."""
         rest = decompressor.unused_data
         rest += (self._stream.read(CHUNK) or b"") if len(rest) < len(self._compression.magic) else b""
         if not rest.startswith(self._compression.magic):
-            return None  # padding, which tapes have
+            return None  # padding of a tape
         self._pending = rest
         return self._compression.decompressor()

@@ -1,4 +1,4 @@
-"""Inputs: a file, a member of an archive, a stream, or the answer of a target; one thing to read."""
+"""Inputs: files, members of archives, streams and answers of targets, with one interface to open them."""
 
 from __future__ import annotations
 
@@ -22,56 +22,56 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.spool import Spool
 
 HEAD_BYTES = 1 << 16
-"""Read first, and enough to recognise an input; a login banner before a collection fits into it."""
+"""Size of a head: enough to recognise an input, even after a login banner."""
 
 HELD_BYTES = 64 << 20
 """Inputs up to this size are kept in memory where they must be complete before they are read."""
 
 MOST_BYTES = 1 << 40
-"""Decompressed of an input that has no budget: a log is read as it comes, so this only ends what would never end."""
+"""Limit of decompressed bytes of an input without a budget: it only ends endless input, as logs are streamed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One thing to read, which can be opened again unless it is a stream that was read beyond what is kept of it."""
+    """One thing to read; it can be reopened unless it is a stream that was read beyond the kept part."""
 
     path: str
-    """Its name in the report: folder/file."""
+    """Name in the report: folder/file."""
     folder: str
-    """Distinguishes folders of one name; the last part of it is the host's name."""
+    """Distinguishes folders of the same name; its last component is the host's name."""
     label: str
-    """Its name in messages, by which a person finds it."""
+    """Name in messages, by which the operator finds it."""
     source: Callable[[], Readable] = field(repr=False)
     """Opens the bytes below all layers."""
     layers: tuple[Layer, ...] = field(default=(), repr=False)
-    """From the file to the input's own bytes."""
+    """Applied in order, from the file to the content of the input."""
     file_range: FileRange | None = None
-    """Where its own bytes are in a file of this host; None where they are decompressed, in memory or in a stream."""
+    """The location of its content in a local file; None if that is decompressed, in memory or in a stream."""
     spool: Spool | None = field(default=None, repr=False)
-    """Of standard input or a pipe."""
+    """The spool of standard input or a pipe."""
     head: bytes = field(default=b"", repr=False)
-    """Its first bytes, as far as they have been read: HEAD_BYTES once it was looked at."""
+    """Its first bytes, if they have been read; HEAD_BYTES after `with_head`."""
     is_whole: bool = False
-    """The head is all of it."""
+    """True if the head is the whole content."""
     below: bytes = field(default=b"", repr=False)
-    """All bytes below its layers, where these are in memory."""
+    """All bytes below its layers, if they are in memory."""
     size_bytes: int | None = None
-    """Of the file, or of the member of an archive: compressed, where it is; None for a stream."""
+    """Size of the (compressed) file or member of an archive; None for a stream."""
     compressed: bool = False
     identity: tuple[int, int] | None = None
     """(device, inode) of a regular file."""
     changed: datetime | None = None
-    """When it was last written; of a stream: now."""
+    """Time of the last change; for a stream the current time."""
     named: bool = False
-    """True when the operator named this very file."""
+    """True if the operator named this file itself."""
     taken: Span | None = None
-    """When it was captured, by the clock of the collector; None where that is unknown."""
+    """When it was captured, by the clock of the collecting host; None if unknown."""
     asked: str = ""
-    """What printed these bytes, for the manifest: `ss -tanoiep on app1`."""
+    """The source of the content, for the manifest: `ss -tanoiep on app1`."""
     budget: Budget | None = field(default=None, compare=False, repr=False)
-    """Of decompressed bytes, shared with the other inputs of one file."""
+    """Budget of decompressed bytes, shared with the other inputs of one file."""
     facts: tuple[Fact, ...] = field(default=(), repr=False)
-    """Read from it already."""
+    """The facts, if they have been read."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Input:
         return self.path.rpartition("/")[2]
 
     def open(self) -> Opened:
-        """Open it from its first byte on. OSError is the caller's."""
+        """Open it from its first byte on. OSError propagates to the caller."""
         budget = self.budget or Budget(MOST_BYTES)
         if self.is_whole:
             return Opened(BytesIO(self.head), (), budget)
@@ -90,12 +90,12 @@ class Input:
         return Opened(self.source(), self.layers, budget)
 
     def keep(self) -> None:
-        """Keep what comes of a stream, because it will be read more than once."""
+        """Keep all data of a stream, because it will be read more than once."""
         if self.spool is not None:
             self.spool.keep()
 
     def with_head(self, size: int = HEAD_BYTES) -> Input:
-        """Return it with its head read. OSError is the caller's."""
+        """Return the input with its first `size` bytes as head. OSError propagates to the caller."""
         if self.is_whole or len(self.head) >= size:
             return self
         with self.open() as opened:
@@ -103,7 +103,7 @@ class Input:
             return replace(self, head=head, is_whole=len(head) < size and not opened.trouble())
 
     def with_content(self, content: bytes) -> Input:
-        """Return an input of these bytes, with nothing left of its own."""
+        """Return the input with other content, without the layers and facts of the original content."""
         return replace(
             self,
             source=partial(BytesIO, content),
@@ -120,15 +120,15 @@ class Input:
         )
 
     def in_memory(self) -> Input:
-        """Return it with all of it in memory, unless it is longer than HELD_BYTES. OSError is the caller's."""
+        """Return the input with its content in memory, up to HELD_BYTES. OSError propagates to the caller."""
         return self.with_head(HELD_BYTES)
 
     def without_head(self) -> Input:
-        """Return it without what is in memory of it; it is read again."""
+        """Return the input without the data in memory; they are read again."""
         return replace(self, head=b"", is_whole=False, below=b"")
 
     def within(self, layer: Layer) -> Input:
-        """Return the content of a layer as an input, with its head. OSError is the caller's."""
+        """Return the content of a layer as an input, with its head. OSError propagates to the caller."""
         below = self.head if self.is_whole and not self.layers else self.below
         inner = replace(self, layers=(*self.layers, layer), below=below, file_range=None, head=b"", is_whole=False)
         with Opened(BytesIO(self.head), (layer,), self.budget or Budget(MOST_BYTES)) as opened:
@@ -138,7 +138,7 @@ class Input:
         return inner.with_head()  # a block of bzip2 is longer than a head, and UTF-16 becomes shorter
 
     def after(self, size: int) -> Input:
-        """Return it without its first bytes. OSError is the caller's."""
+        """Return the input without its first `size` bytes. OSError propagates to the caller."""
         if self.file_range is None:
             return self.within(without(size))
         start, length = self.file_range.start + size, self.file_range.length
@@ -146,14 +146,14 @@ class Input:
         return self.ranged(rest).with_head()
 
     def ranged(self, found: FileRange) -> Input:
-        """Return it with another range of its file for its bytes."""
+        """Return the input with another range of its file as content."""
         left = self.size_bytes
         if left is not None and self.file_range is not None:
             left -= found.start - self.file_range.start
         return replace(self, source=found.stream, file_range=found, size_bytes=left, head=b"", is_whole=False)
 
     def with_status(self) -> Input:
-        """Return it with the size, the time and the identity of its file. OSError is the caller's."""
+        """Return the input with the size, time and identity of its file. OSError propagates to the caller."""
         if self.file_range is None:
             return self
         status = self.file_range.file().status
@@ -165,9 +165,9 @@ class Input:
         )
 
     def has_changed(self) -> bool:
-        """Return whether its file is no longer the one whose head was read, but for what was added at its end.
+        """Return whether its file was replaced or rewritten since its head was read; additions at its end do not count.
 
-        OSError is the caller's.
+        OSError propagates to the caller.
         """
         if self.is_whole or self.file_range is None or self.file_range.length is not None:
             return False
@@ -183,7 +183,7 @@ class Input:
 
 
 def moment_of(seconds: float) -> datetime | None:
-    """Return a time of a file system or an archive, in seconds since 1970; None where it is unset or absurd."""
+    """Return the time of a file or archive member (given in seconds since 1970); None if it is unset or invalid."""
     try:
         return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None
     except (OverflowError, OSError, ValueError):
@@ -191,9 +191,9 @@ def moment_of(seconds: float) -> datetime | None:
 
 
 def in_file(found: FileRange, *, path: str, folder: str, label: str) -> Input:
-    """Return the input that a range of a file is."""
+    """Return an input for a range of a file."""
     return Input(path=path, folder=folder, label=label, source=found.stream, file_range=found)
 
 
 Found = Input | Gap | PassedOver
-"""What a walk yields: an input, or the reason why there is none."""
+"""The result of a walk: an input, or the reason why it is not read."""

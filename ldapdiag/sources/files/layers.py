@@ -1,4 +1,4 @@
-"""Layers around the bytes of an input (gzip, UTF-16, a byte-order mark), and how to open it through them.
+"""Layers around the content of an input (gzip, UTF-16, a byte-order mark), and opening through them.
 
 `access.20261120-090625.gz`, written by Windows, is `(decompressing(GZIP), in_utf8("utf-16"))` around a file.
 """
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     Layer = Callable[[Readable, Budget], Readable]
 
 READ = 1 << 20
-"""Bytes asked for at once: a decompressor hands over what 64 KiB of its input make, which is seldom more."""
+"""Bytes requested at once: a decompressor returns the output of 64 KiB of its input, which is rarely more."""
 
 
 @runtime_checkable
 class Breakable(Protocol):
-    """A stream that may end before its time."""
+    """A stream that may end early."""
 
     def trouble(self) -> str:
-        """Return what ended it before its time, as the end of a sentence; nothing if it ended well."""
+        """Return why it ended early, as the end of a sentence; empty if it did not."""
 
 
 class Opened:
-    """An input that is open: its own bytes, how many bytes of the file they took so far, and what went wrong."""
+    """An open input: its content, the number of bytes read from the file, and any trouble."""
 
     def __init__(self, source: Readable, layers: tuple[Layer, ...], budget: Budget) -> None:
         self._counter = Counter(source)
@@ -47,28 +47,28 @@ class Opened:
         self.close()
 
     def close(self) -> None:
-        """Close it."""
+        """Close all streams."""
         self._top.close()
 
     def some(self, size: int = READ) -> bytes:
-        """Return some of the next bytes, none at the end. OSError is the caller's."""
+        """Return the next bytes, at most `size`; empty at the end. OSError propagates to the caller."""
         return self._top.read(size) or b""
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes: as many as asked for unless it ends before, all without a size."""
-        parts = []
-        while size and (part := self.some(READ if size < 0 else min(READ, size))):
-            parts.append(part)
-            size -= len(part) if size > 0 else 0
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        """Return exactly the next `size` bytes, fewer only at the end; all without a size."""
+        chunks = []
+        while size and (chunk := self.some(READ if size < 0 else min(READ, size))):
+            chunks.append(chunk)
+            size -= len(chunk) if size > 0 else 0
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     @property
     def cost(self) -> int:
-        """The bytes of the file (compressed, where it is) that have been read."""
+        """Bytes read from the (compressed) file."""
         return self._counter.taken
 
     def trouble(self) -> str:
-        """Return what ended it before its time, as the end of a sentence ('is cut off'); nothing if it ended well."""
+        """Return why it ended early, as the end of a sentence ('is truncated'); empty if it did not."""
         for stream in self._streams:
             if isinstance(stream, Breakable) and (trouble := stream.trouble()):
                 return trouble
@@ -76,7 +76,7 @@ class Opened:
 
 
 class Counter:
-    """The file itself, below all layers: counts the bytes that are read of it."""
+    """Counts the bytes read from the file, below all layers."""
 
     def __init__(self, source: Readable) -> None:
         self._source = source
@@ -94,13 +94,13 @@ class Counter:
 
 
 class Lost:
-    """A member of an archive that could not be reached: empty, with the reason."""
+    """An empty stream in place of an unreachable member of an archive, with the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
 
     def read(self, _size: int) -> bytes:
-        """Return nothing."""
+        """Return no bytes."""
         return b""
 
     def close(self) -> None:
@@ -112,7 +112,7 @@ class Lost:
 
 
 class Rejoined:
-    """A stream whose first bytes were read before, whole again."""
+    """A stream with the first bytes, which were read before, put in front again."""
 
     def __init__(self, head: bytes, rest: Readable) -> None:
         self._head = head
@@ -126,16 +126,16 @@ class Rejoined:
         return data
 
     def close(self) -> None:
-        """Close the rest."""
+        """Close the stream of the remaining bytes."""
         self._rest.close()
 
     def trouble(self) -> str:
-        """Return what ended the rest before its time; nothing if it ended well."""
+        """Return why the remaining stream ended early; empty if it did not."""
         return self._rest.trouble() if isinstance(self._rest, Breakable) else ""
 
 
 class Buffered:
-    """A stream that takes more at once than it is asked for: a tar is read in blocks of 512 bytes."""
+    """A buffer that reads ahead, because a tar is read in blocks of 512 bytes."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
@@ -156,7 +156,7 @@ class Buffered:
 
 
 class Transcoded:
-    """A text in another encoding, as UTF-8."""
+    """Converts text in another encoding to UTF-8."""
 
     def __init__(self, stream: Readable, encoding: str) -> None:
         self._stream = stream
@@ -179,17 +179,17 @@ class Transcoded:
 
 
 def decompressing(compression: Compression) -> Layer:
-    """Return the layer of a compression."""
+    """Return the layer that decompresses."""
     return lambda stream, budget: Decompressed(stream, compression, budget)
 
 
 def in_utf8(encoding: str) -> Layer:
-    """Return the layer of a text in another encoding."""
+    """Return the layer that converts text of an encoding to UTF-8."""
     return lambda stream, _: Transcoded(stream, encoding)
 
 
 def without(size: int) -> Layer:
-    """Return the layer of a beginning that is left out: a byte-order mark."""
+    """Return the layer that omits the first `size` bytes (a byte-order mark, zeros)."""
 
     def layer(stream: Readable, _: Budget) -> Readable:
         left = size

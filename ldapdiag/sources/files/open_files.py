@@ -1,4 +1,4 @@
-"""Open files: regular files of this host, opened once and read at positions by every reader that needs them."""
+"""Open files: local regular files, opened once and read by all readers at their own offsets."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 MOST_OPEN = 64
-"""Files that a walk keeps open between looking at their first bytes and reading them; systems allow 256 at least."""
+"""Files that a walk keeps open between reading their heads and the remainder; systems allow at least 256."""
 
 READ = 1 << 20
 
 
 class OpenFile:
-    """One open file; it is closed when its last reader is gone."""
+    """One open file; it is closed when no reader refers to it."""
 
     def __init__(self, location: str) -> None:
-        """Open it. OSError is the caller's."""
+        """Open the file. OSError propagates to the caller."""
         self.descriptor = os.open(location, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         self._lock = Lock()
 
@@ -27,17 +27,17 @@ class OpenFile:
 
     @property
     def status(self) -> os.stat_result:
-        """Return its size, times and identity, as they are now."""
+        """Return the current size, times and identity."""
         return os.fstat(self.descriptor)
 
     def read_at(self, start: int, length: int) -> bytes:
-        """Return bytes of the file; fewer only where it ends. OSError is the caller's."""
-        parts = []
-        while length > 0 and (part := self._some_at(start, length)):
-            parts.append(part)
-            start += len(part)
-            length -= len(part)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        """Return `length` bytes from an offset, fewer only at the end of the file. OSError propagates to the caller."""
+        chunks = []
+        while length > 0 and (chunk := self._some_at(start, length)):
+            chunks.append(chunk)
+            start += len(chunk)
+            length -= len(chunk)
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def _some_at(self, start: int, length: int) -> bytes:
         if hasattr(os, "pread"):
@@ -48,7 +48,7 @@ class OpenFile:
 
 
 class OpenFiles:
-    """The files opened last; beyond MOST_OPEN the one that was used longest ago is closed."""
+    """The most recently used open files; beyond the limit the least recently used one is closed."""
 
     def __init__(self, most: int = MOST_OPEN) -> None:
         self._most = most
@@ -61,7 +61,7 @@ class OpenFiles:
             self._files.clear()
 
     def get(self, location: str) -> OpenFile:
-        """Return a file, opened now unless it is open. OSError is the caller's."""
+        """Return an open file; open it if necessary. OSError propagates to the caller."""
         with self._lock:
             file = self._files.pop(location, None) or OpenFile(location)
             self._files[location] = file
@@ -72,45 +72,45 @@ class OpenFiles:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of the bytes of a file of this host, which any thread or process can read."""
+    """A range of bytes of a local file, which any thread or process can read."""
 
     location: str
     start: int = 0
     length: int | None = None
-    """None: to the file's end, wherever that is when it is read."""
+    """None: to the end of the file at the time of reading."""
     files: OpenFiles = field(default_factory=OpenFiles, compare=False, repr=False)
 
     def file(self) -> OpenFile:
-        """Return the open file. OSError is the caller's."""
+        """Return the open file. OSError propagates to the caller."""
         return self.files.get(self.location)
 
     def bounds(self) -> tuple[int, int]:
-        """Return where it begins and ends in its file, as that is now. OSError is the caller's."""
+        """Return the offsets of its start and its current end. OSError propagates to the caller."""
         size = self.file().status.st_size
         return self.start, size if self.length is None else min(size, self.start + self.length)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Return some of its bytes; `offset` counts from the beginning of the file. OSError is the caller's."""
+        """Return its bytes from an offset in the file, at most `size`. OSError propagates to the caller."""
         if self.length is not None:
             size = min(size, self.start + self.length - offset)
         return self.file().read_at(offset, size)
 
     def stream(self, skipped: int = 0) -> RangeReader:
-        """Return a stream of its bytes, without the first ones. OSError is the caller's."""
+        """Return a stream of its bytes without the first `skipped`. OSError propagates to the caller."""
         return RangeReader(self.file(), self.start + skipped, None if self.length is None else self.length - skipped)
 
 
 class RangeReader:
-    """A stream of a range of a file; as many as are wanted read one open file."""
+    """A stream of a range of a file; several streams can share one open file."""
 
     def __init__(self, file: OpenFile, start: int, length: int | None) -> None:
         self._file: OpenFile | None = file
         self._at = start
         self.left = length
-        """Bytes of the range that were not read; None where it reaches to the end of the file."""
+        """Unread bytes of the range; None if it extends to the end of the file."""
 
     def read(self, size: int) -> bytes:
-        """Return some of the next bytes, none at the end. OSError is the caller's."""
+        """Return the next bytes, at most `size`; empty at the end. OSError propagates to the caller."""
         size = size if self.left is None else min(size, self.left)
         data = self._file.read_at(self._at, size) if self._file and size else b""
         self._at += len(data)
@@ -118,9 +118,9 @@ class RangeReader:
         return data
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         self._file = None
 
     def trouble(self) -> str:
-        """Return 'is cut off' where the file ended before the range did."""
+        """Return 'is truncated' if the file ended before the range; else empty."""
         return "is truncated" if self.left else ""

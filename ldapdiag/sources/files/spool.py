@@ -1,8 +1,8 @@
-"""Spools: standard input and pipes can be read only once; what is kept of them here can be read again.
+"""Spools: keep data of standard input and pipes, which can be read only once, so that they can be read again.
 
-The first KEPT_BYTES are always kept, in memory: enough to recognise what comes. All of it is kept, as far as
-SPOOLED_BYTES, where it must be read twice: an archive, whose manifest may stand anywhere, or a log that more than one
-reader reads. Beyond KEPT_BYTES it is kept in a temporary file without a name.
+The first KEPT_BYTES are always kept in memory: enough to recognise the input. Up to SPOOLED_BYTES are kept if the input
+must be read twice: an archive, whose manifest may be at any position, or a log for which there is more than one reader.
+More than KEPT_BYTES are kept in an anonymous temporary file.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SPOOLED_BYTES = 2 << 30
 
 
 class Spool:
-    """A stream that can be opened again, as far as its bytes are kept."""
+    """A stream that can be reopened as long as its bytes are kept."""
 
     def __init__(self, source: Callable[[], Readable]) -> None:
         self._open = source
         self._source: Readable | None = None
         self._ended = False
-        self._kept = SpooledTemporaryFile(max_size=KEPT_BYTES)  # noqa: SIM115  it lives as long as its readers
+        self._kept = SpooledTemporaryFile(max_size=KEPT_BYTES)  # noqa: SIM115  its lifetime is that of its readers
         self._most = KEPT_BYTES
         self._size = 0
-        """Bytes that came so far."""
+        """Bytes received."""
         self._lock = Lock()
 
     def __del__(self) -> None:
@@ -39,18 +39,18 @@ class Spool:
             self._end()
 
     def keep(self) -> None:
-        """Keep all of it from now on, as far as SPOOLED_BYTES: it will be read more than once."""
+        """Keep all further data up to SPOOLED_BYTES: the stream will be read more than once."""
         self._most = SPOOLED_BYTES
 
     def open(self) -> SpoolReader:
-        """Return a stream of it from its first byte on. OSError is the caller's."""
+        """Return a stream of the data from the first byte on. OSError propagates to the caller."""
         with self._lock:
             if self._source is None and not self._ended:
                 self._source = self._open()
         return SpoolReader(self)
 
     def read_at(self, at: int, size: int) -> bytes:
-        """Return some of the bytes at a position, from what is kept or as they come. OSError is the caller's."""
+        """Return up to `size` bytes at an offset, kept or from the source. OSError propagates to the caller."""
         with self._lock:
             if at < self._size:
                 return self._again(at, size)
@@ -78,7 +78,7 @@ class Spool:
         self._kept.seek(self._size)
         try:
             self._kept.write(data)
-        except OSError:  # no space left; what was kept before may be lost with it
+        except OSError:  # no space left; the data kept before may be lost, too
             self._most = 0
 
     def _end(self) -> None:
@@ -89,14 +89,14 @@ class Spool:
 
 
 class SpoolReader:
-    """A stream of the bytes of a spool, from the first on."""
+    """A stream of the bytes of a spool from the first on."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
         self._at = 0
 
     def read(self, size: int) -> bytes:
-        """Return some of the next bytes, none at the end. OSError is the caller's."""
+        """Return the next bytes, at most `size`; empty at the end. OSError propagates to the caller."""
         data = self._spool.read_at(self._at, size)
         self._at += len(data)
         return data

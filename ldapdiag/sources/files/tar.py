@@ -1,7 +1,7 @@
-"""The tar format, read forwards only, in bounded memory and without recursion whatever its headers claim.
+"""The tar format: read forwards only, in bounded memory and without recursion, whatever the headers contain.
 
-The standard library decodes the headers. The walk from one to the next is our own, because hostile long names, pax
-records and sparse maps cost tarfile unbounded memory or recursion.
+The standard library decodes the headers. The iteration over them is implemented here, because with hostile long names,
+pax records and sparse maps tarfile needs unbounded memory or recursion.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK = tarfile.BLOCKSIZE
 MAGIC = b"ustar"
 MAGIC_AT = 257
 LONGEST_HEADER = 1 << 16
-"""Bytes of a long name or of pax records; the longest path a system opens has 4096."""
+"""Limit for a long name or for pax records, in bytes; the longest usable path has 4,096."""
 
 CHUNK = 1 << 16
 EXTENSIONS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, b"X")
@@ -37,19 +37,19 @@ LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
 
 
 class DamagedError(Exception):
-    """The tar cannot be read any further; the text is the end of a sentence: 'is cut off'."""
+    """The tar cannot be read any further; the message is the end of a sentence: 'is truncated'."""
 
 
 class Content:
-    """The bytes of one member, straight from the tar: to be read before the next member is asked for."""
+    """The content of one member as a stream; read it before requesting the next member."""
 
     def __init__(self, stream: Readable, size: int) -> None:
         self._stream = stream
         self.left = size
-        """Bytes not read yet."""
+        """Unread bytes."""
 
     def read(self, size: int) -> bytes:
-        """Return some of the next bytes, none at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
         data = (self._stream.read(min(size, self.left)) or b"") if self.left else b""
         self.left -= len(data)
         return data
@@ -58,11 +58,11 @@ class Content:
         """Do nothing: the tar stays open for the next member."""
 
     def trouble(self) -> str:
-        """Return 'is cut off' where the tar ended before its member did."""
+        """Return 'is truncated' if the tar ended before its member; else empty."""
         return "is truncated" if self.left else ""
 
     def whole(self) -> bytes:
-        """Return all that has not been read; DamagedError where the tar ends before."""
+        """Return all unread bytes; raise DamagedError if the tar ends early."""
         data = bytearray()
         while self.left:
             part = self._stream.read(min(CHUNK, self.left))
@@ -73,7 +73,7 @@ class Content:
         return bytes(data)
 
     def skip(self) -> None:
-        """Go to the end; DamagedError where the tar ends before."""
+        """Skip all unread bytes; raise DamagedError if the tar ends early."""
         while self.left:
             part = self._stream.read(min(CHUNK, self.left))
             if not part:
@@ -86,23 +86,23 @@ class Member:
     """One file, link or device of a tar."""
 
     name: str
-    """As written; bytes that are not UTF-8 are surrogates."""
+    """The unmodified name; bytes that are not UTF-8 are surrogates."""
     size_bytes: int
     content: Content | None
     """None for a link or a device."""
     other: str = ""
-    """Why it is not read where it is no file: 'is a link'."""
+    """Why it is not read, if it is not a regular file: 'is a link'."""
     changed: float = 0
-    """When it was last written, as seconds since 1970 (the header's mtime)."""
+    """Time of the last change, seconds since 1970 (the header's mtime)."""
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether a file that begins with these bytes is a tar."""
+    """Return whether a file with this head is a tar."""
     return head[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC
 
 
 def members(stream: Readable) -> Iterator[Member]:
-    """Yield files, links and devices in order, no folders; raise DamagedError where the tar cannot be read on."""
+    """Yield files, links and devices in order, without folders; raise DamagedError if the tar is damaged."""
     records: dict[str, str] = {}
     while (header := _header(stream)) is not None:
         if header.type in EXTENSIONS:
@@ -136,7 +136,7 @@ def _header(stream: Readable) -> tarfile.TarInfo | None:
         raise DamagedError(f"is damaged ({error})") from error
     if header.size < 0:
         raise DamagedError("is damaged (a member of negative size)")
-    if header.type == tarfile.GNUTYPE_SPARSE:  # its map may go on for blocks without end
+    if header.type == tarfile.GNUTYPE_SPARSE:  # its map may have an unlimited number of blocks
         raise DamagedError("contains a sparse file; the remainder is not read; pack it without --sparse")
     return header
 
@@ -158,7 +158,7 @@ def _block_content(stream: Readable, size: int) -> bytes:
 
 
 def _extend(records: dict[str, str], header: tarfile.TarInfo, data: bytes) -> None:
-    """Take in the description of the next member."""
+    """Record the description of the next member."""
     if header.type == tarfile.GNUTYPE_LONGNAME:
         records["path"] = data.partition(b"\0")[0].decode(errors="surrogateescape")
     elif header.type in {tarfile.XHDTYPE, b"X"}:
@@ -166,7 +166,7 @@ def _extend(records: dict[str, str], header: tarfile.TarInfo, data: bytes) -> No
 
 
 def _pax(data: bytes) -> dict[str, str]:
-    r"""Return pax records (`27 path=…\n`, the number being the length of all of it)."""
+    r"""Return pax records by keyword (`27 path=…\n`: the number is the length of the whole record)."""
     records = {}
     while data:
         length, _, _ = data[:20].partition(b" ")

@@ -1,4 +1,4 @@
-"""Paths for people: as text that can be encoded, and the gap of one that cannot be opened."""
+"""Paths in messages: as encodable text, and the gap for one that cannot be opened."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADVICE = {
     errno.EBADF: "nothing is connected to standard input; pipe the evidence into it, or name a file",
     errno.EISDIR: "name the folder itself",
 }
-"""What to do about an error of the system."""
+"""The next step, by errno."""
 
 
 def legible(path: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""The walk: files, folders, globs and standard input, found and looked at without hanging or filling the memory."""
+"""The walk: find inputs in files, folders, globs and standard input, without blocking and in bounded memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STANDARD_INPUT = "-"
 
 
 def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
-    """Yield the files of what the operator named, each with its head: a file, or a folder's and its sub-folders'."""
+    """Yield the inputs with their heads: the named file, or those of the named folder and its sub-folders."""
     for found in _found(named, files or OpenFiles()):
         if isinstance(found, Input):
             try:
@@ -43,7 +43,7 @@ def walk(named: str, files: OpenFiles | None = None) -> Iterator[Found]:
 
 
 def expanded(named: str) -> list[str]:
-    """Return the names that a glob stands for which the shell left alone; the name itself where it is none."""
+    """Return the names that match a glob which the shell has not expanded; the name itself if there is no match."""
     if named == STANDARD_INPUT or not has_magic(named) or Path(named).exists():
         return [named]
     return sorted(glob(named)) or [named]  # noqa: PTH207  Path.glob takes no absolute pattern
@@ -105,7 +105,7 @@ class _Names(NamedTuple):
 
 
 class _RegularFile(NamedTuple):
-    """A regular file; `folder` has no links in it."""
+    """A regular file; `folder` is a resolved path."""
 
     location: str
     folder: Path
@@ -132,7 +132,7 @@ def _file(regular: _RegularFile, files: OpenFiles) -> Input:
 
 
 def _stream(source: Callable[[], Readable], names: _Names, status: os.stat_result | None) -> Input:
-    """Return the input that standard input or a pipe is."""
+    """Return an input for standard input or a pipe."""
     from ldapdiag.sources.files.spool import Spool  # noqa: PLC0415  import late: most inputs are files
 
     spool = Spool(source)
@@ -180,7 +180,7 @@ def _in_folder(folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | P
 
 
 def _at_entry(entry: os.DirEntry[str], folder: Path, *, deeper: bool) -> Iterator[_RegularFile | Gap | PassedOver]:
-    """Yield what one entry of a folder is; `folder` has no links in it."""
+    """Yield the files in one entry of a folder, or why there are none; `folder` is a resolved path."""
     try:
         status = entry.stat()
         leads_back = entry.is_symlink() and Path(entry.path).resolve() in (folder, *folder.parents)

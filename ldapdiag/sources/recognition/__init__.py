@@ -1,1 +1,1 @@
-"""What an input is, and which format reads it."""
+"""Recognition of inputs, and reading with the format that recognises them."""

@@ -1,7 +1,7 @@
-"""The access logs among the evidence: set aside until all of them are known, then read together.
+"""The access logs among the evidence: collect them all, then read them together.
 
-A rotated set is one log, and two records of one run (text and JSON, stderr and syslog) are one: which files belong
-together shows only when all have been looked at.
+A rotated set is one log, and so are two logs of the same run (text and JSON, stderr and syslog). Which files belong
+together is known only when all have been recognised.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class DiscoveredLogs:
     """The access logs found so far."""
 
     period: Period | None = None
-    """The time asked for; None: all."""
+    """The requested period; None: all records."""
     files: list[LogFile | NotALog] = field(default_factory=list)
     meanwhile: Callable[[], object] | None = None
-    """What else there is to do while other threads than this one read."""
+    """Called once in this thread while other threads scan."""
 
     def add(self, one: Input, dialect: Dialect | None = None) -> None:
         """Keep an input for later, with the facts of its head and samples; its dialect may be known already."""
@@ -52,7 +52,7 @@ class DiscoveredLogs:
             self.files.append(unreadable(one.label, error))
 
     def read(self, progress: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
-        """Yield a fact for each folder and product, and why there is none of some inputs; these are read then."""
+        """Read the added logs; yield a fact for each folder and product, and the reasons for inputs without one."""
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
         from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
@@ -79,7 +79,7 @@ def _interrupted(stream: Stream) -> Gap:
 
 
 def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
-    """Return the fact of one product's logs in one folder."""
+    """Return the fact for the logs of one product in one folder."""
     total = Segment()
     for log in logs:
         total = combine(total, finish(log.segment))

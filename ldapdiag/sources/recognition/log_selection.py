@@ -1,7 +1,7 @@
-"""Access logs among the inputs: recognised by their heads, to be scanned while this thread reads everything else.
+"""Access logs among the inputs: recognise them by their heads, so that they are scanned while other inputs are read.
 
-A file that is an access log and nothing else needs none of the other grammars; importing these takes as long as
-scanning a hundred megabytes. slapd's log is read for its messages as well.
+A file that is only an access log needs no other grammar, and importing all grammars takes as long as scanning 100 MB.
+slapd's log is read for its messages as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldapdiag.sources.files.input import Input
 
 NOTICES = "389-errors"
-"""An errors log of 389-ds: some searches are in it, and more than those, so it is no access log."""
+"""The errors log of 389-ds: it contains some searches among other messages and is not an access log."""
 
 UTF8_MARK = "\ufeff"
 
@@ -27,7 +27,7 @@ def log_dialect(one: Input) -> Dialect | None:
     """Return the dialect of an input that is an access log; None for any other."""
     try:
         return _dialect(one.head[:HEAD_BYTES])
-    except Exception:  # noqa: BLE001  reading it reports the bug
+    except Exception:  # noqa: BLE001  the reader reports the bug
         return None
 
 
@@ -41,5 +41,5 @@ def _dialect(head: bytes) -> Dialect | None:
 
 
 def is_more_than_a_log(dialect: Dialect) -> bool:
-    """Return whether logs of this dialect contain messages that are evidence of another kind."""
+    """Return whether logs of this dialect also contain messages that are other evidence."""
     return dialect.family is Family.OPENLDAP

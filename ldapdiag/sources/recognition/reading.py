@@ -1,4 +1,4 @@
-"""Reading one input: recognised by its head, read by its format; or the reason why it is of no use."""
+"""Reading of one input: recognise it by its head and read it with its format, or report why it is not used."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 
 LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
-"""What to do about a log that is cut off."""
+"""The next step for a truncated log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputReading:
-    """The facts of an input, or why there are none."""
+    """The facts of an input, or the reason why there are none."""
 
     facts: tuple[Fact, ...] = ()
     useless: str = ""
-    """Why nothing in it is of use; empty when something is."""
+    """Why the input is not used; empty if it is."""
     is_unknown: bool = False
-    """No format recognises it."""
+    """True if no format recognises it."""
     is_known: bool = False
-    """A format recognises it that no diagnosis reads."""
+    """True if a format recognises it that no diagnosis uses."""
     is_log: bool = False
-    """It is an access log; these are read together."""
+    """True if it is an access log; these are read together."""
     gap: Gap | None = None
-    """Of one that is cut off or damaged."""
+    """The gap of a truncated or damaged input."""
 
 
 def read(one: Input) -> InputReading:
-    """Read an input. OSError is the caller's."""
+    """Read an input. OSError propagates to the caller."""
     if one.facts:
         return InputReading(facts=tuple(_placed(fact, one) for fact in one.facts))
     one = one.with_head()
@@ -62,9 +62,9 @@ def read(one: Input) -> InputReading:
 
 
 def with_facts(one: Input) -> Input:
-    """Return an answer with its facts, so that it need not be read again; without, where it has none yet.
+    """Return an answer of a target with its facts, so that it is read only once; unchanged if it has none.
 
-    A log, an archive and what is of no use are left to gathering, which reports them.
+    Logs, archives and unusable answers are left to gathering, which reports them.
     """
     try:
         reading = read(one)
@@ -91,7 +91,7 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Inpu
 
 
 def _placed(fact: Fact, one: Input) -> Fact:
-    """Return a fact that was read before its input got the folder it has now."""
+    """Return a fact with the path and folder of its input, which may have changed since it was read."""
     if (fact.origin.path, fact.origin.folder) == (one.path, one.folder):
         return fact
     return replace(fact, origin=replace(fact.origin, path=one.path, folder=one.folder))  # type: ignore[type-var]

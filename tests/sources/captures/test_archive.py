@@ -183,7 +183,7 @@ class TestWriting:
     @pytest.mark.parametrize("shape", SHAPES)
     def test_evidence_is_not_overwritten(self, tmp_path: Path, shape: str) -> None:
         archive.write(tmp_path / shape, [piece()])
-        for refuse in (archive.ready, partial(archive.write, pieces=[piece()])):
+        for refuse in (archive.ready, partial(archive.write, inputs=[piece()])):
             with pytest.raises(UsageError, match="already exists"):
                 refuse(tmp_path / shape)
 
