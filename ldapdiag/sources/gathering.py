@@ -1,4 +1,4 @@
-"""Gathering: read or collect the named evidence into one bundle; a failure becomes a gap and ends nothing."""
+"""Gathering: read or collect the named evidence into one bundle; a failure becomes a gap, and gathering continues."""
 
 from __future__ import annotations
 

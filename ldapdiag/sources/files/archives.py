@@ -30,7 +30,7 @@ MOST_FILES = 5000
 
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
-    """Yield the inputs in a file: itself, decompressed where it is compressed; `archive` yields those in a tar.
+    """Yield the inputs in a file: itself, decompressed if it is compressed; `archive` yields those in a tar.
 
     OSError propagates to the caller.
     """

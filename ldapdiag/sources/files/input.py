@@ -25,7 +25,7 @@ HEAD_BYTES = 1 << 16
 """Size of a head: enough to recognise an input, even after a login banner."""
 
 HELD_BYTES = 64 << 20
-"""Inputs up to this size are kept in memory where they must be complete before they are read."""
+"""Inputs up to this size are kept in memory if they must be complete before they are read."""
 
 MOST_BYTES = 1 << 40
 """Limit of decompressed bytes of an input without a budget: it only ends endless input, as logs are streamed."""
@@ -171,7 +171,7 @@ class Input:
         """
         if self.is_whole or self.file_range is None or self.file_range.length is not None:
             return False
-        if self.identity is None or not self.size_bytes:  # a file of /proc has no size, and other bytes each time
+        if self.identity is None or not self.size_bytes:  # a file of /proc has no size, and its content changes
             return False
         file = self.file_range.file()
         status = file.status

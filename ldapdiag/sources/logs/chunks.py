@@ -70,7 +70,7 @@ class KeptOpen:
 
 
 class EndedEarlyError(Exception):
-    """All chunks of a log came, but it is truncated or damaged; the text is the end of a sentence: 'is truncated'."""
+    """The log is truncated or damaged after its last chunk; the message is the end of a sentence: 'is truncated'."""
 
 
 class ShrunkError(Exception):

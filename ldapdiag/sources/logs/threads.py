@@ -128,7 +128,7 @@ class _Run:
                     batch.count(chunk)
                     self._given += chunk.cost
                     self._put(batch.chunks, chunk)
-        except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
+        except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
             last = error
         if batch is not None:
             self._put(batch.chunks, None)
@@ -152,7 +152,7 @@ class _Run:
                     for scanned in self._scanned(batch):
                         self._put(batch.results, scanned)
                 self._put(batch.results, None)
-            except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
+            except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
                 self._put(batch.results, error)
 
     def _scanned(self, batch: Batch) -> Iterator[Scanned]:

@@ -72,7 +72,7 @@ class Workers:
                             break
                         waiting.put(_Waiting(chunk.bare, pool.submit(scan_whole_chunk, chunk, period)))
                 waiting.put(None)
-            except BaseException as error:  # noqa: BLE001  it is raised where the chunks are used
+            except BaseException as error:  # noqa: BLE001  the caller of scanned() raises it
                 waiting.put(error)
 
         feeder = Thread(target=feed, name="chunks of logs", daemon=True)
