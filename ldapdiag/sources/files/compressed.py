@@ -101,8 +101,8 @@ class Compression:
     """A compression format: how to recognise and to decompress it."""
 
     name: str
-    library: str
-    """The library that decompresses it, for the message if it is missing."""
+    package: str
+    """The package that decompresses it, for the message if it is missing."""
     magic: bytes
     suffixes: tuple[str, ...]
     """File name suffixes."""
@@ -174,7 +174,7 @@ class Decompressed:
             self._decompressor = self._decompressor or self._compression.decompressor()
         except ImportError:
             return self._end(
-                f"is compressed with {self._compression.name}, and this Python lacks {self._compression.library}"
+                f"is compressed with {self._compression.name}, and this Python lacks {self._compression.package}"
             )
         try:
             data = self._next(self._decompressor, min(size, self._budget.left))
