@@ -83,7 +83,7 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
         title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
         detail=f"{counted(count, 'search')}, {seconds:.3g} s; that part matches nothing.\n"
-        f"From {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
+        f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
             "server": coverage.host,
             "attribute": attribute,
