@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,12 @@ CORPUS = TESTS.parent.parent / "shared" / "corpus"
 
 @pytest.hookimpl(tryfirst=True)  # before the plugin of hypothesis, so that --hypothesis-profile wins
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose how many examples property tests draw."""
+    """Choose how many examples property tests draw, and let the commands under test receive SIGINT.
+
+    A shell without job control starts background jobs with SIGINT ignored, which every child process inherits.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     examples.load("ci" if required() else "desk", config.getoption("--hypothesis-seed"))
 
 

@@ -89,9 +89,10 @@ def _newest(folder: Path, files: OpenFiles) -> Iterator[Found]:
     for _, found in sorted([*kept, *others], key=itemgetter(0)):
         yield _file(found, files) if isinstance(found, _RegularFile) else found
     if number > MOST_FILES:
+        left_out = number - MOST_FILES
         yield Gap(
             target=legible(folder),
-            reason=f"contains {number:,} files; only the newest {MOST_FILES:,} are read",
+            reason=f"contains {number:,} files; all but the newest {MOST_FILES:,} are ignored ({left_out:,})",
             how="name the files, or a folder with the evidence of this incident alone",
         )
 

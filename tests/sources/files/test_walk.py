@@ -154,7 +154,7 @@ def test_a_folder_of_a_hundred_thousand_files_is_one_line(folder: Path) -> None:
     assert ran.code == 0
     assert len(ran.complaints) == 1
     left_out = 100_001 - MOST_FILES
-    assert f"holds 100,001 files; the newest {MOST_FILES:,} are read, {left_out:,} older are not" in ran.complaints[0]
+    assert f"contains 100,001 files; all but the newest {MOST_FILES:,} are ignored ({left_out:,})" in ran.complaints[0]
 
 
 def test_of_too_many_files_the_newest_are_read_in_the_order_of_their_names(
@@ -167,4 +167,4 @@ def test_of_too_many_files_the_newest_are_read_in_the_order_of_their_names(
         os.utime(folder / name, (1_800_000_000 - age, 1_800_000_000 - age))
     assert pieces(folder) == ["incident/b", "incident/c", "sub/a"]
     (gap,) = (one for one in find(str(folder)) if isinstance(one, Gap))
-    assert gap.reason == "contains 5 files; only the newest 3 are read"
+    assert gap.reason == "contains 5 files; all but the newest 3 are ignored (2)"
