@@ -8,6 +8,10 @@ RUN_BYTES = 1 << 30
 """Limit for the answers of all targets of one run, which stay in memory until they are analysed or saved."""
 
 
+EXCEEDED = "contains more than"
+"""How the reason begins if there are more bytes than a budget allows."""
+
+
 class Budget:
     """The remainder of a number of bytes."""
 
@@ -15,6 +19,11 @@ class Budget:
         self.most = most
         self.left = most
         self._lock = Lock()
+
+    @property
+    def exceeded(self) -> str:
+        """Return the reason why an input with more bytes is not read to its end."""
+        return f"{EXCEEDED} {self.most >> 30} GiB; the remainder is not read"
 
     def take(self, size: int) -> bool:
         """Subtract `size` bytes; return False, and subtract nothing, if fewer are left."""

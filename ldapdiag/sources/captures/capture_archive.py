@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
+from ldapdiag.sources.budget import EXCEEDED
 from ldapdiag.sources.captures import manifest
 from ldapdiag.sources.files.archives import MOST_FILES, Tar, nested, unwrapped
 from ldapdiag.sources.files.compressed import name_within
@@ -117,9 +118,7 @@ class _Reading:
         try:
             yield from self._members()
         except DamagedError as error:
-            how = "ask for another copy; the part before the damage is used"
-            if str(error).startswith("contains more"):
-                how = "unpack it and name only the evidence of this incident"
+            how = advice(str(error), "ask for another copy; the part before the damage is used")
             yield Gap(target=self.archive.label, reason=str(error), how=how)
         yield from manifest.missing(self.expected.values(), self.archive.label)
 
@@ -134,9 +133,7 @@ class _Reading:
                 )
                 return
             if self.archive.budget and self.tar.cost > self.archive.budget.most:
-                raise DamagedError(
-                    f"contains more than {self.archive.budget.most >> 30} GiB; the remainder is not read"
-                )
+                raise DamagedError(self.archive.budget.exceeded)
             if self.contents.within is None or _parts(member.name) != (*self.contents.within, manifest.NAME):
                 yield from self._member(number, member)
             number += 1
@@ -196,3 +193,8 @@ def _parts(name: str) -> tuple[str, ...] | None:
     """Return the folder and file names in a member's path; None if the path points outside the archive."""
     parts = tuple(part for part in name.split("/") if part not in {"", "."})
     return None if name.startswith("/") or ".." in parts or "\0" in name else parts
+
+
+def advice(trouble: str, otherwise: str) -> str:
+    """Return what to do about an input that was not read to its end."""
+    return "unpack it and name only the evidence of this incident" if trouble.startswith(EXCEEDED) else otherwise

@@ -10,7 +10,7 @@ from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import manifest, script_output
-from ldapdiag.sources.captures.capture_archive import members, only_captures
+from ldapdiag.sources.captures.capture_archive import advice, members, only_captures
 from ldapdiag.sources.files.archives import unwrapped
 from ldapdiag.sources.files.input import HELD_BYTES, Input
 from ldapdiag.sources.files.open_files import OpenFiles
@@ -84,13 +84,10 @@ def _whole(one: Input) -> Found:
 
 def incomplete(one: Input, trouble: str) -> Gap:
     """Return the gap of a truncated, damaged or changed input that is not a log: none of it is analysed."""
-    how = "ask for another copy"
     if trouble.startswith("is compressed"):
         return Gap(target=one.label, reason=trouble, how="install it, or decompress the file elsewhere")
-    if trouble == CHANGED:
-        how = "run it again when nothing writes to the file"
-    if trouble.startswith("contains more"):
-        how = "unpack it and name only the evidence of this incident"
+    again = "run it again when nothing writes to the file"
+    how = again if trouble == CHANGED else advice(trouble, "ask for another copy")
     reason = f"{trouble}; it is not used, because an incomplete table shows too few connections"
     return Gap(target=one.label, reason=reason, how=how)
 

@@ -169,7 +169,7 @@ class Decompressed:
         if self._ended:
             return b""
         if self._budget.left <= 0:
-            return self._end(f"contains more than {self._budget.most >> 30} GiB; the remainder is not read")
+            return self._end(self._budget.exceeded)
         try:
             self._decompressor = self._decompressor or self._compression.decompressor()
         except ImportError:
