@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.errors import LdapdiagError
 from ldapdiag.evidence.log.dialect import Scanner
@@ -73,12 +73,6 @@ class InProcess:
 
     scanner = Scanner.PYTHON
     most_open = 4
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: there is no process to end."""
 
     def sizes(self, total: int) -> Sizes:  # noqa: ARG002  the sizes do not depend on it
         """Return the default sizes: each chunk is read into memory."""

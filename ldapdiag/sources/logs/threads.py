@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.sources.logs import native
@@ -56,12 +56,6 @@ class Threads:
         self._meanwhile = meanwhile
         self._batch_bytes = LEAST_BYTES
         self.most_open = (count + 2) * MOST_FILES
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: the threads end with each stream."""
 
     def sizes(self, total: int) -> Sizes:
         """Return the chunk sizes for a stream of `total` bytes: each thread gets the same number of batches."""
