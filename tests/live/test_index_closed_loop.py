@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import partial
-from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,7 +48,7 @@ AT_LEAST = 10
 """Times that a search which returns few entries becomes quicker."""
 FEW = 10
 """Entries: fewer of them are few."""
-AGAIN = 3
+AGAIN = 5
 """So often each question is asked after one index was taken away."""
 EDIT = re.compile(r"^# (remove|add): +(index .*)$", re.MULTILINE)
 """What is to be done by hand in slapd.conf."""
@@ -219,7 +218,7 @@ class Loop:
         """Return how many times quicker searches are that return few entries, and would scan but for the plan."""
         before, after = self.answered
         few = [name for name in self.ended if all(one.entries < FEW for one in (*before[name], *after[name]))]
-        return {name: usual(before[name]) / usual(after[name]) for name in few}
+        return {name: fastest(before[name]) / fastest(after[name]) for name in few}
 
     @property
     def ended(self) -> list[str]:
@@ -227,9 +226,9 @@ class Loop:
         return [name for name in self.site.questions if name in ENDED | ENDED_AT_389]
 
 
-def usual(answered: list[Answered]) -> float:
-    """Return the seconds that half of the searches did not take."""
-    return median(one.etime for one in answered)
+def fastest(answered: list[Answered]) -> float:
+    """Return the seconds of the fastest search: a scan is never fast, and a busy machine makes only slower."""
+    return min(one.etime for one in answered)
 
 
 @pytest.fixture(scope="module", params=SITES)
@@ -270,7 +269,7 @@ def test_what_scanned_and_returns_few_entries_is_at_least_ten_times_quicker(loop
     quicker = loop.quicker()
     before, after = loop.answered
     for name, times in quicker.items():
-        print(f"{name:20} {usual(before[name]) * 1e3:8.2f} ms {usual(after[name]) * 1e3:8.3f} ms  {times:6.0f}x")  # noqa: T201  the figures, with -s
+        print(f"{name:20} {fastest(before[name]) * 1e3:8.2f} ms {fastest(after[name]) * 1e3:8.3f} ms  {times:6.0f}x")  # noqa: T201  the figures, with -s
     assert quicker.keys() == set(loop.ended)
     assert min(quicker.values()) >= AT_LEAST
 
@@ -310,7 +309,7 @@ def test_without_any_one_index_of_the_plan_something_scans_again(loop) -> None:
     for attribute, type_ in sorted((name, one) for name, types in PLANNED.items() for one in types):
         site.drop(attribute, type_)
         told = site.ask(times=AGAIN, ended=True)
-        slower = [name for name, answers in told.items() if usual(answers) >= AT_LEAST * usual(quick[name])]
+        slower = [name for name, answers in told.items() if fastest(answers) >= AT_LEAST * fastest(quick[name])]
         noted = [name for name, answers in told.items() if {one.notes for one in answers} == {"A"}]
         print(f"without {attribute} {type_}: {', '.join(slower)}")  # noqa: T201  the figures, with -s
         assert noted if site.at_389 else slower
@@ -319,7 +318,7 @@ def test_without_any_one_index_of_the_plan_something_scans_again(loop) -> None:
         assert advice.plan == {attribute: {type_}}
         site.apply(advice.printed)
     told = site.ask(times=AGAIN, ended=True)
-    assert not [name for name, answers in told.items() if usual(answers) >= AT_LEAST * usual(quick[name])]
+    assert not [name for name, answers in told.items() if fastest(answers) >= AT_LEAST * fastest(quick[name])]
     assert site.settings() == loop.settings[1]
 
 
@@ -344,11 +343,11 @@ def test_the_remedies_alone_do_the_same_and_can_be_taken_back(copy, form) -> Non
     done = [f"sh {REMEDIES}"] if form == "--script" else [MODIFY[site.at_389], *waiting]
     site.apply(["\n".join(done), progress])
     after = site.ask(times=AGAIN, ended=True)
-    assert min(usual(before[name]) / usual(after[name]) for name in before) >= AT_LEAST
+    assert min(fastest(before[name]) / fastest(after[name]) for name in before) >= AT_LEAST
     assert site.advise().plan == {}
     for one in advice.found("missing-index"):
         site.paste(one["remedies"][0]["undo"])
     assert site.settings() == settings
     site.server.restart()
     after = site.ask(times=AGAIN, ended=True)
-    assert max(usual(before[name]) / usual(after[name]) for name in before) < AT_LEAST
+    assert max(fastest(before[name]) / fastest(after[name]) for name in before) < AT_LEAST
