@@ -56,9 +56,9 @@ class Diagnosis:
             name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
         }
         roles = {
-            "server": self.facts.of(Instance, host.host) is not None,
+            "server": (server := self.facts.of(Instance, host.host)) is not None and not server.proxy,
             "client": host.host in clients,
-            "box": host.host in self.facts.hosts_with(FlowTable),
+            "box": host.host in self.facts.hosts_with(FlowTable) or bool(server and server.proxy),
         }
         return tuple(role for role, applies in roles.items() if applies)
 
@@ -194,7 +194,9 @@ def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider return
 
 
 def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
-    for run in runs_of(check.needs, facts):
+    runs = list(runs_of(check.needs, facts))
+    applicable = [run for run in runs if run.missing is None or not run.missing.inapplicable]
+    for run in applicable or runs:
         subject = run.host or None
         if (missing := run.missing) is not None:
             if missing.crashed:

@@ -111,6 +111,15 @@ class TestMissingEvidence:
         assert (type(app1), app1.subject, app1.reason, app1.how) == (NotJudged, "app1", "no box here", "look elsewhere")
         assert isinstance(fw, Clear)
 
+    def test_that_the_host_never_has_is_named_only_where_no_host_has_it(self, monkeypatch) -> None:
+        def provide(kernel: KernelSettings) -> Joined | Missing:
+            name = kernel.origin.host
+            return Joined(host=name) if name == "fw" else Missing(host=name, reason="a proxy", inapplicable=True)
+
+        monkeypatch.setattr("ldapdiag.diagnosis.PROVIDERS", {Joined: provide})
+        assert [type(one) for one in verdicts_of(of_joined, *KERNELS)] == [Clear]
+        assert [one.reason for one in verdicts_of(of_joined, KERNELS[0])] == ["a proxy"]
+
 
 class TestABug:
     """A bug is a verdict of its own: never clear, and never silence."""

@@ -57,6 +57,9 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     ## When it is harmless
     A moment of it: cn=monitor is one sample. Read it again a few times before you change anything.
     """
+    if server.proxy:
+        yield Clear(subject=server.host, reason=f"it is a {server.description}, which has no threads for operations")
+        return
     monitor = server.monitor
     threads = threads_of(server, monitor)
     now, logged = severity_of(monitor, threads), severity_of_waits(traffic)

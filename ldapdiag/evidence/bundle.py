@@ -35,6 +35,8 @@ class Missing:
     how: str | None = None
     crashed: bool = False
     """The provider of the fact crashed; the checks that need the fact are reported as crashed, too."""
+    inapplicable: bool = False
+    """The host is of a kind that never has this fact; the checks that need the fact are about other hosts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

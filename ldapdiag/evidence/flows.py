@@ -87,3 +87,5 @@ class BoxTimeouts:
     origin: Origin
     services: Sequence[ServiceTimeout]
     relay: Relay = Relay.NAT
+    ports: frozenset[int] = frozenset()
+    """Ports on which a proxy accepts connections; empty: unknown."""

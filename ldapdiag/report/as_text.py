@@ -51,7 +51,7 @@ class Screen:
 
     def summary(self, server: Instance) -> list[str]:
         """Return the first line on a server: product, connections, descriptors, idle timeout."""
-        parts = [str(server.identity or "directory server")]
+        parts = [server.description]
         if server.established is not None:
             parts.append(counted(server.established, "connection"))
         descriptors = self.diagnosis.facts.of(Descriptors, server.host)

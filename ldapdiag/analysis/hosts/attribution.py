@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.analysis.hosts.folders import name_servers
 from ldapdiag.analysis.hosts.grouping import HostGroup, base_name, group_tables
 from ldapdiag.analysis.hosts.host import Host, own_addresses
-from ldapdiag.analysis.hosts.listeners import served_ports
+from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle, Gap
@@ -132,12 +132,22 @@ def _directory_servers(
 ) -> set[str]:
     """Return the hosts that are directory servers by their listeners, or by facts in their own folder."""
     known = ldap_ports | _listener_ports(fact for fact in facts if len(by_folder.get(fact.origin.folder, ())) != 1)
-    servers = {group.name for group in groups if any(served_ports(table, known) for table in group.tables)}
+    servers = {group.name for group in groups if _serves(group, facts, known)}
     for fact in facts:
         hosts = by_folder.get(fact.origin.folder, set())
         if isinstance(fact, Monitor | Configuration | ServerLog | AccessLog) and len(hosts) == 1:
             servers |= hosts
     return servers
+
+
+def _serves(group: HostGroup, facts: list[Any], known: frozenset[int]) -> bool:
+    """Return whether a directory server, not only a proxy, listens on a host."""
+    ports = frozenset[int]().union(*(served_ports(table, known) for table in group.tables))
+    folders = {table.origin.folder for table in group.tables}
+    own = [fact for fact in facts if fact.origin.folder in folders]
+    flows = [fact for fact in own if isinstance(fact, FlowTable)]
+    timeouts = [fact for fact in own if isinstance(fact, BoxTimeouts)]
+    return bool(ports - relays_at(ports, group.tables, flows, timeouts).keys())
 
 
 def _listener_ports(facts: Iterable[Any]) -> frozenset[int]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.hosts.listeners import served_ports, unfit_because
+from ldapdiag.analysis.hosts.listeners import relays_at, served_ports, unfit_because
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, Version
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
@@ -19,13 +21,15 @@ from ldapdiag.servers.products import Product, product_of
 
 T = TypeVar("T")
 
+BEHIND = "collect from the directory servers behind it, or name them as targets"
+
 Source = Monitor | Configuration | ServerLog | AccessLog | IndexConfiguration | None
 """Evidence that a server reports about itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """A host that serves LDAP, with the facts about its server. None: not in the evidence."""
+    """A host that accepts LDAP connections, with the facts about its server. None: not in the evidence."""
 
     kind: ClassVar[str] = "directory-server"
     how: ClassVar[str] = "on the server: its socket table (ss -tanoiep), its cn=monitor or its configuration"
@@ -33,6 +37,8 @@ class Instance:
     host: str
     identity: ServerIdentity | None = None
     ports: frozenset[int] = frozenset()
+    proxy: str = ""
+    """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
     established: int | None = None
     """Established connections at the server's end, in the latest snapshot."""
     monitor: Monitor | None = None
@@ -44,6 +50,21 @@ class Instance:
     kernel: KernelSettings | None = None
     counters: TcpCounters | None = None
     origins: tuple[str, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """Return what it is in a few words: the product, else a directory server or a proxy."""
+        if self.proxy:
+            return "proxy" if self.proxy == "proxy" else f"proxy ({self.proxy})"
+        return str(self.identity or "directory server")
+
+    @property
+    def not_a_directory(self) -> Missing | None:
+        """Return, of a proxy, why what only a directory server has is missing; None of a directory server."""
+        if not self.proxy:
+            return None
+        reason = f"{self.host} is a {self.description}, not a directory server"
+        return Missing(host=self.host, reason=reason, how=BEHIND, inapplicable=True)
 
     @property
     def product(self) -> Product | None:
@@ -76,8 +97,10 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
     indexes: tuple[IndexConfiguration, ...],
+    flows: tuple[FlowTable, ...] = (),
+    timeouts: tuple[BoxTimeouts, ...] = (),
 ) -> Iterator[Instance]:
-    """Yield an instance for every host that serves LDAP, by its listeners or by what its server reports."""
+    """Yield an instance for every host that accepts LDAP connections, by its listeners or its server's reports."""
     for host in hosts:
         name = host.host
         monitor = choose_monitor(facts_of(monitors, name))
@@ -86,6 +109,11 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
         own_access_logs = tuple(sorted(facts_of(access_logs, name), key=lambda log: log.origin.path))
         sources = (monitor, configuration, *own_logs, *own_access_logs, *facts_of(indexes, name))
         ports = _ports(host, sources)
+        relays = relays_of(host, ports, flows, timeouts, reports=any(sources))
+        if ports and ports == relays.keys() and not any(sources[1:]):
+            yield _proxy(host, relays, kernels, counters)
+            continue
+        ports -= relays.keys()
         if not (ports or any(sources)):
             continue
         yield Instance(
@@ -103,6 +131,35 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             counters=_last(facts_of(counters, name)),
             origins=host.origins,
         )
+
+
+def relays_of(
+    host: Host, ports: frozenset[int], flows: Iterable[FlowTable], timeouts: Iterable[BoxTimeouts], *, reports: bool
+) -> dict[int, str]:
+    """Return the relays on a host's LDAP ports; where a directory server `reports`, only those that a table names."""
+    tables = [snapshot.sockets for snapshot in host.snapshots]
+    if reports:
+        return relays_at(ports, tables)
+    return relays_at(ports, tables, facts_of(flows, host.host), facts_of(timeouts, host.host))
+
+
+def _proxy(
+    host: Host, relays: dict[int, str], kernels: Iterable[KernelSettings], counters: Iterable[TcpCounters]
+) -> Instance:
+    """Return the instance of a host on which only a proxy accepts LDAP connections.
+
+    What cn=monitor reports through a proxy is about some server behind it.
+    """
+    ports = frozenset(relays)
+    return Instance(
+        host=host.host,
+        ports=ports,
+        proxy=relays[min(ports)],
+        established=_established(host, ports),
+        kernel=merge_settings(facts_of(kernels, host.host)),
+        counters=_last(facts_of(counters, host.host)),
+        origins=host.origins,
+    )
 
 
 def facts_of(facts: Iterable[T], host: str) -> list[T]:

@@ -1,14 +1,20 @@
-"""Listeners: which sockets are an LDAP server's end, by listening ports, programs and registered ports."""
+"""Listeners: which sockets are an LDAP server's end, by listening ports, programs and registered ports.
+
+A proxy that listens on an LDAP port is the server's end of its clients' connections, but no directory server.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LDAP_PORTS, UNKNOWN_PORT
+from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Sequence
+
+    from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 
 DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd", "dsamain.exe")
 """Program names of directory servers, as ss, netstat and lsof print them; dsamain is AD LDS.
@@ -17,16 +23,89 @@ A domain controller's lsass.exe is not among them: it listens on 389 and 3268, w
 88, 464 and 49664 for Kerberos and RPC, the last on every Windows client, too.
 """
 
+RELAY_PROGRAMS = (
+    "haproxy", "nginx", "envoy", "stunnel", "socat", "traefik", "rinetd", "relayd", "ncat", "sshd", "ssh", "pasta",
+    "passt", "rootlesskit", "rootlessport", "slirp4netns", "systemd-socket-proxyd", "linkerd2-proxy", "ghostunnel",
+    "gobetween", "xinetd",
+)  # fmt: skip
+"""Programs that accept a connection and open another one to the server: proxies, TLS terminators, port forwarders."""
+
+FORWARDER_PROGRAMS = ("docker-proxy", "kube-proxy")
+"""Programs that hold a port open while the kernel translates its connections, which their sockets do not show."""
+
+SHORTEST_CUT = 9
+"""Characters after which lsof cuts a program's name; the kernel (comm) does after 15."""
+
+
+def is_relay(program: str) -> bool:
+    """Return whether a program of this name, possibly with a version or cut by a tool, passes connections on."""
+    name = program.lower().removesuffix(".exe").rstrip("0123456789.-")
+    return name in RELAY_PROGRAMS or _is_cut(program, RELAY_PROGRAMS) or is_forwarder(program)
+
+
+def is_forwarder(program: str) -> bool:
+    """Return whether a program holds a port whose connections the kernel translates."""
+    return program in FORWARDER_PROGRAMS or _is_cut(program, FORWARDER_PROGRAMS)
+
+
+def _is_cut(program: str, names: Iterable[str]) -> bool:
+    return len(program) >= SHORTEST_CUT and any(name.startswith(program) for name in names)
+
 
 def listener_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:
-    """Return the ports of this table's LDAP listeners; `known` adds ports to the registered ones."""
+    """Return the ports of this table's LDAP listeners; `known` adds ports to the registered ones.
+
+    A port that only a forwarder holds is not among them: the connections are another namespace's.
+    """
     ports = set()
     for row, state in enumerate(table.state):
         if state is TcpState.LISTEN:
             owner = table.owner[row] if table.owner is not None else ""
-            if table.local_port[row] in LDAP_PORTS or table.local_port[row] in known or owner in DIRECTORY_PROGRAMS:
-                ports.add(table.local_port[row])
+            port = table.local_port[row]
+            if not is_forwarder(owner) and (port in LDAP_PORTS or port in known or owner in DIRECTORY_PROGRAMS):
+                ports.add(port)
     return frozenset(ports)
+
+
+def relays_at(
+    ports: Collection[int],
+    tables: Sequence[SocketTable],
+    flows: Iterable[FlowTable] = (),
+    timeouts: Iterable[BoxTimeouts] = (),
+) -> dict[int, str]:
+    """Return, of one host's LDAP ports, those that only relays serve, with the program; "proxy" where it is unknown.
+
+    The owner of the listening socket decides; where no table shows it, the session table or the configuration of a
+    proxy on this host does.
+    """
+    accepting = proxied_ports(flows, timeouts)
+    relays = {}
+    for port in ports:
+        programs = set[str]().union(*(_programs_at(port, table) for table in tables))
+        if programs and all(map(is_relay, programs)):
+            relays[port] = min(programs)
+        elif not programs and accepting is not None and (port in accepting or not accepting):
+            relays[port] = "proxy"
+    return relays
+
+
+def _programs_at(port: int, table: SocketTable) -> set[str]:
+    """Return the programs that own the listening sockets of a port, or its other sockets where none is listed."""
+    if table.owner is None:
+        return set()
+    rows = [row for row, local in enumerate(table.local_port) if local == port and table.owner[row]]
+    listening = [row for row in rows if table.state[row] is TcpState.LISTEN]
+    return {table.owner[row] for row in listening or rows}
+
+
+def proxied_ports(flows: Iterable[FlowTable], timeouts: Iterable[BoxTimeouts]) -> frozenset[int] | None:
+    """Return the ports on which a host's proxy accepts connections; empty: unknown. None: no evidence of a proxy."""
+    tables = [table for table in flows if table.relay is Relay.PROXY]
+    settings = [one for one in timeouts if one.relay is Relay.PROXY]
+    if not (tables or settings):
+        return None
+    used = {client[3] for table in tables for client in table.client} - {UNKNOWN_PORT}
+    return frozenset(used).union(*(one.ports for one in settings))
 
 
 def served_ports(table: SocketTable, known: Collection[int]) -> frozenset[int]:

@@ -81,6 +81,8 @@ def find_server_indexes(
     statuses: tuple[IndexStatus, ...],
 ) -> ServerIndexes | Missing:
     """Combine the evidence of one server's indexes."""
+    if (inapplicable := server.not_a_directory) is not None:
+        return inapplicable
     own = [
         configuration
         for configuration in facts_of(configurations, server.host)

@@ -51,6 +51,8 @@ class Accounts:
 
 def count_accounts(server: Instance) -> Accounts | Missing:
     """Count the connections that a server's monitor lists."""
+    if (inapplicable := server.not_a_directory) is not None:
+        return inapplicable
     monitor = server.monitor
     if monitor is None or monitor.connections is None:
         reason = f"no cn=monitor of {server.host}" if monitor is None else f"{monitor.origin.path} lists no connections"

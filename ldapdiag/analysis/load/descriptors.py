@@ -8,6 +8,7 @@ from typing import ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.host_facts import DescriptorCount
 from ldapdiag.servers.defaults import ProductDefaults
 from ldapdiag.wording import counted, number
@@ -74,8 +75,10 @@ class Descriptors:
         return max(0.0, (self.limit - self.used) / self.rate_per_hour)
 
 
-def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors:
+def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = None) -> Descriptors | Missing:
     """Combine the limits on a server's descriptors and the number in use."""
+    if (inapplicable := server.not_a_directory) is not None:
+        return inapplicable
     used, used_source = _used(server, traffic)
     limit, limit_source = _limit(server)
     served = _served(server, limit)

@@ -65,6 +65,8 @@ class Traffic:
 
 def combine_logs(server: Instance) -> Traffic | Missing:
     """Combine a server's access logs; close codes of several products keep the meaning they share."""
+    if (inapplicable := server.not_a_directory) is not None:
+        return inapplicable
     logs = server.access_logs
     if not logs:
         return Missing(

@@ -14,9 +14,9 @@
 
 A time is a number with us, ms, s, m, h or d; without a unit it is in milliseconds. A section inherits from the last
 `defaults` before it. With both legs established, `timeout tunnel` replaces the two others; else the shorter one of
-client and server applies to both legs, and HAProxy sends a FIN to both ends. 0: no timeout. Only servers, backend names
-and timeouts are read; nothing else of the file is kept, because it may contain passwords.
-Source: HAProxy configuration manual, 2.5 (time format), 4.2 (timeout client, server, tunnel).
+client and server applies to both legs, and HAProxy sends a FIN to both ends. 0: no timeout. Only servers, ports,
+backend names and timeouts are read; nothing else of the file is kept, because it may contain passwords.
+Source: HAProxy configuration manual, 2.5 (time format), 4.2 (bind; timeout client, server, tunnel).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.format import Format, Head
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.document import Document
 
@@ -41,6 +41,8 @@ INDENTED_TIMEOUT = re.compile(
     r"\s+(?:timeout\s+(?:client|server|connect|tunnel|check|queue)|(?:cli|srv|con)timeout)\s+\d"
 )
 SERVER = re.compile(r"\s*server\s+\S{1,200}\s+(\S{1,300})(?:\s.*)?")
+BIND = re.compile(r"\s*bind\s+(\S{1,1000})(?:\s.*)?")
+PORTS = re.compile(r"[^/]*:(\d{1,5})(?:-(\d{1,5}))?")
 USE = re.compile(r"\s*(?:default_backend|use_backend)\s+(\S{1,200})(?:\s.*)?")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}
 OLD = {"cli": "client", "srv": "server"}
@@ -56,6 +58,7 @@ class ProxySection:
     timeouts: dict[str, float]
     uses: list[str] = field(default_factory=list)
     servers: list[tuple[str, int]] = field(default_factory=list)
+    ports: list[int] = field(default_factory=list)
 
 
 def recognises(head: Head) -> bool:
@@ -74,7 +77,8 @@ def read(document: Document) -> Iterator[BoxTimeouts]:
         if section.kind in {"frontend", "listen"}
         for service in _services(section, backends)
     ]
-    yield BoxTimeouts(origin=document.origin(), services=tuple(services), relay=Relay.PROXY)
+    ports = frozenset(port for section in sections for port in section.ports)
+    yield BoxTimeouts(origin=document.origin(), services=tuple(services), relay=Relay.PROXY, ports=ports)
 
 
 def _sections(document: Document) -> list[ProxySection]:
@@ -105,6 +109,14 @@ def _directive(line: str, section: ProxySection) -> None:
     elif found := SERVER.fullmatch(line):
         address, _, port = found[1].rpartition(":")
         section.servers.append((normalise_address(address), port_number(port)))
+    elif found := BIND.fullmatch(line):
+        section.ports += [port for address in found[1].split(",") for port in _ports(address)]
+
+
+def _ports(address: str) -> Iterable[int]:
+    """Return the ports of `address:port` or `address:first-last`; none of a Unix socket or a variable."""
+    found = PORTS.fullmatch(address)
+    return range(int(found[1]), min(int(found[2] or found[1]), 0xFFFF) + 1) if found else ()
 
 
 def _services(front: ProxySection, backends: dict[str, ProxySection]) -> Iterator[ServiceTimeout]:

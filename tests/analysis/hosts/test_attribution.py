@@ -156,6 +156,11 @@ class TestOtherFacts:
         attribution = found(listing(LISTENING, "ldap"), listing(ELSEWHERE, "app1"), lying(self.COUNT, "app1", "fd.txt"))
         assert owners(attribution)["app1/fd.txt"] == "app1"
 
+    def test_a_proxy_is_not_the_only_directory_server(self) -> None:
+        proxy = listing([facts.row("*:389", "*:*", TcpState.LISTEN, owner="haproxy"), *ELSEWHERE], "lb")
+        attribution = found(listing(LISTENING, "ldap"), proxy, lying(self.COUNT, "elsewhere", "fd.txt"))
+        assert owners(attribution)["elsewhere/fd.txt"] == "ldap"
+
     @pytest.mark.parametrize("folder", ["elsewhere", "in"])
     def test_one_without_a_host_is_the_only_directory_servers(self, folder: str) -> None:
         attribution = found(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,9 +26,14 @@ def configured(name: str = "cn-config.ldif", identity: ServerIdentity = facts.DS
     return Configuration(origin=facts.origin(name=name), identity=identity, **values)
 
 
+def monitor_of(host: str) -> Monitor:
+    return replace(facts.monitor(), origin=facts.origin(host))
+
+
 def found(*hosts: Host, **evidence: Any) -> list[Instance]:
     kinds = (
         "monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters", "indexes",
+        "flows", "timeouts",
     )  # fmt: skip
     return list(find_instances(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
 
@@ -36,6 +42,27 @@ def test_a_host_that_listens_on_an_ldap_port_is_a_directory_server() -> None:
     (server,) = found(facts.host("ldap", facts.table([facts.listening(), *facts.at_server(3)])))
     assert (server.host, server.ports, server.established) == ("ldap", frozenset({389}), 3)
     assert (server.family, server.version, server.product) == (None, (), None)
+
+
+def test_a_proxy_is_no_directory_server_and_keeps_its_connections() -> None:
+    rows = [facts.listening(owner="haproxy"), *facts.at_server(3)]
+    (server,) = found(facts.host("lb", facts.table(rows, "lb")), monitors=(monitor_of("lb"),))
+    assert (server.proxy, server.description, server.established) == ("haproxy", "proxy (haproxy)", 3)
+    assert (server.monitor, server.identity) == (None, None)
+    assert server.not_a_directory is not None
+
+
+def test_a_directory_server_beside_a_proxy_has_its_own_ports() -> None:
+    rows = [facts.listening(636, owner="haproxy"), facts.listening(owner="slapd"), *facts.at_server(3)]
+    (server,) = found(facts.host("ldap", facts.table(rows)))
+    assert (server.proxy, server.ports, server.not_a_directory) == ("", frozenset({389}), None)
+
+
+def test_a_directory_server_that_reports_about_itself_is_none_for_the_sessions_of_a_proxy_on_its_host() -> None:
+    sessions = facts.sessions(facts.at_server(2, facts.OTHER), facts.at_client(2), "ldap")
+    host = facts.host("ldap", facts.table([facts.listening(), *facts.at_server(3)]))
+    assert [server.proxy for server in found(host, flows=(sessions,))] == ["proxy"]
+    assert [server.proxy for server in found(host, flows=(sessions,), configurations=(configured(),))] == [""]
 
 
 def test_a_client_is_none() -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 import facts
-from ldapdiag.analysis.hosts.listeners import listener_ports, served_ports, unfit_because
+from ldapdiag.analysis.hosts.listeners import is_relay, listener_ports, relays_at, served_ports, unfit_because
+from ldapdiag.evidence.flows import BoxTimeouts, Relay
 from ldapdiag.evidence.sockets import TcpState
 
 
@@ -60,3 +61,49 @@ def test_a_list_of_listeners_does_not_show_connections() -> None:
 def test_a_row_without_a_state_beside_others_does_no_harm() -> None:
     rows = [*facts.at_server(2), *facts.at_server(1, first=50000, state=TcpState.UNKNOWN)]
     assert unfit_because(facts.table(rows), {389}) is None
+
+
+class TestRelays:
+    @pytest.mark.parametrize(
+        "program",
+        ["haproxy", "haproxy-2.8", "stunnel4", "nginx", "envoy", "socat", "docker-pr", "kube-proxy", "HAProxy"],
+    )
+    def test_a_program_that_passes_connections_on_is_a_relay(self, program: str) -> None:
+        assert is_relay(program)
+
+    @pytest.mark.parametrize("program", ["ns-slapd", "slapd", "java", "", "lsass.exe", "systemd", "nginx-ldap-auth"])
+    def test_any_other_program_is_none(self, program: str) -> None:
+        assert not is_relay(program)
+
+    def test_the_owner_of_a_listener_decides(self) -> None:
+        rows = [facts.listening(389, owner="haproxy"), facts.listening(636, owner="slapd"), facts.listening(22)]
+        assert relays_at({389, 636}, [facts.table(rows)]) == {389: "haproxy"}
+
+    def test_a_port_that_a_directory_serves_too_is_not_a_relays(self) -> None:
+        rows = [facts.listening(389, owner="haproxy"), facts.listening(389, owner="slapd")]
+        assert relays_at({389}, [facts.table(rows)]) == {}
+
+    def test_without_listeners_the_owner_of_the_connections_decides(self) -> None:
+        assert relays_at({389}, [facts.table(facts.at_server(2, owner="nginx"))]) == {389: "nginx"}
+
+    def test_without_owners_a_configuration_of_a_proxy_decides_about_its_ports(self) -> None:
+        table = facts.table([facts.listening(389), facts.listening(636)])
+        settings = BoxTimeouts(
+            origin=facts.origin("lb", "haproxy.cfg"), services=(), relay=Relay.PROXY, ports=frozenset({636})
+        )
+        assert relays_at({389, 636}, [table], timeouts=[settings]) == {636: "proxy"}
+        assert relays_at({389, 636}, [table]) == {}
+
+    def test_without_owners_the_sessions_of_a_proxy_decide(self) -> None:
+        sessions = facts.sessions(facts.at_server(2, facts.OTHER), facts.at_client(2))
+        assert relays_at({389}, [facts.table([facts.listening()])], [sessions]) == {389: "proxy"}
+
+    def test_an_owner_has_precedence_over_them(self) -> None:
+        sessions = facts.sessions(facts.at_server(2, facts.OTHER), facts.at_client(2))
+        assert relays_at({389}, [facts.table([facts.listening(owner="slapd")])], [sessions]) == {}
+
+    def test_a_flow_table_of_packets_makes_no_proxy(self) -> None:
+        assert relays_at({389}, [facts.table([facts.listening()])], [facts.flows(facts.at_server(2))]) == {}
+
+    def test_a_port_whose_connections_the_kernel_translates_is_not_served_by_this_host(self) -> None:
+        assert served_ports(facts.table([facts.listening(389, owner="docker-proxy")]), ()) == frozenset()

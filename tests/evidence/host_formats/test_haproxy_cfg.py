@@ -40,6 +40,22 @@ def test_the_sooner_of_client_and_server_ends_a_connection():
     assert services(CONFIGURATION.replace("client 1h", "client 2h"))[0][:2] == ("timeout server of ldap_out", 5400)
 
 
+@pytest.mark.parametrize(
+    ("binds", "ports"),
+    [
+        ("bind 10.77.2.1:389", {389}),
+        ("bind :389,[::]:636 ssl crt /etc/cert.pem", {389, 636}),
+        ("bind *:3268-3270", {3268, 3269, 3270}),
+        ("bind /run/haproxy/ldap.sock mode 600", set()),
+        ('bind "${ADDRESS}:${PORT}"', set()),
+        ("bind :99999", set()),
+    ],
+)
+def test_the_ports_on_which_it_accepts_connections_are_read(binds, ports):
+    (timeouts,) = facts_of(CONFIGURATION.replace("bind 10.77.2.1:389", binds))
+    assert timeouts.ports == ports
+
+
 def test_the_captured_configuration_is_read(captures):
     text = (captures / "haproxy" / "2.6.12" / "haproxy" / "haproxy.cfg").read_bytes()
     assert services(text) == [("timeout client of ldap_in", 3600, {LDAP})]
