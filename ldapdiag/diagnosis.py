@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ldapdiag.analysis.hosts.attribution import attribute
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.instances import Instance, subject_of
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.check import Need, needs_of
@@ -55,10 +55,12 @@ class Diagnosis:
         clients = {
             name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
         }
+        servers = self.facts.every(Instance)
         roles = {
-            "server": (server := self.facts.of(Instance, host.host)) is not None and not server.proxy,
+            "server": any(server.host == host.host and not server.proxy for server in servers),
             "client": host.host in clients,
-            "box": host.host in self.facts.hosts_with(FlowTable) or bool(server and server.proxy),
+            "box": host.host in self.facts.subjects_with(FlowTable)
+            or any(server.host == host.host and server.proxy for server in servers),
         }
         return tuple(role for role, applies in roles.items() if applies)
 
@@ -69,51 +71,53 @@ class Diagnosis:
 
 
 class Facts:
-    """Facts by kind and host, read and joined, and why one is missing."""
+    """Facts by kind and subject (a server or a host), read and joined, and why one is missing.
+
+    A server has the facts of its host, too: one table of sockets, one kernel.
+    """
 
     def __init__(self) -> None:
         self._facts: dict[type[Any], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         self._missing: dict[tuple[type[Any], str], Missing] = {}
+        self._hosts: dict[str, str] = {}
+        """The host of each server."""
 
     def add(self, fact: Any, kind: type[Any] | None = None) -> None:  # noqa: ANN401  any kind of fact
-        """Store a fact by its kind and host; a Missing by the kind of the fact it replaces."""
+        """Store a fact by its kind and subject; a Missing by the kind of the fact it replaces."""
         if isinstance(fact, Missing):
             if kind is not None:
                 self._missing[kind, fact.host] = fact
             return
-        self._facts[kind or type(fact)][host_of(fact)].append(fact)
+        if isinstance(fact, Instance):
+            self._hosts[fact.name] = fact.host
+        self._facts[kind or type(fact)][subject_of(fact)].append(fact)
 
     def every(self, kind: type[T]) -> tuple[T, ...]:
-        """Return all facts of a kind, host by host."""
-        by_host = self._facts[kind]
-        return tuple(fact for host in sorted(by_host) for fact in by_host[host])
+        """Return all facts of a kind, subject by subject."""
+        known = self._facts[kind]
+        return tuple(fact for subject in sorted(known) for fact in known[subject])
 
-    def of(self, kind: type[T], host: str) -> T | None:
-        """Return a host's fact of this kind; of several records the latest, then the one with most lines understood."""
-        facts = self._facts[kind][host]
+    def of(self, kind: type[T], subject: str) -> T | None:
+        """Return a subject's fact of this kind; of several records the latest, then the one most lines understood."""
+        known = self._facts[kind]
+        facts = known[subject] or known[self._hosts.get(subject, subject)]
         return max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
 
-    def hosts_with(self, kind: type[Any]) -> list[str]:
-        """Return the hosts that have (or should have) a fact of this kind."""
-        known = {host for host, facts in self._facts[kind].items() if facts}
-        return sorted(known | {host for missing, host in self._missing if missing is kind and host})
+    def subjects_with(self, kind: type[Any]) -> list[str]:
+        """Return the servers and hosts that have (or should have) a fact of this kind."""
+        known = {subject for subject, facts in self._facts[kind].items() if facts}
+        return sorted(known | {subject for missing, subject in self._missing if missing is kind and subject})
 
-    def why_missing(self, kind: type[Any], host: str) -> Missing:
-        """Return the reason why a host (or, with an empty name, every host) has no fact of this kind."""
-        known = self._missing.get((kind, host)) or self._missing.get((kind, ""))
+    def why_missing(self, kind: type[Any], subject: str) -> Missing:
+        """Return the reason why a subject (or, with an empty name, every subject) has no fact of this kind."""
+        known = self._missing.get((kind, subject)) or self._missing.get((kind, ""))
         if known is not None:
             return known
         name = getattr(kind, "kind", kind.__name__)
         return Missing(reason=f"no {name} in the evidence", lacks=(name,), how=getattr(kind, "how", None))
 
 
-def host_of(fact: Any) -> str:  # noqa: ANN401  read facts have an origin, joined facts a host
-    """Return the host a fact belongs to; empty for a fact about all."""
-    origin = getattr(fact, "origin", None)
-    return str(origin.host if origin is not None else getattr(fact, "host", ""))
-
-
-def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  as above
+def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all kinds
     """Order records of one fact by time taken, lines understood, and path, so that the choice is reproducible."""
     origin = fact.origin
     taken = origin.taken.end.timestamp() if origin.taken else 0.0
@@ -148,32 +152,32 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
 class CheckRun:
     """The arguments for one run of a check or provider, or the reason why it cannot run."""
 
-    host: str
+    subject: str
     arguments: dict[str, Any] = field(default_factory=dict)
     missing: Missing | None = None
 
 
 def runs_of(needs: Sequence[Need], facts: Facts) -> Iterator[CheckRun]:
-    """Yield a run for each host that has the first required fact; one, without host, if only tuples are needed."""
+    """Yield a run for each subject that has the first required fact; a single one if only tuples are needed."""
     leading = next((need for need in needs if not need.optional), None)
     if leading is None:
         yield _run(needs, facts, "")
         return
-    hosts = facts.hosts_with(leading.fact)
-    if not hosts:
+    subjects = facts.subjects_with(leading.fact)
+    if not subjects:
         yield CheckRun("", missing=facts.why_missing(leading.fact, ""))
-    for host in hosts:
-        yield _run(needs, facts, host)
+    for subject in subjects:
+        yield _run(needs, facts, subject)
 
 
-def _run(needs: Sequence[Need], facts: Facts, host: str) -> CheckRun:
+def _run(needs: Sequence[Need], facts: Facts, subject: str) -> CheckRun:
     arguments: dict[str, Any] = {}
     for need in needs:
-        value = facts.every(need.fact) if need.every else facts.of(need.fact, host)
+        value = facts.every(need.fact) if need.every else facts.of(need.fact, subject)
         if value is None and not need.optional:
-            return CheckRun(host, missing=facts.why_missing(need.fact, host))
+            return CheckRun(subject, missing=facts.why_missing(need.fact, subject))
         arguments[need.name] = value
-    return CheckRun(host, arguments)
+    return CheckRun(subject, arguments)
 
 
 def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts) -> Iterator[Any]:
@@ -181,12 +185,12 @@ def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts)
         return  # a fact that is read, not joined
     for run in runs_of(needs_of(provider), facts):
         if run.missing is not None:
-            yield replace(run.missing, host=run.host)
+            yield replace(run.missing, host=run.subject)
             continue
         try:
             yield from _several(provider(**run.arguments))
         except Exception as error:  # noqa: BLE001  a bug in a provider must become a verdict, whatever it is
-            yield Missing(host=run.host, reason=f"{kind.__name__}: {_message(error)}", crashed=True)
+            yield Missing(host=run.subject, reason=f"{kind.__name__}: {_message(error)}", crashed=True)
 
 
 def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider returns a fact, or several
@@ -197,7 +201,7 @@ def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
     runs = list(runs_of(check.needs, facts))
     applicable = [run for run in runs if run.missing is None or not run.missing.inapplicable]
     for run in applicable or runs:
-        subject = run.host or None
+        subject = run.subject or None
         if (missing := run.missing) is not None:
             if missing.crashed:
                 yield Crashed(subject=subject, reason=missing.reason)

@@ -138,7 +138,7 @@ def description(host: str = "app1", *, up: float = 1e6, **traits: Any) -> HostDe
 
 def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> Instance:
     """Return a directory server on port 389."""
-    return Instance(host=name, identity=identity, **{"ports": frozenset({389})} | facts)
+    return Instance(name=name, host=name, identity=identity, **{"ports": frozenset({389})} | facts)
 
 
 def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:
@@ -218,7 +218,7 @@ def direction(client: str = APP1, **numbers: Any) -> Direction:
 
 def pairing(*directions: Direction) -> Pairing:
     """Return the directions that end at the server."""
-    return Pairing(host="ldap", directions=directions)
+    return Pairing(server="ldap", host="ldap", directions=directions)
 
 
 def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any) -> Descriptors:
@@ -232,7 +232,7 @@ def descriptors(used: int | None = 100, limit: int | None = 20000, **facts: Any)
         "recovered": False,
         "origins": ("ldap/proc-fd-count.txt",),
     }
-    return Descriptors(host="ldap", used=used, limit=limit, **known | facts)
+    return Descriptors(server="ldap", used=used, limit=limit, **known | facts)
 
 
 def nobodys(fact: Any) -> Any:
@@ -250,7 +250,7 @@ def lifetime(**facts: Any) -> GhostLifetime:
         "keepalive_source": "its sockets run no keepalive timer",
         "probing_seconds": 675,
     }
-    return GhostLifetime(host="ldap", **known | facts)
+    return GhostLifetime(server="ldap", host="ldap", **known | facts)
 
 
 def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
@@ -262,4 +262,4 @@ def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
         source="nf_conntrack_tcp_timeout_established of fw",
         middlebox="fw",
     )
-    return IdleBounds(host="ldap", paths=(path,))
+    return IdleBounds(server="ldap", paths=(path,))

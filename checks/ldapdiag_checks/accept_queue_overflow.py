@@ -50,7 +50,7 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     overflows = _counted(server, OVERFLOWS)
     queues = tuple(accept_queues(host, server.ports))
     for queue in queues:
-        subject, severity = f"{server.host}:{queue.port}", severity_of(queue, overflows)
+        subject, severity = f"{server.name}:{queue.port}", severity_of(queue, overflows)
         if severity is not None:
             yield _finding(server, host, queue, severity)
         elif queue.backlog is None:
@@ -62,8 +62,8 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
         overflowed = (
             f", and nstat counted {counted(overflows, 'overflow')} of listeners since boot" if overflows else ""
         )
-        reason = f"no table shows {server.host}'s listening LDAP sockets with their queues{overflowed}"
-        yield NotJudged(subject=server.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
+        reason = f"no table shows {server.name}'s listening LDAP sockets with their queues{overflowed}"
+        yield NotJudged(subject=server.name, reason=reason, missing=(SocketTable.kind,), how=HOW)
 
 
 def severity_of(queue: AcceptQueue, overflows: int) -> Severity | None:
@@ -82,13 +82,13 @@ def _counted(server: Instance, name: str) -> int:
 def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severity) -> Finding:
     certain = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
     return Finding(
-        subject=f"{server.host}:{queue.port}",
+        subject=f"{server.name}:{queue.port}",
         severity=severity,
         confidence=Confidence.CERTAIN if queue.full else certain,
         title=_title(server, queue),
         detail="\n".join(_sentences(server, queue)),
-        observed={"server": server.host, "waiting": queue.waiting, "backlog": queue.backlog},
-        server=server.host,
+        observed={"server": server.name, "waiting": queue.waiting, "backlog": queue.backlog},
+        server=server.name,
         hosts=(server.host,),
         remedies=_remedies(server, queue),
         origins=tuple(sorted({*(host.latest.origins if host.latest else ()), *server.origins_of(server.counters)})),
@@ -96,11 +96,11 @@ def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severit
 
 
 def _title(server: Instance, queue: AcceptQueue) -> str:
-    wait = f"{_waiting(queue)} to be accepted on {server.host}:{queue.port}"
+    wait = f"{_waiting(queue)} to be accepted on {server.name}:{queue.port}"
     if queue.full:
         return f"{wait}, the backlog is {queue.backlog:,}: the SYN of new clients is dropped"
     overflows = _counted(server, OVERFLOWS)
-    return f"{wait}, and an accept queue of {server.host} has overflowed {counted(overflows, 'time')} since boot"
+    return f"{wait}, and an accept queue of {server.name} has overflowed {counted(overflows, 'time')} since boot"
 
 
 def _waiting(queue: AcceptQueue) -> str:
@@ -126,4 +126,4 @@ def _remedies(server: Instance, queue: AcceptQueue) -> tuple[Remedy, ...]:
         return ()
     current = server.configuration.listen_backlog if server.configuration else None
     wanted = max(LEAST_BACKLOG, 2 * queue.waiting)
-    return (server.product.remedies.raise_backlog(server.host, current, wanted, server.version),)
+    return (server.product.remedies.raise_backlog(server.name, current, wanted, server.version),)

@@ -82,17 +82,17 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
     segment, how = traffic.segment, "an access log of a busy hour"
     if not any(sum(row.per_connection.values()) for row in segment.clients.values()):
         reason = "no connection was closed in the access log"
-        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
     if traffic.seconds < SHORTEST:
         reason = f"the access log covers only {traffic.seconds:.0f} s, like the start of an application"
         how = f"an access log of at least {SHORTEST:.0f} s"
-        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
+        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
     if segment.clients.full:
         reason = "the access log has more clients than are counted separately"
-        return NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
+        return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter time")
     opened = counted(segment.opened, "connection")
     reason = f"{opened} in {traffic.seconds:,.0f} s: no client opens one for nearly every operation"
-    return Clear(subject=server.host, reason=reason)
+    return Clear(subject=server.name, reason=reason)
 
 
 def severity_of(churn: Churn) -> Severity | None:
@@ -140,21 +140,21 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
             f"{counted(more, 'more client')} {'does' if more == 1 else 'do'} the same: see ldapdiag log --by client."
         )
     return Finding(
-        subject=f"{churn.client} -> {server.host}",
+        subject=f"{churn.client} -> {server.name}",
         severity=severity,
         confidence=Confidence.CERTAIN,
         title=f"{churn.client} opened {counted(churn.connections, 'connection')} in {span}, for a few operations each",
         detail="\n".join(sentences),
         observed={
-            "server": server.host,
+            "server": server.name,
             "client": churn.client,
             "connections": churn.connections,
             "per_second": round(churn.per_second, 6),
             "median_operations": churn.at_most,
             "median_life_seconds": churn.life_below,
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
-        remedies=(pool_connections(churn.client, server.host),),
+        remedies=(pool_connections(churn.client, server.name),),
         origins=traffic.origins,
     )

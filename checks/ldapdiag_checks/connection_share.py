@@ -41,7 +41,7 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
     by_client = accounts.by_client if accounts else clients_in_table(host, server.ports)
     if by_client is None:
         yield NotJudged(
-            subject=server.host,
+            subject=server.name,
             reason="neither cn=monitor with its connections nor the server's socket table",
             missing=(Monitor.kind, SocketTable.kind),
             how=Accounts.how,
@@ -52,17 +52,17 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
     first = next(iter(by_account or by_client), None)
     connections = (by_account or by_client).get(first, 0) if first is not None else 0
     yield Finding(
-        subject=server.host,
+        subject=server.name,
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
         title=_title(accounts, first, connections, total),
         detail=_detail(accounts, total),
         observed={
-            "server": server.host,
+            "server": server.name,
             "by_account": [{"bind_dn": account, "connections": count} for account, count in by_account.items()],
             "by_client": [{"client": client, "connections": count} for client, count in by_client.items()],
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         origins=accounts.origins if accounts else host.latest.origins if host.latest else (),
     )

@@ -64,7 +64,7 @@ def judge(server: Instance, traffic: Traffic, plan: IndexPlan | None = None) -> 
     if not any(search.answered for search in searches):
         reason = "no search was answered while the access log was written"
         how = "an access log of a busy hour; of slapd, at loglevel stats"
-        yield NotJudged(subject=server.host, reason=reason, missing=(AccessLog.kind,), how=how)
+        yield NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
         return
     costly = [(search, search.slowest) for search in searches if search.slowest and is_costly(search, search.slowest)]
     for search, worst in costly[:MOST]:
@@ -76,7 +76,7 @@ def _of_other_searches(
     server: Instance, costly: list[SearchGroup], searches: Iterable[SearchGroup], total: int
 ) -> Verdict:
     """Return the verdict on all other searches: not costly, or with an unknown filter."""
-    subject = f"other searches of {server.host}" if costly else server.host
+    subject = f"other searches of {server.name}" if costly else server.name
     more = len(costly) - MOST
     if more > 0:
         how = f"ldapdiag log --top {len(costly)}"
@@ -130,16 +130,16 @@ def _finding(
     server: Instance, traffic: Traffic, search: SearchGroup, worst: SlowestSearch, plan: IndexPlan | None
 ) -> Finding:
     place = f"{search.base or 'the root'} ({search.scope})"
-    whose = f"the events 1644 of {server.host}" if _only_expensive(traffic) else server.host
+    whose = f"the events 1644 of {server.name}" if _only_expensive(traffic) else server.name
     return Finding(
-        subject=f"{search.shape} below {place} at {server.host}",
+        subject=f"{search.shape} below {place} at {server.name}",
         severity=severity_of(search, worst),
         confidence=Confidence.CERTAIN,
         title=f"{search.shape} below {place} takes {search.share:.0%} of the search time of {whose}: "
         f"{counted(search.count, 'search')}, {_seconds(search.etime)} in total",
         detail="\n".join([*_sentences(traffic, search, worst), *_helped_by(search, plan)]),
         observed={
-            "server": server.host,
+            "server": server.name,
             "shape": search.shape,
             "base": search.base,
             "scope": search.scope,
@@ -156,7 +156,7 @@ def _finding(
             "clients": _first(asker.client for asker in search.requesters),
             "accounts": _first(asker.account for asker in search.requesters),
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         origins=traffic.origins,
     )

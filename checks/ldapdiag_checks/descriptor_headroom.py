@@ -58,15 +58,15 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
     elif used is None or limit is None:
         lacking = DescriptorCount if used is None else ProcessLimits
         missing = "the number of open descriptors" if used is None else "the descriptor limit"
-        reason = f"{missing} of {server.host} is not in the evidence"
-        yield NotJudged(subject=server.host, reason=reason, missing=(lacking.kind,), how=lacking.how)
+        reason = f"{missing} of {server.name} is not in the evidence"
+        yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=lacking.how)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = (
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"
         )
-        yield NotJudged(subject=server.host, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
+        yield NotJudged(subject=server.name, reason=reason, missing=(DescriptorCount.kind,), how=DescriptorCount.how)
     else:
-        yield Clear(subject=server.host, reason=_numbers(descriptors))
+        yield Clear(subject=server.name, reason=_numbers(descriptors))
 
 
 def severity_of(descriptors: Descriptors) -> Severity | None:
@@ -82,13 +82,13 @@ def severity_of(descriptors: Descriptors) -> Severity | None:
 
 def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> Finding:
     return Finding(
-        subject=server.host,
+        subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
         title=_title(descriptors),
         detail="\n".join(_sentences(descriptors)),
         observed={
-            "server": server.host,
+            "server": server.name,
             "used": descriptors.used,
             "limit": descriptors.limit,
             "limit_source": descriptors.limit_source,
@@ -96,7 +96,7 @@ def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> 
             "hours_left": descriptors.hours_left,
             "witnesses": list(descriptors.exhaustion_reports),
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         remedies=_remedies(descriptors, server),
         origins=descriptors.origins,
@@ -113,7 +113,7 @@ def _numbers(descriptors: Descriptors) -> str:
 
 
 def _title(descriptors: Descriptors) -> str:
-    host, left, numbers = descriptors.host, descriptors.hours_left, _numbers(descriptors)
+    host, left, numbers = descriptors.server, descriptors.hours_left, _numbers(descriptors)
     if descriptors.exhaustion_reports:
         again = " and has recovered" if descriptors.recovered else ""
         return f"{host} has run out of descriptors{again}: now {numbers}"
@@ -147,4 +147,4 @@ def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
     if cap is not None and limit >= cap:
         return ()
     current = server.configuration.max_descriptors if server.configuration else None
-    return (product.remedies.raise_descriptor_limit(server.host, current, min(wanted, cap or wanted), server.version),)
+    return (product.remedies.raise_descriptor_limit(server.name, current, min(wanted, cap or wanted), server.version),)

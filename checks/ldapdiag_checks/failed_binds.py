@@ -84,7 +84,7 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     if not binds:
         reason = "there is no BIND in the access log"
         yield NotJudged(
-            subject=server.host, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
+            subject=server.name, reason=reason, missing=(AccessLog.kind,), how="an access log of a busy hour"
         )
         return
     guessing = {client: one for client, one in _by(failed, "client").items() if is_guessing(client, one)}
@@ -99,14 +99,14 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     yield from findings[:MOST]
     if len(findings) > MOST:
         reason = f"{counted(len(findings) - MOST, 'similar finding')} not reported one by one"
-        yield NotJudged(subject=f"others at {server.host}", reason=reason, how="ldapdiag log --format json")
+        yield NotJudged(subject=f"others at {server.name}", reason=reason, how="ldapdiag log --format json")
     else:
         yield _of_other_accounts(server, traffic, binds, findings=bool(findings))
 
 
 def _of_other_accounts(server: Instance, traffic: Traffic, binds: int, *, findings: bool) -> Verdict:
     """Return the verdict on all accounts without a finding."""
-    segment, subject = traffic.segment, f"others at {server.host}" if findings else server.host
+    segment, subject = traffic.segment, f"others at {server.name}" if findings else server.name
     if segment.failures.full:
         reason = "more accounts and clients failed to bind than are counted separately"
         return NotJudged(subject=subject, reason=reason, missing=(AccessLog.kind,), how="the log of a shorter period")
@@ -165,14 +165,14 @@ def _guessed(server: Instance, traffic: Traffic, client: str, failures: Failures
     count, accounts = failures.errors.total(), len(failures.accounts)
     most = ", ".join(f"{dn} ({times:,})" for dn, times in failures.accounts.most_common(3))
     return Finding(
-        subject=f"{client} -> {server.host}",
+        subject=f"{client} -> {server.name}",
         severity=Severity.HIGH,
         confidence=Confidence.LIKELY,
         title=f"{client} failed to bind {count:,} times as {accounts:,} accounts: password guessing, or a broken "
         "front end",
         detail=f"{_words(failures)}.\nMost often as {most}.\nBehind a NAT or a proxy, this is the middlebox's address.",
         observed=_observed(server, traffic, failures) | {"client": client},
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         origins=traffic.origins,
     )
@@ -186,15 +186,15 @@ def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, seve
     stale = failures.errors.keys() != NOT_SO
     likely = "Regular failures of one account are a job with an old password." if stale else NO_WAY_IN
     return Finding(
-        subject=f"{dn} at {server.host}",
+        subject=f"{dn} at {server.name}",
         severity=severity,
         confidence=Confidence.CERTAIN,
         title=f"BINDs {who} were refused {failures.errors.total():,} times, from {clients}",
         detail=f"{_words(failures)}.\nMost often from {most}.\n{likely}",
         observed=_observed(server, traffic, failures) | {"account": dn},
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
-        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.host),) if stale else (),
+        remedies=(renew_password(where[0] if len(where) == 1 else "the clients", server.name),) if stale else (),
         origins=traffic.origins,
     )
 
@@ -202,7 +202,7 @@ def _stale(server: Instance, traffic: Traffic, dn: str, failures: Failures, seve
 def _observed(server: Instance, traffic: Traffic, failures: Failures) -> dict[str, object]:
     count = failures.errors.total()
     return {
-        "server": server.host,
+        "server": server.name,
         "account": None,
         "client": None,
         "accounts": len(failures.accounts),

@@ -63,15 +63,15 @@ def judge(
     """
     total = sum(direction.server_count for direction in pairing.directions)
     if not total:
-        yield Clear(subject=pairing.host, reason="no connection is established at the server")
+        yield Clear(subject=pairing.server, reason="no connection is established at the server")
     for direction in pairing.directions:
         if not direction.server_count:
             continue  # only the client has some: see stranded-connections
         if direction.missing is not None:
-            about = f"{counted(direction.server_count, 'connection')} at {pairing.host}"
+            about = f"{counted(direction.server_count, 'connection')} at {pairing.server}"
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
-            yield _finding(direction, pairing.host, total, bounds, accounts, descriptors)
+            yield _finding(direction, pairing.server, total, bounds, accounts, descriptors)
         elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
@@ -81,7 +81,7 @@ def judge(
                 how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
             )
         else:
-            yield Clear(subject=direction.subject, reason=_live_counts(direction, pairing.host))
+            yield Clear(subject=direction.subject, reason=_live_counts(direction, pairing.server))
 
 
 def _finding(

@@ -77,14 +77,14 @@ def judge(indexing: ServerIndexes) -> Iterator[Verdict]:
                 found += 1
                 yield _finding(indexing, backend, definition, harm)
     if not seen:
-        reason = f"the configuration of {indexing.host} contains no index"
+        reason = f"the configuration of {indexing.server} contains no index"
         how = IndexConfiguration.how
-        yield NotJudged(subject=indexing.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged(subject=indexing.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
         excerpt = "" if configuration.whole else ", in the available excerpt"
         indexed = f"{counted(seen, 'attribute')} with an index{excerpt}"
         reason = f"{indexed}: none of computed values, none for substrings of members"
-        yield Clear(subject=indexing.host, reason=reason)
+        yield Clear(subject=indexing.server, reason=reason)
 
 
 def harm_of(definition: IndexDefinition, indexing: ServerIndexes) -> Harm | None:
@@ -146,26 +146,26 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
     remedies = (
-        drop_indexes(indexing.host, backend, changes, indexing.configuration, indexing.schema)
+        drop_indexes(indexing.server, backend, changes, indexing.configuration, indexing.schema)
         if harm.goes and changes
         else ()
     )
     return Finding(
-        subject=f"{definition.attribute} of {backend.name} at {indexing.host}",
-        key=f"{indexing.host}|{backend.name}|{definition.attribute.lower()}",
+        subject=f"{definition.attribute} of {backend.name} at {indexing.server}",
+        key=f"{indexing.server}|{backend.name}|{definition.attribute.lower()}",
         severity=harm.severity,
         confidence=harm.confidence,
-        title=f"{indexing.host} has an index on {definition.attribute}{types}, {harm.what}",
+        title=f"{indexing.server} has an index on {definition.attribute}{types}, {harm.what}",
         detail=f"{harm.reason[:1].upper()}{harm.reason[1:]}."
         + ("" if harm.goes else "\nIt is one of the server's own indexes: ask the vendor how to correct it."),
         observed={
-            "server": indexing.host,
+            "server": indexing.server,
             "backend": backend.name,
             "attribute": definition.attribute,
             "types": list(harm.types),
             "reason": harm.reason,
         },
-        server=indexing.host,
+        server=indexing.server,
         hosts=(indexing.host,),
         remedies=remedies,
         origins=indexing.origins,

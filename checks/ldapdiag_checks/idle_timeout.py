@@ -69,20 +69,20 @@ def judge(
         yield _finding(server, lifetime, advice, bounds, outcome, remedies)
     elif lifetime.idle_timeout_seconds is None:
         yield NotJudged(
-            subject=server.host,
+            subject=server.name,
             reason=f"the idle timeout is unknown: {lifetime.idle_timeout_source}",
             missing=(Configuration.kind,),
             how=Configuration.how,
         )
     elif advice.unclassified:
         yield NotJudged(
-            subject=server.host,
+            subject=server.name,
             reason=f"{counted(advice.unclassified, 'connection')} proven neither live nor dead; {lifetime.summary}",
             missing=(SocketTable.kind,),
             how=SocketTable.how,
         )
     else:
-        yield Clear(subject=server.host, reason=f"there are no ghosts, and {lifetime.summary}")
+        yield Clear(subject=server.name, reason=f"there are no ghosts, and {lifetime.summary}")
 
 
 def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
@@ -108,13 +108,13 @@ def _finding(
 ) -> Finding:
     known = lifetime.idle_timeout_seconds is not None and (not advice.ghosts or lifetime.seconds is not None)
     return Finding(
-        subject=server.host,
+        subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
         title=_title(lifetime, bounds),
         detail="\n".join(idle_sentences(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         remedies=remedies,
         origins=server.origins_of(server.configuration, server.kernel, server.monitor),
@@ -127,7 +127,7 @@ def observed(
     """Return the numbers by the contract's keys."""
     tightest = bounds.tightest if bounds else None
     return {
-        "server": server.host,
+        "server": server.name,
         "current_seconds": lifetime.idle_timeout_seconds,
         "ghost_lifetime_seconds": lifetime.seconds,
         "keepalive_seconds": lifetime.keepalive_seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ldapdiag.analysis.indexes.server_indexes import ServerIndexes
 from ldapdiag.check import check
@@ -29,9 +29,9 @@ class Replica:
     backend: Backend
 
     @property
-    def host(self) -> str:
+    def server(self) -> str:
         """The server."""
-        return self.indexing.host
+        return self.indexing.server
 
     @property
     def whole(self) -> bool:
@@ -72,11 +72,11 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
     When clients use the servers for different purposes: one for reports, one for logins.
     """
     groups = _sharing(indexings)
-    compared = {key: found for key, found in groups.items() if len({one.host for one in found}) > 1}
+    compared = {key: found for key, found in groups.items() if len({one.server for one in found}) > 1}
     for (family, suffix), replicas in sorted(compared.items()):
         yield from _compared(family, suffix, replicas)
     if not compared:
-        hosts = sorted({one.host for one in indexings})
+        hosts = sorted({one.server for one in indexings})
         reason = f"only of {', '.join(hosts)}" if len(hosts) == 1 else "of no two servers of one product and suffix"
         yield NotJudged(
             subject=None,
@@ -89,7 +89,7 @@ def judge(indexings: tuple[ServerIndexes, ...]) -> Iterator[Verdict]:
 def _sharing(indexings: tuple[ServerIndexes, ...]) -> dict[tuple[Family, str], list[Replica]]:
     """Return the databases by family and suffix, comparable."""
     groups: defaultdict[tuple[Family, str], list[Replica]] = defaultdict(list)
-    for indexing in sorted(indexings, key=lambda one: one.host):
+    for indexing in sorted(indexings, key=lambda one: one.server):
         for backend in indexing.configuration.backends:
             for suffix in sorted({comparable(suffix) for suffix in backend.suffixes}):
                 groups[indexing.configuration.identity.family, suffix].append(Replica(indexing, backend))
@@ -119,29 +119,34 @@ def _names(replicas: list[Replica]) -> Names:
 def _compared(family: Family, suffix: str, replicas: list[Replica]) -> Iterator[Verdict]:
     """Yield a finding per attribute, and a verdict on all other attributes."""
     names = _names(replicas)
-    by_host = {one.host: (one, one.types(names)) for one in replicas}
+    by_server = {one.server: (one, one.types(names)) for one in replicas}
     spelt = {names(each.attribute): each.attribute for one in reversed(replicas) for each in one.backend.definitions}
-    alike, attributes = 0, sorted({name for _, types in by_host.values() for name in types})
+    alike, attributes = 0, sorted({name for _, types in by_server.values() for name in types})
     for attribute in attributes:
         having = {
-            host: types.get(attribute, frozenset())
-            for host, (replica, types) in by_host.items()
+            server: types.get(attribute, frozenset())
+            for server, (replica, types) in by_server.items()
             if attribute in types or replica.whole
         }
         if len(set(having.values())) > 1:
-            origins = {origin for host in having for origin in by_host[host][0].indexing.origins}
-            key = f"{family}|{suffix}|{attribute}"
-            yield _finding(f"{spelt[attribute]} below {suffix}", key, spelt[attribute], having, tuple(sorted(origins)))
+            found = _finding(f"{spelt[attribute]} below {suffix}", spelt[attribute], having)
+            indexings = [by_server[server][0].indexing for server in having]
+            yield replace(
+                found,
+                key=f"{family}|{suffix}|{attribute}",
+                hosts=tuple(sorted({one.host for one in indexings})),
+                origins=tuple(sorted({origin for one in indexings for origin in one.origins})),
+            )
         elif len(having) > 1:
             alike += 1
-    yield from _of_other_attributes(f"{suffix} at {', '.join(sorted(by_host))}", alike, len(attributes), by_host)
+    yield from _of_other_attributes(f"{suffix} at {', '.join(sorted(by_server))}", alike, len(attributes), by_server)
 
 
 def _of_other_attributes(
-    subject: str, alike: int, attributes: int, by_host: Mapping[str, tuple[Replica, Mapping[str, Types]]]
+    subject: str, alike: int, attributes: int, by_server: Mapping[str, tuple[Replica, Mapping[str, Types]]]
 ) -> Iterator[Verdict]:
     """Yield the verdict on the attributes with the same indexes, or that an excerpt leaves out."""
-    if parts := sorted(host for host, (replica, _) in by_host.items() if not replica.whole):
+    if parts := sorted(server for server, (replica, _) in by_server.items() if not replica.whole):
         reason = f"of {', '.join(parts)} only an excerpt is in the evidence: indexes outside it may be configured"
         how = IndexConfiguration.how
         yield NotJudged(subject=subject, reason=reason, missing=(IndexConfiguration.kind,), how=how)
@@ -150,12 +155,11 @@ def _of_other_attributes(
         yield Clear(subject=f"{others}indexes of {subject}", reason=f"the same of {alike} {others}attributes")
 
 
-def _finding(subject: str, key: str, attribute: str, having: Mapping[str, Types], origins: tuple[str, ...]) -> Finding:
+def _finding(subject: str, attribute: str, having: Mapping[str, Types]) -> Finding:
     everywhere = frozenset.intersection(*having.values())
-    words = [f"{host} {','.join(sorted(types)) or 'has none'}" for host, types in sorted(having.items())]
+    words = [f"{server} {','.join(sorted(types)) or 'has none'}" for server, types in sorted(having.items())]
     return Finding(
         subject=subject,
-        key=key,
         severity=Severity.LOW if all(having.values()) else Severity.MEDIUM,
         confidence=Confidence.CERTAIN,
         title=f"{subject} has different indexes: {'; '.join(words)}",
@@ -163,8 +167,6 @@ def _finding(subject: str, key: str, attribute: str, having: Mapping[str, Types]
         observed={
             "attribute": attribute,
             "types": sorted(frozenset().union(*having.values()) - everywhere),
-            "servers": {host: sorted(types) for host, types in sorted(having.items())},
+            "servers": {server: sorted(types) for server, types in sorted(having.items())},
         },
-        hosts=tuple(sorted(having)),
-        origins=origins,
     )

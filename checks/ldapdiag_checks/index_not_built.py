@@ -44,11 +44,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if not found and coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: the configured indexes are unknown"
+        reason = f"no index configuration of {coverage.server}: the configured indexes are unknown"
         how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.host, reason="no unindexed search has an index that would answer it")
+        yield Clear(subject=coverage.server, reason="no unindexed search has an index that would answer it")
 
 
 def _confidence(one: UnhelpedScans) -> Confidence:
@@ -62,7 +62,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
     remedies = (
-        build_indexes(one.host, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
+        build_indexes(one.server, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
         if indexing and first.backends
         else ()
     )
@@ -74,12 +74,12 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.LOW,
         confidence=_confidence(one),
-        title=f"{one.attribute} has an index that {one.host} does not use because it is not built",
+        title=f"{one.attribute} has an index that {one.server} does not use because it is not built",
         detail=f"{counted(one.count, 'search')} {one.shape} examined every entry, {one.seconds:.3g} s in total "
         f"({one.share:.1%} of the search time); {why}.\n"
         f"The index may have been built after this log was written.{hidden}",
         observed={**one.observed, "reason": why},
-        server=one.host,
+        server=one.server,
         hosts=(one.host,),
         remedies=remedies,
         origins=coverage.origins,

@@ -43,7 +43,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
         proxy = bounds.tightest
         aside = f"; {proxy.middlebox} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
-            subject=lifetime.host,
+            subject=lifetime.server,
             reason=f"the timeout of a middlebox on the path is unknown{aside}",
             missing=(KernelSettings.kind,),
             how=bounds.how,
@@ -52,13 +52,13 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     upper, seconds = path.upper_seconds, lifetime.keepalive_seconds
     if seconds is None and lifetime.keepalive is not False:
         yield NotJudged(
-            subject=lifetime.host,
+            subject=lifetime.server,
             reason=f"the server's keepalive is unknown: {lifetime.keepalive_source}",
             missing=(Configuration.kind,),
             how=Configuration.how,
         )
     elif seconds is not None and seconds <= upper / 2:
-        yield Clear(subject=lifetime.host, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
+        yield Clear(subject=lifetime.server, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
     else:
         origins = server.origins_of(server.configuration, server.kernel, server.monitor)
         yield _finding(lifetime, upper, path, origins)
@@ -69,10 +69,10 @@ def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: t
     late = seconds is None or seconds >= upper
     first = "is never sent (keepalive is off)" if seconds is None else f"is sent after {seconds} s"
     return Finding(
-        subject=lifetime.host,
+        subject=lifetime.server,
         severity=Severity.MEDIUM if late else Severity.LOW,
         confidence=Confidence.CERTAIN if path.middlebox else Confidence.LIKELY,
-        title=f"{lifetime.host}'s first keepalive probe {first} but the middlebox drops its state after {upper:g} s",
+        title=f"{lifetime.server}'s first keepalive probe {first} but the middlebox drops its state after {upper:g} s",
         detail=f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}.",
         observed={
             "host": lifetime.host,
@@ -80,7 +80,7 @@ def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: t
             "keepalive_seconds": seconds,
             "box_upper_seconds": upper,
         },
-        server=lifetime.host,
+        server=lifetime.server,
         hosts=(lifetime.host,),
         origins=origins,
     )

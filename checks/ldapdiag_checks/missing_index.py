@@ -60,18 +60,18 @@ def judge(plan: IndexPlan, coverage: IndexCoverage) -> Iterator[Verdict]:
     if cut:
         searches = counted(sum(row.count for row in cut), "unindexed search")
         reason = f"the log truncates the filters of {searches}"
-        yield NotJudged(subject=f"long filters at {plan.host}", reason=reason, how="ask the owners of the clients")
+        yield NotJudged(subject=f"long filters at {plan.server}", reason=reason, how="ask the owners of the clients")
     if not plan.indexes:
         scans = len(coverage.scans)
         but = f"; {counted(scans, 'kind')} without an index that helps and is worth its cost" if scans else ""
         yield Clear(
-            subject=plan.host,
+            subject=plan.server,
             reason=f"no index is missing for the {counted(len(coverage.searches), 'kind')} of search{but}",
         )
 
 
 def _subject(row: PlannedIndexes, plan: IndexPlan) -> str:
-    return f"{row.attribute}{f' of {row.backend.name}' if row.backend else ''} at {plan.host}"
+    return f"{row.attribute}{f' of {row.backend.name}' if row.backend else ''} at {plan.server}"
 
 
 def _possible(plan: IndexPlan) -> Verdict:
@@ -79,7 +79,7 @@ def _possible(plan: IndexPlan) -> Verdict:
     wanted = [f"{row.attribute} {','.join(row.types)} ({row.saved / SECOND:.3g} s)" for row in plan.indexes]
     more = f" and {len(wanted) - MOST} more" if len(wanted) > MOST else ""
     return NotJudged(
-        subject=plan.host,
+        subject=plan.server,
         reason=f"{counted(sum(row.count for row in plan.resolved), 'unindexed search')}, perhaps for "
         f"lack of {', '.join(wanted[:MOST])}{more}; or an index is not built, or more entries match "
         "than an ID list may have. The log alone does not decide",
@@ -95,14 +95,14 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
     what = f"{row.attribute} {','.join(row.types)}"
     return Finding(
         subject=_subject(row, plan),
-        key=f"{plan.host}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
+        key=f"{plan.server}|{row.backend.name if row.backend else ''}|{row.attribute.lower()}",
         severity=severity_of_share(share, seconds),
         confidence=Confidence.CERTAIN if any(one.noted and one.certain for one in row.resolved) else Confidence.LIKELY,
-        title=f"{plan.host} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
+        title=f"{plan.server} has no index {what}: {counted(row.search_count, 'unindexed search')}, "
         f"{seconds:.3g} s in total ({share:.0%} of the search time)",
         detail="\n".join(_sentences(row, plan)),
         observed={
-            "server": plan.host,
+            "server": plan.server,
             "backend": row.backend.name if row.backend else None,
             "attribute": row.attribute,
             "types": list(row.types),
@@ -114,7 +114,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
             "clients": list(dict.fromkeys(asker.client for asker in row.requesters))[:MOST],
             "accounts": list(dict.fromkeys(asker.account for asker in row.requesters))[:MOST],
         },
-        server=plan.host,
+        server=plan.server,
         hosts=(plan.host,),
         remedies=_remedies(row, plan, coverage),
         origins=coverage.origins,
@@ -144,6 +144,6 @@ def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> 
         return ()
     first = row.resolved[0]
     configuration, schema = coverage.indexes.configuration, coverage.indexes.schema
-    command = ldapsearch_command(plan.host, configuration)
+    command = ldapsearch_command(plan.server, configuration)
     verify = search_command(command, first.group.base, first.group.scope, first.filter)
-    return add_indexes(plan.host, row.backend, row.changes, configuration, schema, verify)
+    return add_indexes(plan.server, row.backend, row.changes, configuration, schema, verify)

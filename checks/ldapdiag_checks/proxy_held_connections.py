@@ -60,7 +60,7 @@ def judge(
         if direction.proxy_legs is None:
             continue
         spoken = True
-        yield _verdict(direction, direction.proxy_legs, pairing.host, advice)
+        yield _verdict(direction, direction.proxy_legs, pairing.server, advice)
     if not spoken:
         yield _without_sessions(pairing, flows, servers)
 
@@ -73,13 +73,13 @@ def _without_sessions(
     occupied = [direction for direction in pairing.directions if direction.server_count]
     doubtful = [one for one in occupied if one.missing is not None or others.intersection(one.client_hosts)]
     if not doubtful:
-        return Clear(subject=pairing.host, reason="no proxy is between it and the hosts of its clients")
+        return Clear(subject=pairing.server, reason="no proxy is between it and the hosts of its clients")
     with_server_leg = {table.origin.host for table in flows if any(table.server)}
     short = [table for table in flows if table.relay is Relay.PROXY and table.origin.host not in with_server_leg]
     aside = "".join(f"; {table.origin.path} contains the client-side legs only ({len(table)})" for table in short)
     addresses = ", ".join(sorted({one.client for one in doubtful})[:3])
     return NotJudged(
-        subject=pairing.host,
+        subject=pairing.server,
         reason=f"{addresses} may be a proxy: no session table of it is in the evidence{aside}",
         missing=(FlowTable.kind,),
         how=f"if it is one, on it: {SHOW_SESS_ALL} > show-sess-all.txt",

@@ -45,11 +45,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: its limits are unknown"
+        reason = f"no index configuration of {coverage.server}: its limits are unknown"
         how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
-        yield Clear(subject=coverage.host, reason="no unindexed search is due to the limit of an ID list")
+        yield Clear(subject=coverage.server, reason="no unindexed search is due to the limit of an ID list")
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
@@ -62,8 +62,8 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         title=f"{one.shape} examines every entry, and an index on {one.attribute} does not help: {one.obstacle.reason}",
         detail=f"{one.summary}\nAdding an index on this attribute would not help.{unless}",
         observed=one.observed,
-        server=one.host,
+        server=one.server,
         hosts=(one.host,),
-        remedies=(narrow_search(one.requesters[0].client if one.requesters else one.host, one.obstacle.text),),
+        remedies=(narrow_search(one.requesters[0].client if one.requesters else one.server, one.obstacle.text),),
         origins=coverage.origins,
     )

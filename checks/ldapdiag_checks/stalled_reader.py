@@ -84,7 +84,7 @@ def _verdict(
     client, address, port = direction
     subject, table = f"{client} -> {endpoint(address, port)}", snapshot.sockets
     if table.send_queue is None:
-        reason = f"the table of {server.host} has no column Send-Q"
+        reason = f"the table of {server.name} has no column Send-Q"
         return NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW)
     waiting = [row for row in rows if table.send_queue[row]]
     timers = [table.timer[row] if table.timer else None for row in waiting]
@@ -124,7 +124,7 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapsh
         subject=f"{client} -> {endpoint(address, port)}",
         severity=severity_of(len(rows)),
         confidence=Confidence.CERTAIN if closed == len(rows) else Confidence.LIKELY,
-        title=f"{client} does not read {counted(size, 'byte')} from {server.host} on {count}",
+        title=f"{client} does not read {counted(size, 'byte')} from {server.name} on {count}",
         detail="\n".join(
             [
                 *sentences,
@@ -137,7 +137,7 @@ def _finding(direction: Direction, rows: Sequence[int], server: Instance, snapsh
             "connections": len(rows),
             "bytes": size,
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         origins=snapshot.origins,
     )

@@ -42,23 +42,23 @@ def judge(pairing: Pairing, accounts: Accounts | None = None) -> Iterator[Verdic
     Right after a restart of the server, a few remain until the application uses them.
     """
     if not pairing.directions:
-        yield Clear(subject=pairing.host, reason="no connection is established at either end")
+        yield Clear(subject=pairing.server, reason="no connection is established at either end")
     for direction in pairing.directions:
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif direction.stranded.count:
-            yield _finding(direction, pairing.host, accounts)
+            yield _finding(direction, pairing.server, accounts)
         elif direction.stranded.unproven:
             count = sum(direction.stranded.unproven.values())
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{counted(count, 'connection')} of the client {are(count)} absent at {pairing.host}, "
+                reason=f"{counted(count, 'connection')} of the client {are(count)} absent at {pairing.server}, "
                 f"but not proven lost: {reason_list(direction.stranded.unproven)}",
                 how=f"take snapshots of the server, the client and the server again: {SS_COMMAND}",
             )
         else:
             number = "" if direction.client_count is None else f" ({direction.client_count:,})"
-            reason = f"every connection of the client exists at {pairing.host}{number}"
+            reason = f"every connection of the client exists at {pairing.server}{number}"
             yield Clear(subject=direction.subject, reason=reason)
 
 

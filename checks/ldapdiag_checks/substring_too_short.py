@@ -40,12 +40,13 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if coverage.indexes is None:
-        reason = f"no index configuration of {coverage.host}: the length of its keys is unknown"
+        reason = f"no index configuration of {coverage.server}: the length of its keys is unknown"
         how = IndexConfiguration.how
-        yield NotJudged(subject=coverage.host, reason=reason, missing=(IndexConfiguration.kind,), how=how)
+        yield NotJudged(subject=coverage.server, reason=reason, missing=(IndexConfiguration.kind,), how=how)
     elif not found:
         yield Clear(
-            subject=coverage.host, reason="no unindexed search is for fewer characters than the keys of its index have"
+            subject=coverage.server,
+            reason="no unindexed search is for fewer characters than the keys of its index have",
         )
 
 
@@ -57,10 +58,10 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         title=f"{one.shape} searches for too few characters for an index on {one.attribute}: {one.obstacle.reason}",
         detail=one.summary,
         observed=one.observed,
-        server=one.host,
+        server=one.server,
         hosts=(one.host,),
         remedies=(
-            ask_for_more_characters(one.requesters[0].client if one.requesters else one.host, one.obstacle.reason),
+            ask_for_more_characters(one.requesters[0].client if one.requesters else one.server, one.obstacle.reason),
         ),
         origins=coverage.origins,
     )

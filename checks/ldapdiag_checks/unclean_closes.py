@@ -78,7 +78,7 @@ def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clien
     """Return the verdict on all clients without a finding."""
     closes, unclean = sum(ends.close_count for ends in others), sum(ends.unclean for ends in others)
     vague = sum(ends.by_kind[CloseKind.UNKNOWN] for ends in others)
-    subject = f"other clients of {server.host}" if not all_clients else server.host
+    subject = f"other clients of {server.name}" if not all_clients else server.name
     if not closes and all_clients:
         reason = "no connection was closed in the access log"
         how = "an access log of a busy hour"
@@ -95,13 +95,13 @@ def _of_other_clients(server: Instance, others: list[CloseReasons], *, all_clien
 def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: Severity, more: int) -> Finding:
     probes = severity is Severity.INFO
     return Finding(
-        subject=f"{ends.client} -> {server.host}",
+        subject=f"{ends.client} -> {server.name}",
         severity=severity,
         confidence=Confidence.LIKELY if probes else Confidence.CERTAIN,
         title=_title(server, ends, probes=probes),
         detail="\n".join(_sentences(traffic, ends, more, probes=probes)),
         observed={
-            "server": server.host,
+            "server": server.name,
             "client": ends.client,
             "closes": ends.close_count,
             "unclean": ends.unclean,
@@ -110,9 +110,9 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
             "probes": ends.probes,
             "codes": ends.codes,
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
-        remedies=() if probes or ends.client == UNKNOWN_NAME else (unbind_first(ends.client, server.host),),
+        remedies=() if probes or ends.client == UNKNOWN_NAME else (unbind_first(ends.client, server.name),),
         origins=traffic.origins,
     )
 
@@ -120,7 +120,7 @@ def _finding(server: Instance, traffic: Traffic, ends: CloseReasons, severity: S
 def _title(server: Instance, ends: CloseReasons, *, probes: bool) -> str:
     if probes:
         return (
-            f"{ends.client} opened {counted(ends.probes, 'connection')} to {server.host} without sending an operation"
+            f"{ends.client} opened {counted(ends.probes, 'connection')} to {server.name} without sending an operation"
         )
     if (network := ends.by_kind[CloseKind.NETWORK]) >= SOME:
         return f"Data no longer passed on {network:,} of {counted(ends.close_count, 'connection')} of {ends.client}"

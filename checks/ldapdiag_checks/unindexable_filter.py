@@ -40,11 +40,11 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for one in found:
         yield _finding(one, coverage)
     if not found:
-        yield Clear(subject=coverage.host, reason="no unindexed search has a filter that no index can answer")
+        yield Clear(subject=coverage.server, reason="no unindexed search has a filter that no index can answer")
 
 
 def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
-    client = one.requesters[0].client if one.requesters else one.host
+    client = one.requesters[0].client if one.requesters else one.server
     return Finding(
         subject=one.subject,
         severity=severity_of_share(one.share, one.seconds) if one.worth_a_change else Severity.INFO,
@@ -52,7 +52,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
         title=f"no index answers {one.shape}: {one.obstacle.reason}",
         detail=one.summary,
         observed=one.observed,
-        server=one.host,
+        server=one.server,
         hosts=(one.host,),
         remedies=(rewrite_filter(client, one.obstacle.text, negated=one.obstacle.negated),),
         origins=coverage.origins,

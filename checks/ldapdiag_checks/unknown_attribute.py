@@ -54,7 +54,7 @@ def judge(coverage: IndexCoverage) -> Iterator[Verdict]:
     for subject, rows in sorted(found.items()):
         yield _finding(subject, rows, whys[subject], coverage)
     if not found:
-        yield Clear(subject=coverage.host, reason="no search has an attribute that the server's schema does not have")
+        yield Clear(subject=coverage.server, reason="no search has an attribute that the server's schema does not have")
 
 
 def _unknown(row: SearchCoverage) -> Iterator[tuple[str, str]]:
@@ -77,15 +77,15 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
     askers = rows[0].group.requesters
     what = attribute or "one of its attributes"
     return Finding(
-        subject=f"{shape} at {coverage.host}",
-        key=f"{coverage.host}|{shape}|{attribute}",
+        subject=f"{shape} at {coverage.server}",
+        key=f"{coverage.server}|{shape}|{attribute}",
         severity=Severity.LOW,
         confidence=Confidence.LIKELY if why == UNKNOWN_TO_SCHEMA else Confidence.CERTAIN,
-        title=f"{coverage.host} cannot evaluate {what} in {shape}: {why}",
+        title=f"{coverage.server} cannot evaluate {what} in {shape}: {why}",
         detail=f"{counted(count, 'search')}, {seconds:.3g} s; that part matches nothing.\n"
         f"Sent by {', '.join(f'{asker.account} from {asker.client}' for asker in askers[:3])}.",
         observed={
-            "server": coverage.host,
+            "server": coverage.server,
             "attribute": attribute,
             "shape": shape,
             "searches": count,
@@ -94,8 +94,8 @@ def _finding(subject: Subject, rows: list[SearchCoverage], why: str, coverage: I
             "clients": list(dict.fromkeys(asker.client for asker in askers))[:MOST],
             "accounts": list(dict.fromkeys(asker.account for asker in askers))[:MOST],
         },
-        server=coverage.host,
+        server=coverage.server,
         hosts=(coverage.host,),
-        remedies=(correct_attribute(askers[0].client if askers else coverage.host, attribute),),
+        remedies=(correct_attribute(askers[0].client if askers else coverage.server, attribute),),
         origins=coverage.origins,
     )

@@ -47,7 +47,7 @@ def judge(
     """
     directions = [direction for direction in pairing.directions if direction.server_count]
     if not directions:
-        yield Clear(subject=pairing.host, reason="no connection is established at the server")
+        yield Clear(subject=pairing.server, reason="no connection is established at the server")
     for direction in directions:
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
@@ -70,7 +70,7 @@ def judge(
                 reason=f"{busy:,} of {counted(direction.matched, 'connection')} used in the last minute",
             )
         else:
-            yield _finding(direction, pairing.host, accounts, descriptors)
+            yield _finding(direction, pairing.server, accounts, descriptors)
 
 
 def is_many(connections: int, descriptors: Descriptors | None) -> bool:

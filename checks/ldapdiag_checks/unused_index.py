@@ -47,14 +47,14 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     hours = coverage.seconds / HOUR
     if usage.reason:
         how = IndexConfiguration.how if coverage.indexes is None else None
-        yield NotJudged(subject=coverage.host, reason=usage.reason, how=how)
+        yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return
     for one in usage.unused:
         yield _finding(one, hours, coverage)
     for name in usage.unsearched:
-        yield NotJudged(subject=f"{name} at {coverage.host}", reason="no search in the log is in this database")
+        yield NotJudged(subject=f"{name} at {coverage.server}", reason="no search in the log is in this database")
     if not usage.unused:
-        yield Clear(subject=coverage.host, reason=f"every index was used in {_span(hours)} of log")
+        yield Clear(subject=coverage.server, reason=f"every index was used in {_span(hours)} of log")
 
 
 def _span(hours: float) -> str:
@@ -66,24 +66,24 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding
     remedies: tuple[Remedy, ...] = ()
     if hours >= MONTH and coverage.indexes is not None:
         remedies = drop_indexes(
-            coverage.host, one.backend, one.changes, coverage.indexes.configuration, coverage.indexes.schema
+            coverage.server, one.backend, one.changes, coverage.indexes.configuration, coverage.indexes.schema
         )
     return Finding(
-        subject=f"{one.attribute} of {one.backend.name} at {coverage.host}",
-        key=f"{coverage.host}|{one.backend.name}|{one.attribute.lower()}",
+        subject=f"{one.attribute} of {one.backend.name} at {coverage.server}",
+        key=f"{coverage.server}|{one.backend.name}|{one.attribute.lower()}",
         severity=Severity.LOW if hours >= MONTH else Severity.INFO,
         confidence=Confidence.LIKELY if hours >= MONTH else Confidence.POSSIBLE,
         title=f"no search used the index {one.attribute} {types} of {one.backend.name} in {_span(hours)} of log",
         detail="Internal searches and the clients of other servers are not in this log.\n"
         + ("" if hours >= MONTH else "Keep it until a month of logs confirms this."),
         observed={
-            "server": coverage.host,
+            "server": coverage.server,
             "backend": one.backend.name,
             "attribute": one.attribute,
             "types": list(one.types),
             "log_hours": round(hours, 3),
         },
-        server=coverage.host,
+        server=coverage.server,
         hosts=(coverage.host,),
         remedies=remedies,
         origins=coverage.origins,

@@ -67,14 +67,14 @@ def judge(server: Instance, traffic: Traffic | None = None) -> Iterator[Verdict]
     if now is not None or logged is not None:
         yield _finding(server, traffic, threads, now, logged)
     elif clear:
-        yield Clear(subject=server.host, reason=clear)
+        yield Clear(subject=server.name, reason=clear)
     elif monitor is None:
-        reason = f"no cn=monitor of {server.host}, and no access log with wait times"
-        yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
+        reason = f"no cn=monitor of {server.name}, and no access log with wait times"
+        yield NotJudged(subject=server.name, reason=reason, missing=(Monitor.kind,), how=Monitor.how)
     else:
         what = "the number of busy threads" if monitor.busy_threads is None else "the number of threads"
         reason = f"{monitor.origin.path} does not contain {what}"
-        yield NotJudged(subject=server.host, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
+        yield NotJudged(subject=server.name, reason=reason, missing=(Monitor.kind,), how=PUBLISHES)
 
 
 def threads_of(server: Instance, monitor: Monitor | None) -> int | None:
@@ -136,13 +136,13 @@ def _finding(
     waits = traffic if traffic is not None and traffic.timed_waits else None
     by_log = now is None or (logged is not None and logged > now)
     return Finding(
-        subject=server.host,
+        subject=server.name,
         severity=severity,
         confidence=Confidence.LIKELY if by_log else Confidence.CERTAIN,
         title=_title(server, traffic if by_log else None, threads, severity),
         detail="\n".join(_sentences(monitor, waits if logged else None, now)),
         observed={
-            "server": server.host,
+            "server": server.name,
             "busy": monitor.busy_threads if monitor else None,
             "threads": threads,
             "queued": monitor.queued_operations if monitor else None,
@@ -151,7 +151,7 @@ def _finding(
             "logged_waits": waits.waited_at_least(LONG) if waits else None,
             "longest_wait_seconds": round(waits.segment.longest_wait[0] / SECOND, 9) if waits else None,
         },
-        server=server.host,
+        server=server.name,
         hosts=(server.host,),
         remedies=_remedies(server, threads, severity) if now is not None else (),
         origins=tuple(sorted({*server.origins_of(monitor, server.configuration), *(waits.origins if waits else ())})),
@@ -162,14 +162,14 @@ def _title(server: Instance, traffic: Traffic | None, threads: int | None, sever
     monitor = server.monitor
     if traffic is not None:
         waited = traffic.waited_at_least(LONG) / traffic.timed_waits
-        return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.host}"
+        return f"{waited:.0%} of the operations in the access log waited for a worker thread of {server.name}"
     if monitor is None or severity is Severity.LOW:
         at_most = monitor.connections_at_max_threads if monitor else 0
-        return f"{counted(at_most or 0, 'connection')} to {server.host} with as many threads as one connection may use"
+        return f"{counted(at_most or 0, 'connection')} to {server.name} with as many threads as one connection may use"
     waiting = (
         "" if monitor.queued_operations is None else f", with {counted(monitor.queued_operations, 'operation')} waiting"
     )
-    return f"{monitor.busy_threads} of {threads} worker threads of {server.host} are busy{waiting}"
+    return f"{monitor.busy_threads} of {threads} worker threads of {server.name} are busy{waiting}"
 
 
 def _sentences(monitor: Monitor | None, traffic: Traffic | None, now: Severity | None) -> Iterator[str]:
@@ -196,4 +196,4 @@ def _remedies(server: Instance, threads: int | None, severity: Severity) -> tupl
     if severity < Severity.HIGH or server.product is None or not threads:
         return ()
     configured = server.configuration.threads if server.configuration else None
-    return (server.product.remedies.raise_threads(server.host, configured, 2 * threads),)
+    return (server.product.remedies.raise_threads(server.name, configured, 2 * threads),)

@@ -35,7 +35,7 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     IndexPlan: plan_indexes,
     UnusedIndexes: find_unused_indexes,
 }
-"""Fact to function. diagnosis.py calls each at most once per host, after those it depends on."""
+"""Fact to function. diagnosis.py calls each at most once per server or host, after those it depends on."""
 
 INDEX_FACTS = frozenset({IndexConfiguration, ServerIndexes, IndexCoverage, IndexPlan, UnusedIndexes})
 """The facts of checks about indexes; `ldapdiag indexes` runs the checks that need one of them."""

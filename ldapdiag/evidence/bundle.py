@@ -25,11 +25,11 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A fact that is missing for a host, or for the whole run, the reason, and how to collect the evidence for it."""
+    """A fact that is missing for a host, a server or the whole run, the reason, and how to collect the evidence."""
 
     reason: str
     host: str = ""
-    """Empty: the whole run."""
+    """A host, or a server by its name; empty: the whole run."""
     lacks: tuple[str, ...] = ()
     """The kinds of evidence that are missing."""
     how: str | None = None

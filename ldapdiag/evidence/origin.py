@@ -33,6 +33,8 @@ class Origin:
     """The folder of the input, unique in a run; evidence of one folder is attributed together."""
     host: str = ""
     """The host the input is attributed to; empty until analysis.hosts has set it."""
+    server: str = ""
+    """The server it is attributed to, by the name of its instance; empty: it is about the host."""
     taken: Span | None = None
     """When it was captured; None: unknown."""
     lines: int = 0

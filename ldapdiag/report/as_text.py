@@ -37,7 +37,7 @@ class Screen:
     def show(self) -> None:
         """Print every part: servers, findings, clear subjects, subjects not judged, gaps, the footer."""
         for server in (servers := self.diagnosis.facts.every(Instance)):
-            self.page.packed(server.host, self.summary(server), "bold", "bold")
+            self.page.packed(server.name, self.summary(server), "bold", "bold")
         if servers:
             self.page.blank()
         self.findings()
@@ -54,11 +54,11 @@ class Screen:
         parts = [server.description]
         if server.established is not None:
             parts.append(counted(server.established, "connection"))
-        descriptors = self.diagnosis.facts.of(Descriptors, server.host)
+        descriptors = self.diagnosis.facts.of(Descriptors, server.name)
         if descriptors is not None and descriptors.used is not None and descriptors.limit is not None:
             text = f"{descriptors.used:,} of {descriptors.limit:,} descriptors"
             parts.append(f"{descriptors.limit:,} at most" if descriptors.counts_only_connections else text)
-        lifetime = self.diagnosis.facts.of(GhostLifetime, server.host)
+        lifetime = self.diagnosis.facts.of(GhostLifetime, server.name)
         if lifetime is not None and lifetime.idle_timeout_seconds is not None:
             seconds = lifetime.idle_timeout_seconds
             parts.append(f"idle timeout {f'{seconds:,} s' if seconds else 'off'}")

@@ -131,7 +131,7 @@ class TestWhatIsObserved:
 
     def test_names_the_account_when_all_are_of_one(self) -> None:
         accounts = Accounts(
-            host="ldap",
+            server="ldap",
             by_account={"uid=xyz": 20},
             by_client={facts.APP1: 20},
             by_client_and_account={facts.APP1: {"uid=xyz": 20}},

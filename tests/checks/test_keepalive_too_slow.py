@@ -52,7 +52,7 @@ def test_a_proxy_closes_both_ends_whatever_probes_do() -> None:
         middlebox="lb",
         closes_both_ends=True,
     )
-    (verdict,) = judge(facts.lifetime(), IdleBounds(host="ldap", paths=(path,)), facts.server())
+    (verdict,) = judge(facts.lifetime(), IdleBounds(server="ldap", paths=(path,)), facts.server())
     assert isinstance(verdict, NotJudged)
     assert "lb closes both ends after 60 s" in verdict.reason
 

@@ -34,7 +34,10 @@ class Instance:
     kind: ClassVar[str] = "directory-server"
     how: ClassVar[str] = "on the server: its socket table (ss -tanoiep), its cn=monitor or its configuration"
 
+    name: str
+    """The name in reports: the host's where it has one instance."""
     host: str
+    """The machine, or the network namespace."""
     identity: ServerIdentity | None = None
     ports: frozenset[int] = frozenset()
     proxy: str = ""
@@ -63,8 +66,8 @@ class Instance:
         """Return, of a proxy, why what only a directory server has is missing; None of a directory server."""
         if not self.proxy:
             return None
-        reason = f"{self.host} is a {self.description}, not a directory server"
-        return Missing(host=self.host, reason=reason, how=BEHIND, inapplicable=True)
+        reason = f"{self.name} is a {self.description}, not a directory server"
+        return Missing(host=self.name, reason=reason, how=BEHIND, inapplicable=True)
 
     @property
     def product(self) -> Product | None:
@@ -117,6 +120,7 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
         if not (ports or any(sources)):
             continue
         yield Instance(
+            name=name,
             host=name,
             identity=_identity(sources),
             ports=ports,
@@ -152,6 +156,7 @@ def _proxy(
     """
     ports = frozenset(relays)
     return Instance(
+        name=host.host,
         host=host.host,
         ports=ports,
         proxy=relays[min(ports)],
@@ -162,9 +167,17 @@ def _proxy(
     )
 
 
-def facts_of(facts: Iterable[T], host: str) -> list[T]:
-    """Return the facts that belong to a host."""
-    return [fact for fact in facts if fact.origin.host == host]  # type: ignore[attr-defined]  # T is a read fact
+def facts_of(facts: Iterable[T], subject: str) -> list[T]:
+    """Return the read facts that belong to a server, by the name of its instance, or to a host."""
+    return [fact for fact in facts if subject_of(fact) == subject]
+
+
+def subject_of(fact: Any) -> str:  # noqa: ANN401  read facts have an origin, joined facts a server or a host
+    """Return the server a fact belongs to, else the host; empty for a fact about all."""
+    origin = getattr(fact, "origin", None)
+    if origin is not None:
+        return str(origin.server or origin.host)
+    return str(fact.name if isinstance(fact, Instance) else getattr(fact, "server", getattr(fact, "host", "")))
 
 
 def choose_monitor(monitors: list[Monitor]) -> Monitor | None:

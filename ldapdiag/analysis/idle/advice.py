@@ -33,7 +33,8 @@ class IdleAdvice:
     kind: ClassVar[str] = "idle-advice"
     how: ClassVar[str] = IdleBounds.how
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     ghosts: int
     unclassified: int
     """Connections that are neither proven live nor ghosts."""
@@ -76,7 +77,7 @@ def advise(
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
     return IdleAdvice(
-        host=server.host,
+        server=server.name,
         ghosts=sum(direction.ghosts.count for direction in directions),
         unclassified=sum(direction.undecided for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,

@@ -75,7 +75,8 @@ class IdleBounds:
         "haproxy.cfg; of F5: tmsh list ltm profile tcp idle-timeout"
     )
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     paths: tuple[PathBounds, ...]
 
     def for_client(self, client: str) -> PathBounds | None:
@@ -129,7 +130,7 @@ def bound_idle(
         _configured_path(name, networks[name], configured) or _measured_path(name, networks[name], survived, from_log)
         for name in sorted(networks)
     ]
-    return IdleBounds(host=pairing.host, paths=tuple(paths))
+    return IdleBounds(server=pairing.server, paths=tuple(paths))
 
 
 def network(address: str) -> str:

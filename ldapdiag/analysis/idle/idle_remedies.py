@@ -58,12 +58,12 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
     if current and current <= seconds:
         return  # the present timeout drains already
     if lifetime.proxy:
-        yield _step("drain", limit_idle_time(server.host, seconds))
+        yield _step("drain", limit_idle_time(server.name, seconds))
         return
     if server.product is None:
-        yield _step("drain", advise_idle_timeout(server.host, seconds, str(server.identity or "")))
+        yield _step("drain", advise_idle_timeout(server.name, seconds, str(server.identity or "")))
         return
-    yield _step("drain", server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version))
+    yield _step("drain", server.product.remedies.set_idle_timeout(server.name, seconds, current, server.version))
     if (
         pairing is not None
         and server.product.defaults.idle_timeout_reaches_open_connections.at(server.version) is not True
@@ -75,7 +75,7 @@ def _close_proven(server: Instance, pairing: Pairing) -> Iterator[Remedy]:
     """Yield commands that close exactly the proven ghosts: a new idle timeout does not reach open connections."""
     for direction in pairing.directions:
         if direction.ghosts.ports and proof_of(direction).degree == "certain":
-            closing = close_ghosts(server.host, direction.server_port, direction.client, direction.ghosts.ports)
+            closing = close_ghosts(server.name, direction.server_port, direction.client, direction.ghosts.ports)
             if closing is not None:
                 yield _step("drain", closing)
 
@@ -89,13 +89,13 @@ def _cure(
 ) -> Iterator[Remedy]:
     """Yield earlier keepalive probes at the server, and at each client host with ghosts: either end is enough."""
     if lifetime.proxy:
-        yield _step("cure", probe_clients(server.host))
+        yield _step("cure", probe_clients(server.name))
         return
     seconds, current = advice.keepalive_seconds, lifetime.keepalive_seconds
     if seconds is None or (current is not None and current <= seconds):
         return
     if server.product is not None:
-        yield _step("cure", server.product.remedies.set_keepalive(server.host, seconds, current, server.version))
+        yield _step("cure", server.product.remedies.set_keepalive(server.name, seconds, current, server.version))
     else:
         yield _step("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
     yield from _cure_at_clients(server, seconds, pairing, kernels)
@@ -134,7 +134,7 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         )
         yield _step("tidy", replace(longer, changes=f"{longer.changes} {why}"))
     elif server.product is not None:
-        remedy = server.product.remedies.set_idle_timeout(server.host, seconds, current, server.version)
+        remedy = server.product.remedies.set_idle_timeout(server.name, seconds, current, server.version)
         yield _step("tidy", remedy)
 
 
@@ -145,7 +145,7 @@ def _exempt(server: Instance) -> Iterator[Remedy]:
     exempt = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
     accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in exempt)
     if accounts:
-        remedy = server.product.remedies.exempt_from_idle_timeout(server.host, accounts)
+        remedy = server.product.remedies.exempt_from_idle_timeout(server.name, accounts)
         if remedy is not None:
             yield _step("exempt", remedy)
 

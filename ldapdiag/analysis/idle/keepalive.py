@@ -28,6 +28,8 @@ class GhostLifetime:
     kind: ClassVar[str] = "ghost-lifetime"
     how: ClassVar[str] = Configuration.how
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     idle_timeout_seconds: int | None
     """0: off. None: unknown."""
@@ -76,6 +78,7 @@ def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None 
     interval = (kernel and kernel.number(KEEPALIVE_INTERVAL)) or KERNEL_KEEPALIVE_INTERVAL
     probes = (kernel and kernel.number(KEEPALIVE_PROBES)) or KERNEL_KEEPALIVE_PROBES
     return GhostLifetime(
+        server=server.name,
         host=server.host,
         idle_timeout_seconds=idle,
         idle_timeout_source=idle_source,

@@ -47,6 +47,8 @@ class IndexCoverage:
     kind: ClassVar[str] = "coverage"
     how: ClassVar[str] = Traffic.how
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     family: Family | None
     searches: tuple[SearchCoverage, ...]
@@ -87,6 +89,7 @@ def audit_searches(server: Instance, traffic: Traffic, indexes: ServerIndexes | 
     ]
     covered = _worth_together(covered, workload.search_etime)
     return IndexCoverage(
+        server=server.name,
         host=server.host,
         family=family,
         outside_suffixes=sum(group.count for group in workload.searches if _is_outside(group, simulated)),

@@ -56,6 +56,8 @@ class IndexPlan:
     kind: ClassVar[str] = "index-plan"
     how: ClassVar[str] = IndexCoverage.how
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     configured: bool
     """False: the index configuration was not collected, so the plan is only a possibility."""
@@ -86,6 +88,7 @@ def plan_indexes(coverage: IndexCoverage, traffic: Traffic) -> IndexPlan:
     added = frozenset(cover.chosen)
     resolved = [scan for scan in helped if _resolves(added, scan)]
     return IndexPlan(
+        server=coverage.server,
         host=coverage.host,
         configured=coverage.indexes is not None,
         indexes=_planned(added, resolved),

@@ -31,6 +31,8 @@ class ServerIndexes:
     kind: ClassVar[str] = "indexing"
     how: ClassVar[str] = IndexConfiguration.how
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     configuration: IndexConfiguration
     schema: Schema
@@ -85,25 +87,26 @@ def find_server_indexes(
         return inapplicable
     own = [
         configuration
-        for configuration in facts_of(configurations, server.host)
+        for configuration in facts_of(configurations, server.name)
         if server.family in {None, configuration.identity.family}
     ]
     if not own:
         return Missing(
-            host=server.host,
-            reason=f"no index configuration of {server.host}",
+            host=server.name,
+            reason=f"no index configuration of {server.name}",
             lacks=(IndexConfiguration.kind,),
             how=IndexConfiguration.how,
         )
-    own_statuses, own_counts = facts_of(statuses, server.host), facts_of(counts, server.host)
+    own_statuses, own_counts = facts_of(statuses, server.name), facts_of(counts, server.name)
     suffixes = [status.suffix for status in own_statuses] + [count.suffix for count in own_counts]
-    own_schemas = facts_of(schemas, server.host)
+    own_schemas = facts_of(schemas, server.name)
     return ServerIndexes(
+        server=server.name,
         host=server.host,
         configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes))),
         schema=merged([*own_schemas, standard()]) or standard(),
         entries={comparable(count.suffix): count.entries for count in own_counts},
-        explanations=tuple(facts_of(explanations, server.host)),
+        explanations=tuple(facts_of(explanations, server.name)),
         statuses=tuple(own_statuses),
         origins=server.origins_of(*own, *own_schemas),
     )

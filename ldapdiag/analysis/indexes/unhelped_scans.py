@@ -26,6 +26,8 @@ MOST_LISTED = 10
 class UnhelpedScans:
     """The scans of one filter shape, with their obstacle."""
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     obstacle: Obstacle
     searches: tuple[SearchCoverage, ...]
@@ -87,13 +89,13 @@ class UnhelpedScans:
     @property
     def subject(self) -> str:
         """Return the subject of a verdict on them."""
-        return f"{self.shape} at {self.host}"
+        return f"{self.shape} at {self.server}"
 
     @property
     def observed(self) -> dict[str, Any]:
         """Return what a finding observes, by the keys of docs/contract.md."""
         return {
-            "server": self.host,
+            "server": self.server,
             "attribute": self.attribute,
             "shape": self.shape,
             "part": self.obstacle.text,
@@ -117,7 +119,13 @@ def find_unhelped_scans(coverage: IndexCoverage, causes: Collection[Cause]) -> t
             scans_of[scan.group.shape].append(scan)
             obstacles.setdefault(scan.group.shape, scan.obstacle)
     unhelped = (
-        UnhelpedScans(host=coverage.host, obstacle=obstacles[shape], searches=tuple(scans), total=coverage.etime)
+        UnhelpedScans(
+            server=coverage.server,
+            host=coverage.host,
+            obstacle=obstacles[shape],
+            searches=tuple(scans),
+            total=coverage.etime,
+        )
         for shape, scans in scans_of.items()
     )
     return tuple(sorted(unhelped, key=lambda scans: (-scans.seconds, scans.shape)))

@@ -49,7 +49,8 @@ class UnusedIndexes:
     kind: ClassVar[str] = "usage"
     how: ClassVar[str] = IndexCoverage.how
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     unused: tuple[UnusedIndex, ...] = ()
     unsearched: tuple[str, ...] = ()
     """Databases that no search was sent to."""
@@ -61,17 +62,19 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
     """Compare the indexes of a server with the assertions in its log."""
     indexes = coverage.indexes
     if indexes is None:
-        return UnusedIndexes(host=coverage.host, reason=f"no index configuration of {coverage.host}")
+        return UnusedIndexes(server=coverage.server, reason=f"no index configuration of {coverage.server}")
     searches = traffic.workload.searches
     if any(search.unidentified for search in searches):
         return UnusedIndexes(
-            host=coverage.host, reason="the log has searches without a filter, which may use any index"
+            server=coverage.server, reason="the log has searches without a filter, which may use any index"
         )
     filters = [
         (indexes.backends(search.base), parse_shape(search.shape)) for search in searches if search.scope != "base"
     ]
     if any(filter_ is None for backends, filter_ in filters if backends):
-        return UnusedIndexes(host=coverage.host, reason="filters were cut off or not understood, and may use any index")
+        return UnusedIndexes(
+            server=coverage.server, reason="filters were cut off or not understood, and may use any index"
+        )
     unused: list[UnusedIndex] = []
     unsearched: list[str] = []
     for backend in indexes.configuration.backends:
@@ -85,7 +88,7 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
             unused.extend(_unused(backend, searched, indexes, coverage.family))
         elif backend.definitions:
             unsearched.append(backend.name)
-    return UnusedIndexes(host=coverage.host, unused=tuple(unused), unsearched=tuple(unsearched))
+    return UnusedIndexes(server=coverage.server, unused=tuple(unused), unsearched=tuple(unsearched))
 
 
 def _unused(

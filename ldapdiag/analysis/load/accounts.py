@@ -21,7 +21,8 @@ class Accounts:
     kind: ClassVar[str] = "accounts"
     how: ClassVar[str] = Monitor.how
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     by_account: Mapping[str, int]
     """Most connections first; DNs that differ only in case are one, in their commonest spelling."""
     by_client: Mapping[str, int]
@@ -55,8 +56,8 @@ def count_accounts(server: Instance) -> Accounts | Missing:
         return inapplicable
     monitor = server.monitor
     if monitor is None or monitor.connections is None:
-        reason = f"no cn=monitor of {server.host}" if monitor is None else f"{monitor.origin.path} lists no connections"
-        return Missing(host=server.host, reason=reason, lacks=(Monitor.kind,), how=Monitor.how)
+        reason = f"no cn=monitor of {server.name}" if monitor is None else f"{monitor.origin.path} lists no connections"
+        return Missing(host=server.name, reason=reason, lacks=(Monitor.kind,), how=Monitor.how)
     spelling = common_spellings(connection.account for connection in monitor.connections)
     by_client: dict[str, Counter[str]] = defaultdict(Counter)
     by_endpoint: dict[tuple[str, int], str] = {}
@@ -69,7 +70,7 @@ def count_accounts(server: Instance) -> Accounts | Missing:
     for accounts in by_client.values():
         by_account.update(accounts)
     return Accounts(
-        host=server.host,
+        server=server.name,
         by_account=ranked(by_account),
         by_client=ranked(Counter({client: accounts.total() for client, accounts in by_client.items()})),
         by_client_and_account={client: ranked(accounts) for client, accounts in by_client.items()},

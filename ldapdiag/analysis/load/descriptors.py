@@ -30,7 +30,8 @@ class Descriptors:
     kind: ClassVar[str] = "descriptors"
     how: ClassVar[str] = DescriptorCount.how
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     used: int | None
     used_source: str
     exact: bool
@@ -84,7 +85,7 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
     served = _served(server, limit)
     rate, rate_source = _growth(server, host, traffic)
     return Descriptors(
-        host=server.host,
+        server=server.name,
         used=used,
         used_source=used_source,
         exact=server.descriptors is not None,

@@ -25,7 +25,8 @@ class Traffic:
     kind: ClassVar[str] = "traffic"
     how: ClassVar[str] = AccessLog.how
 
-    host: str
+    server: str
+    """The server, by the name of its instance."""
     workload: Workload
     origins: tuple[str, ...]
 
@@ -70,14 +71,14 @@ def combine_logs(server: Instance) -> Traffic | Missing:
     logs = server.access_logs
     if not logs:
         return Missing(
-            host=server.host,
-            reason=f"no access log of {server.host}",
+            host=server.name,
+            reason=f"no access log of {server.name}",
             lacks=(AccessLog.kind,),
             how=AccessLog.how,
         )
     families = {log.family for log in logs}
     return Traffic(
-        host=server.host,
+        server=server.name,
         workload=Workload(_combined(logs), families.pop() if len(families) == 1 else None),
         origins=tuple(sorted(log.origin.path for log in logs)),
     )

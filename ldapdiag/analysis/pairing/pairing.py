@@ -37,6 +37,8 @@ class Pairing:
     kind: ClassVar[str] = "pairing"
     how: ClassVar[str] = SocketTable.how
 
+    server: str
+    """The server, by the name of its instance."""
     host: str
     directions: tuple[Direction, ...]
 
@@ -47,12 +49,12 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
     unfit = "is not in the evidence" if host.latest is None else unfit_because(host.latest.sockets, server.ports)
     if unfit or host.latest is None:
         reason = f"the table of {server.host}'s sockets {unfit}"
-        return Missing(host=server.host, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
+        return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows)
     clients = Clients(hosts, server, middleboxes)
     unjoined = _find_directions(server, host.latest, clients)
     directions = [_join_direction(one, host, clients, middleboxes) for one in unjoined]
-    return Pairing(host=server.host, directions=tuple(directions))
+    return Pairing(server=server.name, host=server.host, directions=tuple(directions))
 
 
 def _find_directions(server: Instance, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:

@@ -20,13 +20,13 @@ HOUR = 3600
 
 def plans(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     """Return the index plan of each server, and the searches it removes, keeps or ignores."""
-    coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
-    return [_plan(one, coverages[one.host]) for one in diagnosis.facts.every(IndexPlan)]
+    coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
+    return [_plan(one, coverages[one.server]) for one in diagnosis.facts.every(IndexPlan)]
 
 
 def _plan(plan: IndexPlan, coverage: IndexCoverage) -> dict[str, Any]:
     return {
-        "server": plan.host,
+        "server": plan.server,
         "configured": coverage.indexes is not None,
         "log_hours": round(coverage.seconds / HOUR, 3),
         "searches": sum(row.count for row in coverage.searches),

@@ -63,7 +63,7 @@ class IndexScreen:
     def show(self) -> None:
         """Print every part."""
         for plan in self.diagnosis.facts.every(IndexPlan):
-            coverage = self.diagnosis.facts.of(IndexCoverage, plan.host)
+            coverage = self.diagnosis.facts.of(IndexCoverage, plan.server)
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
@@ -85,7 +85,7 @@ class IndexScreen:
         whole = f"{duration(total)} of search time"
         unindexed = f"{duration(scanned)}{share} of it without an index" if scanned else "none of it without an index"
         self.page.line(
-            [plan.host, f"{span(int(coverage.seconds * SECOND))} of log", many,
+            [plan.server, f"{span(int(coverage.seconds * SECOND))} of log", many,
              f"{whole}, {unindexed}"],
             "bold",
         )  # fmt: skip
@@ -114,7 +114,7 @@ class IndexScreen:
             self.page.blank()
             return
         for remedy in of_plans(self.diagnosis):
-            if remedy.target == plan.host and remedy.kind is not RemedyKind.LDIF:
+            if remedy.target == plan.server and remedy.kind is not RemedyKind.LDIF:
                 self.page.blank()
                 self.page.indented(remedy.changes)
                 self.page.indented(f"risk: {remedy.risk}")
@@ -122,7 +122,7 @@ class IndexScreen:
                 if remedy.verify:
                     self.page.indented("show the new setting, and the progress of the build:")
                     print_commands(self.page, "", remedy.verify)
-        found = (one for one in self.found("missing-index") if one.server == plan.host)
+        found = (one for one in self.found("missing-index") if one.server == plan.server)
         verify = next((one.verify for finding in found for one in finding.remedies), "")
         if verify:
             self.page.indented(f"verify: {expected_in_log(coverage.family)}")
@@ -174,7 +174,7 @@ class IndexScreen:
             many = counted(count, "search", "searches")
             why = "the other parts of the filter, or the base, leave few entries"
             self.page.packed("harmless", [f"{many} noted as unindexed, {_each(etime, count)}: {why}", *shapes], "bold")
-        usage = self.diagnosis.facts.of(UnusedIndexes, plan.host)
+        usage = self.diagnosis.facts.of(UnusedIndexes, plan.server)
         if usage is not None and usage.unused:
             unused = [f"{one.attribute} {','.join(one.types)}" for one in usage.unused]
             spanned = span(int(coverage.seconds * SECOND))

@@ -42,9 +42,9 @@ trap 'exit 1' HUP INT TERM
 
 def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the remedies of every plan: all its indexes of one database at once."""
-    coverages = {one.host: one for one in diagnosis.facts.every(IndexCoverage)}
+    coverages = {one.server: one for one in diagnosis.facts.every(IndexCoverage)}
     for plan in diagnosis.facts.every(IndexPlan):
-        indexing = coverages[plan.host].indexes
+        indexing = coverages[plan.server].indexes
         if indexing is None:
             continue
         backends: dict[str, tuple[Backend, list[Change]]] = {}
@@ -52,7 +52,7 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             if row.backend is not None:
                 backends.setdefault(row.backend.name, (row.backend, []))[1].extend(row.changes)
         for backend, changes in backends.values():
-            yield from add_indexes(plan.host, backend, changes, indexing.configuration, indexing.schema, None)
+            yield from add_indexes(plan.server, backend, changes, indexing.configuration, indexing.schema, None)
 
 
 def as_script(diagnosis: Diagnosis) -> str:
@@ -79,8 +79,8 @@ def as_ldif(diagnosis: Diagnosis) -> str:
     if changes:
         return "\n".join(f"{_comments(one)}\n{one.text.rstrip()}\n" for one in changes)
     advice = [f"# {neutral(one.text, longest=2000)}\n" for one in of_plans(diagnosis) if one.kind is RemedyKind.ADVICE]
-    planned = {plan.host for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
-    indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.host in planned]
+    planned = {plan.server for plan in diagnosis.facts.every(IndexPlan) if plan.indexes}
+    indexings = [one.indexes for one in diagnosis.facts.every(IndexCoverage) if one.indexes and one.server in planned]
     why = {f"# {without_ldif(one.configuration)}\n": None for one in indexings}
     return "".join(advice or why or [f"# {NOTHING}\n"])
 

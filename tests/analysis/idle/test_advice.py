@@ -16,7 +16,7 @@ NO_TABLE = Host(host="ldap")
 
 def bounds(lower: float | None, upper: float | None) -> IdleBounds:
     path = PathBounds(client_network="10.77.2.0/24", lower_seconds=lower, upper_seconds=upper, source="a test")
-    return IdleBounds(host="ldap", paths=(path,))
+    return IdleBounds(server="ldap", paths=(path,))
 
 
 def advised(*directions: Any, host: Host = NO_TABLE, **evidence: Any) -> IdleAdvice:

@@ -25,6 +25,7 @@ NO_TABLE = Host(host="ldap")
 
 def lifetime(keepalive: int | None = None, idle_timeout: int | None = 0) -> GhostLifetime:
     return GhostLifetime(
+        server="ldap",
         host="ldap",
         idle_timeout_seconds=idle_timeout,
         idle_timeout_source="ldap/cn-config.ldif",

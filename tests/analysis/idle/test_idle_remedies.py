@@ -25,7 +25,7 @@ def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
     path = PathBounds(
         client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", middlebox=box
     )
-    return IdleBounds(host="ldap", paths=(path,))
+    return IdleBounds(server="ldap", paths=(path,))
 
 
 def kernel(host: str, keepalive: int) -> KernelSettings:
