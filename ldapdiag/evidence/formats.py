@@ -53,6 +53,10 @@ MODULES = (
     "host_formats.proc_netstat",
     "host_formats.host_description",
     "host_formats.proc_limits",
+    "host_formats.processes",
+    "host_formats.ps",
+    "host_formats.proc_stat",
+    "host_formats.boot_time",
     "host_formats.descriptors",
     "host_formats.capture_times",
 )

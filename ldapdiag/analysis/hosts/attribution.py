@@ -18,6 +18,7 @@ from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Span
 
-HOST_FACTS = (HostDescription, FlowTable, BoxTimeouts, KernelSettings, TcpCounters)
+HOST_FACTS = (HostDescription, FlowTable, BoxTimeouts, KernelSettings, TcpCounters, ProcessTable, BootTime)
 """Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
 
 
@@ -175,7 +176,7 @@ def _host_of(
         return without_table[folder]
     if isinstance(fact, CaptureTimes):
         return ""
-    if isinstance(fact, HostDescription | KernelSettings | TcpCounters):
+    if isinstance(fact, HostDescription | KernelSettings | TcpCounters | ProcessTable | BootTime):
         return None
     if len(servers) == 1:
         return next(iter(servers))
@@ -217,6 +218,8 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
             description=description,
             counters=latest.get((name, TcpCounters)),
             kernel=latest.get((name, KernelSettings)),
+            processes=latest.get((name, ProcessTable)),
+            boot=latest.get((name, BootTime)),
             origins=tuple(sorted(origins[name])),
             merge_reason=group.merge_reason if group else None,
         )

@@ -40,6 +40,22 @@ OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYN
 """OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
 HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
 
+CONFIGURATION = re.compile(r"(?m)(?<=^configuration: ).*")
+"""Process and path in a list of processes; a path contains names of instances and people."""
+
+ORDINARY = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        bin cfg cn conf config data db dirsrv dse etc haproxy home instance ldap ldif lib local openldap opendj opt run
+        sbin share slapd srv usr var
+        """,
+    )
+)
+"""Words of paths that name no one."""
+
+PATH_WORD = re.compile(r"[A-Za-z0-9_]+")
+
 DIAG_FIRST = b"inet_diag dump "
 DIAG_MESSAGE = 20
 """SOCK_DIAG_BY_FAMILY."""
@@ -70,6 +86,8 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = _LdifAnonymiser(anonymiser).text(text)
     elif kind == "host":
         new = re.sub(r"(?m)(?<=^name: )\S+", lambda found: anonymiser.host(found[0]), anonymiser.text(text))
+    elif kind == "processes":
+        new = anonymiser.text(CONFIGURATION.sub(lambda found: _path(found[0], anonymiser), text))
     else:
         if kind in SOCKET_TABLES:
             _learn_hosts(text, anonymiser)
@@ -83,6 +101,16 @@ def _learn_hosts(text: str, anonymiser: TextAnonymiser) -> None:
         if row := TABLE_ROW.match(line):
             for found in PEER_NAME.finditer(" ".join(row["rest"].split()[:PEER_FIELDS])):
                 anonymiser.add_host(found["name"])
+
+
+def _path(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return a path with pseudonyms for all but ordinary words."""
+
+    def replaced(found: re.Match[str]) -> str:
+        word = found[0]
+        return word if word.isdigit() or len(word) == 1 or word in ORDINARY else anonymiser.host(word)
+
+    return PATH_WORD.sub(replaced, text)
 
 
 def _proc_net(text: str, anonymiser: TextAnonymiser) -> str:

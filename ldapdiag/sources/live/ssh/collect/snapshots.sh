@@ -72,7 +72,7 @@ counters() {
     section "$1" "counters-$3.txt" "cat /proc/net/netstat /proc/net/snmp" within "$2" cat /proc/net/netstat /proc/net/snmp
 }
 
-# ---- The configuration, printed once: kernel settings, servers.
+# ---- The configuration, printed once: kernel settings, processes, servers.
 
 configuration() {
     SERVERS=`find_servers`
@@ -86,6 +86,7 @@ configuration() {
 # configuration_in FOLDER NAMESPACE NETWORK
 configuration_in() {
     settings "$1" "$2"
+    processes "$1" "$3"
     servers "$1" "$3" settings_of
 }
 
