@@ -28,3 +28,9 @@ def probes_unanswered(table: SocketTable, row: int) -> bool:
     """Return whether keepalive probes of this socket are unanswered."""
     timer, probes = table.timer, table.probes
     return bool(timer and probes and timer[row] is Timer.KEEPALIVE and probes[row] >= 1)
+
+
+def retransmits(table: SocketTable, row: int) -> bool:
+    """Return whether this socket retransmits data, or a FIN, that is not acknowledged."""
+    timer, count = table.timer, table.retransmits
+    return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
     from ldapdiag.analysis.pairing.virtual_endpoint import VirtualEndpoint
 
+CLOSING_UNSHOWN = "closing at the server, whose table does not show retransmissions (take it with ss -tano)"
+
 
 @dataclass(frozen=True, slots=True)
 class ObservedChurn:
@@ -46,9 +48,11 @@ class ObservedChurn:
     elsewhere: int
     """The client's connections to a virtual endpoint that are not connections of this server."""
     client_only: list[int]
-    """Client ports of connections that the server does not show in any state."""
+    """Client ports of connections that the server does not show in any state, or whose FIN it retransmits in vain."""
     other_state: int
     """Connections that the client has established and the server has in another state."""
+    closing_unshown: int
+    """Those of them that the server closes, and whose retransmissions its table does not show."""
     unnumbered_at_server: int
     unnumbered_at_client: int
     idle_seconds: tuple[float, ...]
@@ -62,13 +66,16 @@ def observe_churn(
     ports = unjoined.table.remote_port
     at_server = {ports[row] for row in unjoined.rows}
     unmatched = [port for port in live if port not in at_server and port != UNKNOWN_PORT]
+    closing = unjoined.server_index.closing_ports(unjoined.direction, unmatched)
     client_only = unjoined.server_index.missing_ports(unjoined.direction, unmatched) if unmatched else []
+    client_only += [port for port, retransmitting in closing.items() if retransmitting]
     return ObservedChurn(
         interval_seconds=seconds_between(unjoined.snapshot, near.snapshot),
         time_wait=_time_wait(unjoined, near, rows.virtual),
         elsewhere=rows.virtual.count - rows.virtual.matched if rows.virtual else 0,
         client_only=client_only,
         other_state=len(unmatched) - len(client_only),
+        closing_unshown=list(closing.values()).count(None),
         unnumbered_at_server=unjoined.server_index.unnumbered.get(unjoined.direction, 0),
         unnumbered_at_client=near.unnumbered.get(unjoined.direction, 0),
         idle_seconds=_idle_seconds(unjoined, near, rows),
@@ -180,6 +187,8 @@ def _exclude_stranded(
         stranded = AbsentRows()
     if rows.virtual and churn.elsewhere:
         unproven[f"connected to {rows.virtual.endpoint}, where another server may have them"] = churn.elsewhere
+    if churn.closing_unshown:
+        unproven[CLOSING_UNSHOWN] = churn.closing_unshown
     if fleeting:
         unproven["not in every snapshot of the client: opened or closed between them"] = fleeting
     return replace(stranded, unproven=unproven)

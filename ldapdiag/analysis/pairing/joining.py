@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
 from ldapdiag.analysis.pairing.client_history import count_before_boot, history_of
@@ -154,7 +154,7 @@ def _idle_before_loss(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy)."""
     idle: list[float] = []
     for _, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
-        if row is None or not near.retransmits(row):
+        if row is None or not retransmits(near.table, row):
             continue
         received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
         if received is not None and busy:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
+from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
+    from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.pairing.clients import Clients
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
@@ -54,8 +56,20 @@ def _translates(unjoined: UnjoinedDirection, owner: ClientSnapshots, clients: Cl
     return 0 < clients.not_owned(unjoined.client, *unjoined.endpoint, unexplained) <= unseen
 
 
-def why_unseen(unjoined: UnjoinedDirection, clients: Clients, middleboxes: tuple[Middlebox, ...]) -> Missing | None:
-    """Return why a client that the server does not show at all may have a translated address; None if it has not."""
+def why_unseen(
+    unjoined: UnjoinedDirection, server: Host, clients: Clients, middleboxes: tuple[Middlebox, ...]
+) -> Missing | None:
+    """Return why a client that the server does not show at all may be connected; None if it is not.
+
+    Its address may be translated, or the address that it dials may be another server's.
+    """
+    if unjoined.server_address not in server.addresses.union(unjoined.table.local_address):
+        return Missing(
+            reason=f"no evidence shows whether {unjoined.server_address} is an address of {server.host}: its table "
+            "contains no connection",
+            lacks=(HostDescription.kind,),
+            how=HostDescription.how,
+        )
     for middlebox in middleboxes:
         if (unjoined.client, *unjoined.endpoint) in middlebox.translated_clients:
             translated = ", ".join(sorted(middlebox.translated))

@@ -52,26 +52,29 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows)
     clients = Clients(hosts, server, middleboxes)
-    unjoined = _find_directions(server, host.latest, clients)
+    unjoined = _find_directions(server, host, host.latest, clients)
     directions = [_join_direction(one, host, clients, middleboxes) for one in unjoined]
     return Pairing(server=server.name, host=server.host, directions=tuple(directions))
 
 
-def _find_directions(server: Instance, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:
-    """Yield the directions that the server shows, and those that only a client shows, in order."""
+def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:
+    """Yield the directions that the server shows, and those that only a client shows, in order.
+
+    Of a server that has lost all its connections the table shows listeners only: its addresses are the host's. Where
+    none is known, it may have any address that no other host has, and such directions are not judged.
+    """
     index = ServerIndex(snapshot, server.monitor)
     table = snapshot.sockets
+    own = {address for address in host.addresses.union(table.local_address) if not is_loopback(address)}
     rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     directions = zip(table.remote_address, table.local_address, table.local_port, strict=True)
     for row, (state, direction) in enumerate(zip(table.state, directions, strict=True)):
         if state is TcpState.ESTABLISHED and direction[2] in server.ports:
             rows[direction].append(row)
-    endpoints = {(address, port) for _, address, port in rows} | {
-        (address, port) for address in set(table.local_address) for port in server.ports if not is_loopback(address)
-    }
     for client in clients.all:
         for address, port, client_address in client.established_directions():
-            if (address, port) in endpoints and not is_loopback(address):
+            may_be_own = address in own or not (host.addresses or is_loopback(address) or clients.owner_count(address))
+            if may_be_own and port in server.ports:
                 rows.setdefault((client_address, address, port), [])
     for direction in sorted(rows):
         yield UnjoinedDirection(*direction, rows[direction], index)
@@ -81,7 +84,7 @@ def _join_direction(
     unjoined: UnjoinedDirection, server: Host, clients: Clients, middleboxes: tuple[Middlebox, ...]
 ) -> Direction:
     """Join one direction: via the middlebox that translates its address, or with the host that owns it."""
-    if not unjoined.rows and (missing := not_joined.why_unseen(unjoined, clients, middleboxes)):
+    if not unjoined.rows and (missing := not_joined.why_unseen(unjoined, server, clients, middleboxes)):
         return _not_judged(unjoined, missing)
     translator = next((one for one in middleboxes if unjoined.client in one.translated), None)
     client = clients.owner(unjoined.client, server)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.ages import retransmits
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
-from ldapdiag.evidence.sockets import Key, TcpState, Timer
+from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.evidence.monitor import Monitor
-
+    from ldapdiag.evidence.sockets import SocketTable
 
 DirectionKey = tuple[str, int, str]
 """A direction by its endpoints: server address, server port, client address."""
@@ -50,6 +51,11 @@ def count_unnumbered(
         return {}
     rows = zip(directions, ports, states, strict=True)
     return Counter(key for key, port, state in rows if port == UNKNOWN_PORT and state is TcpState.ESTABLISHED)
+
+
+def retransmits_fin(table: SocketTable, row: int) -> bool:
+    """Return whether a socket retransmits its FIN: its program has closed it, and the other end does not answer."""
+    return table.state[row] in CLOSING_STATES and retransmits(table, row)
 
 
 class ClientIndex:
@@ -95,14 +101,9 @@ class ClientIndex:
         row = self.sockets.get(key[:3], {}).get(key[3])
         return row is not None and self.table.state[row] is TcpState.ESTABLISHED
 
-    def retransmits(self, row: int) -> bool:
-        """Return whether a socket retransmits data that is not acknowledged."""
-        timer, count = self.table.timer, self.table.retransmits
-        return bool(timer and count and timer[row] is Timer.RETRANSMIT and count[row] >= 1)
-
     def retransmits_fin(self, row: int) -> bool:
         """Return whether a socket retransmits its FIN: its program has closed it."""
-        return self.table.state[row] in CLOSING_STATES and self.retransmits(row)
+        return retransmits_fin(self.table, row)
 
     def _directions(self) -> Iterator[DirectionKey]:
         table = self.table
@@ -135,6 +136,19 @@ class ServerIndex:
         """Return those of a direction's client ports for which there is no row in any state."""
         rows = self.sockets.get(direction, {})
         return [port for port in ports if port not in rows]
+
+    def closing_ports(self, direction: DirectionKey, ports: Collection[int]) -> dict[int, bool | None]:
+        """Return those of a direction's client ports on which the server has sent its FIN without an answer yet.
+
+        The value is whether it retransmits the FIN; None where the table does not show that.
+        """
+        table, rows = self.snapshot.sockets, self.sockets.get(direction, {})
+        closing = {port: row for port in ports if (row := rows.get(port)) is not None}
+        return {
+            port: retransmits_fin(table, row) if table.timer and table.timer[row] else None
+            for port, row in closing.items()
+            if table.state[row] in CLOSING_STATES
+        }
 
     def _directions(self) -> Iterator[DirectionKey]:
         table = self.snapshot.sockets

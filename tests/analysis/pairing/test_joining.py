@@ -319,3 +319,54 @@ class TestReusedPorts:
             ldap = facts.host("ldap", server(7, 1), server(cookie, 3))
             (direction,) = paired(ldap, facts.host("app1", *near)).directions
             assert direction.ghosts.count == ghosts
+
+
+class TestServersWithoutConnections:
+    LISTENERS = table([facts.listening(), row("127.0.0.1:53000", "127.0.0.1:8080")], shows_time_wait=True)
+    AT_APP1 = table(at_client(5, last_received=60_000), "app1", columns=("last_received",), shows_time_wait=True)
+
+    def test_connections_to_the_hosts_own_address_are_stranded(self) -> None:
+        server = facts.host("ldap", self.LISTENERS)
+        known = replace(server, addresses=frozenset({LDAP}))
+        (direction,) = paired(known, facts.host("app1", self.AT_APP1)).directions
+        assert (direction.server_count, direction.stranded.count) == (0, 5)
+
+    def test_those_to_an_address_of_unknown_owner_are_not_judged(self) -> None:
+        (direction,) = paired(self.LISTENERS, facts.host("app1", self.AT_APP1)).directions
+        assert (direction.stranded.count, direction.missing and direction.missing.lacks) == (0, ("host-description",))
+
+    def test_those_to_an_address_of_another_host_are_not_its_own(self) -> None:
+        other = facts.host("other", table([facts.row(f"{LDAP}:22", f"{APP2}:50000")], "other"))
+        assert paired(self.LISTENERS, facts.host("app1", self.AT_APP1), other).directions == ()
+
+    def test_those_to_another_port_are_not_its_own(self) -> None:
+        rows = [facts.row(f"{APP1}:40000", f"{LDAP}:5432")]
+        assert paired(self.LISTENERS, facts.host("app1", table(rows, "app1"))).directions == ()
+
+
+class TestOrphansOfTheServer:
+    """The server has closed them, and its FIN is not acknowledged: they own no connection of the client."""
+
+    def at_ldap(self, **columns: Any) -> Any:
+        closed = at_server(3, first=50000, state=TcpState.FIN_WAIT_1, **columns)
+        return table([facts.listening(), *at_server(2), *closed], taken=1)
+
+    def at_app1(self, age_ms: int) -> Any:
+        rows = [*at_client(2, last_received=100), *at_client(3, first=50000, last_received=age_ms)]
+        return table(rows, "app1", columns=("last_received",), taken=3)
+
+    def test_a_fin_in_retransmission_leaves_the_client_stranded(self) -> None:
+        direction = joined(self.at_ldap(timer=Timer.RETRANSMIT, retransmits=4), self.at_app1(60_000))
+        assert (direction.stranded.ports, direction.matched) == ((50000, 50001, 50002), 2)
+
+    def test_a_fin_that_was_just_sent_is_closing(self) -> None:
+        direction = joined(self.at_ldap(timer=Timer.RETRANSMIT, retransmits=0), self.at_app1(60_000))
+        assert (direction.stranded.count, direction.stranded.unproven) == (0, {})
+
+    def test_a_client_that_has_received_data_since_is_not_stranded(self) -> None:
+        direction = joined(self.at_ldap(timer=Timer.RETRANSMIT, retransmits=4), self.at_app1(1_500))
+        assert direction.stranded.count == 0
+
+    def test_a_table_without_timers_proves_neither(self) -> None:
+        direction = joined(self.at_ldap(), self.at_app1(60_000))
+        assert (direction.stranded.count, sum(direction.stranded.unproven.values())) == (0, 3)
