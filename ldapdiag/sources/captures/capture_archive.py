@@ -1,19 +1,21 @@
 """Archives of evidence: their members as inputs, with the times and commands of the manifest, if there is one.
 
-An archive is read like a folder: its files and those of its direct sub-folders. A single top folder around all members
-counts as the archive itself.
+An archive is read like a folder: its files and those of its sub-folders.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap, PassedOver
 from ldapdiag.sources.budget import EXCEEDED
 from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.captures.manifest import Manifest
 from ldapdiag.sources.files.archives import MOST_FILES, Tar, nested, unwrapped
 from ldapdiag.sources.files.compressed import name_within
+from ldapdiag.sources.files.folders import MOST_DEPTH
 from ldapdiag.sources.files.input import HELD_BYTES
 from ldapdiag.sources.files.tar import DamagedError
 from ldapdiag.sources.files.unreadable import legible
@@ -21,7 +23,7 @@ from ldapdiag.sources.files.unreadable import legible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ldapdiag.sources.captures.manifest import Manifest, ManifestEntry
+    from ldapdiag.sources.captures.manifest import ManifestEntry
     from ldapdiag.sources.files.input import Found, Input
     from ldapdiag.sources.files.tar import Member
 
@@ -31,71 +33,54 @@ MOST_MEMBER_BYTES = 512 << 20
 def members(archive: Input) -> Iterator[Found]:
     """Yield the members of an archive as inputs. OSError propagates to the caller."""
     tar = Tar(archive)
-    yield from _Reading(archive, tar, _survey(archive, tar)).members()
-
-
-def only_captures(archive: Input) -> Iterator[Found]:
-    """Yield the inputs of a capture; another archive may contain anything. OSError propagates to the caller."""
-    tar = Tar(archive)
-    contents = _survey(archive, tar)
-    if contents.manifest is None:
-        reason = "is an archive that ldapdiag did not write; name it to read it"
-        yield PassedOver(target=archive.label, reason=reason)
-    else:
-        yield from _Reading(archive, tar, contents).members()
+    yield from _Reading(archive, tar, _Survey(archive.label).of_first(tar)).members()
 
 
 @dataclass(slots=True)
-class _Contents:
-    """The contents of an archive, as far as it was surveyed."""
+class _Survey:
+    """The manifests of an archive, as far as it was surveyed."""
 
-    tops: set[str] = field(default_factory=set)
-    """The top folder of each file; an empty string for a file without one."""
-    manifest: Manifest | None = None
-    trouble: Gap | None = None
-    within: tuple[str, ...] | None = None
-    """The folder that contains the manifest (none or one name); None without a manifest."""
-    next: int = 0
-    """Number of the first member to read."""
+    label: str
+    manifests: dict[tuple[str, ...], Manifest] = field(default_factory=dict)
+    """By the folder that contains it."""
+    troubles: list[Gap] = field(default_factory=list)
+    """The gaps of damaged manifests."""
+    is_complete: bool = False
 
-    def see(self, number: int, member: Member, label: str) -> None:
-        """Record one member."""
+    def of_first(self, tar: Tar) -> _Survey:
+        """Look at the first member, the manifest of a capture, and if it is none, at all headers."""
+        self._see(tar, 1)
+        return self if self.manifests and not self.troubles else self.of_all(tar)
+
+    def of_all(self, tar: Tar) -> _Survey:
+        """Look at all headers."""
+        self.troubles.clear()
+        self._see(tar, MOST_FILES + 1)
+        self.is_complete = True
+        return self
+
+    def covers(self, member: Member) -> bool:
+        """Return whether the manifest of a member has been found if there is one."""
+        parts = _parts(member.name) or ()
+        return self.is_complete or any(parts[: len(folder)] == folder for folder in self.manifests)
+
+    def _see(self, tar: Tar, most: int) -> None:
+        with suppress(DamagedError):  # reported when the members are read
+            for number in range(most):
+                member = tar.member(number)
+                if member is None:
+                    break
+                self._take(member)
+
+    def _take(self, member: Member) -> None:
         parts = _parts(member.name)
-        if member.content is None or not parts:
+        if member.content is None or not parts or parts[-1] != manifest.NAME or member.size_bytes > manifest.MOST_BYTES:
             return
-        self.tops.add(parts[0] if len(parts) > 1 else "")
-        if parts[-1] != manifest.NAME or len(parts) > 2 or member.size_bytes > manifest.MOST_BYTES:
-            return
-        read = manifest.read(member.content.whole(), f"{label}/{manifest.NAME}")
+        read = manifest.read(member.content.whole(), "/".join((self.label, *parts)))
+        if isinstance(read, Gap):
+            self.troubles.append(read)
         if read is not None:
-            self.next = 0 if number else 1
-            self.within = parts[:-1]
-            self.manifest, self.trouble = (None, read) if isinstance(read, Gap) else (read, None)
-
-    def top(self) -> tuple[str, ...]:
-        """Return the top folder around all members: none or one name."""
-        if self.within is not None:
-            return self.within
-        return tuple(self.tops) if len(self.tops) == 1 and "" not in self.tops else ()
-
-
-def _survey(archive: Input, tar: Tar) -> _Contents:
-    """Read the headers of an archive to find the top folder and the manifest.
-
-    The first member of a capture is its manifest, which determines both, so this is quick for captures.
-    """
-    contents = _Contents()
-    try:
-        for number in range(MOST_FILES + 1):
-            member = tar.member(number)
-            if member is None:
-                break
-            contents.see(number, member, archive.label)
-            if contents.manifest:
-                break
-    except DamagedError:
-        pass  # reported when the members are read
-    return contents
+            self.manifests[parts[:-1]] = Manifest() if isinstance(read, Gap) else read
 
 
 @dataclass(slots=True)
@@ -104,17 +89,15 @@ class _Reading:
 
     archive: Input
     tar: Tar
-    contents: _Contents
-    expected: dict[str, ManifestEntry] = field(default_factory=dict)
-    """Entries of the manifest that have not been found yet, by path."""
+    survey: _Survey
+    expected: dict[tuple[str, ...], ManifestEntry] = field(default_factory=dict)
+    """Entries of the manifests that have not been found yet, by their place in the archive."""
+    announced: set[tuple[str, ...]] = field(default_factory=set)
+    """The folders of the manifests whose entries are expected."""
 
     def members(self) -> Iterator[Found]:
         """Yield the inputs of the archive, then the gap for listed files that it lacks."""
-        if self.contents.trouble:
-            yield self.contents.trouble
-        if self.contents.manifest:
-            yield from self.contents.manifest.gaps
-            self.expected = {entry.path: entry for entry in self.contents.manifest.entries}
+        yield from self._announce()
         try:
             yield from self._members()
         except DamagedError as error:
@@ -122,8 +105,17 @@ class _Reading:
             yield Gap(target=self.archive.label, reason=str(error), how=how)
         yield from manifest.missing(self.expected.values(), self.archive.label)
 
+    def _announce(self) -> Iterator[Gap]:
+        """Expect the entries of the manifests found; yield their gaps."""
+        yield from self.survey.troubles
+        for folder, kept in self.survey.manifests.items():
+            if folder not in self.announced:
+                self.announced.add(folder)
+                self.expected |= {(*folder, *entry.path.split("/")): entry for entry in kept.entries}
+                yield from kept.gaps
+
     def _members(self) -> Iterator[Found]:
-        number = self.contents.next
+        number = 0
         while (member := self.tar.member(number)) is not None:
             if number > MOST_FILES:
                 yield Gap(
@@ -134,7 +126,12 @@ class _Reading:
                 return
             if self.archive.budget and self.tar.cost > self.archive.budget.most:
                 raise DamagedError(self.archive.budget.exceeded)
-            if self.contents.within is None or _parts(member.name) != (*self.contents.within, manifest.NAME):
+            if not self.survey.covers(member):
+                self.survey.of_all(self.tar)
+                yield from self._announce()
+                continue
+            parts = _parts(member.name) or ("",)
+            if parts[-1] != manifest.NAME or parts[:-1] not in self.survey.manifests:
                 yield from self._member(number, member)
             number += 1
 
@@ -144,15 +141,11 @@ class _Reading:
         if parts is None:
             yield PassedOver(target=label, reason="its path points outside the archive")
             return
-        top = self.contents.top()
-        if parts[: len(top)] == top:
-            parts = parts[len(top) :]
         if member.content is None:
             yield PassedOver(target=label, reason=member.other)
-        elif len(parts) > 2:
-            yield PassedOver(
-                target=label, reason="more than one folder deep in the archive; unpack it and name the folder"
-            )
+        elif len(parts) > MOST_DEPTH + 1:
+            reason = f"more than {MOST_DEPTH} folders deep in the archive; unpack it and name the folder"
+            yield PassedOver(target=label, reason=reason)
         elif member.size_bytes > MOST_MEMBER_BYTES:
             yield Gap(
                 target=label,
@@ -165,9 +158,9 @@ class _Reading:
     def _file(self, number: int, parts: tuple[str, ...], label: str) -> Iterator[Found]:
         """Yield the inputs in one file of the archive, with their time."""
         archive = self.archive.name
-        folders = self.contents.top() + parts[:-1] or (name_within(archive).removesuffix(".tar"),)
+        folders = parts[:-1] or (name_within(archive).removesuffix(".tar"),)
         path = legible(f"{folders[-1]}/{parts[-1]}")
-        entry = self.expected.pop(path, None)
+        entry = self.expected.pop(tuple(map(legible, parts)), None)
         found = self.tar.input_of(
             number, path=path, folder=legible("/".join((self.archive.folder, archive, *folders))), label=label
         )

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.log.dialects import recognise
 from ldapdiag.sources.budget import Budget
-from ldapdiag.sources.captures import manifest, script_output
-from ldapdiag.sources.captures.capture_archive import advice, members, only_captures
+from ldapdiag.sources.captures import script_output
+from ldapdiag.sources.captures.capture_archive import advice, members
+from ldapdiag.sources.captures.manifests import Manifests
 from ldapdiag.sources.files.archives import unwrapped
 from ldapdiag.sources.files.input import HELD_BYTES, Input
 from ldapdiag.sources.files.open_files import OpenFiles
-from ldapdiag.sources.files.unreadable import legible, unreadable
+from ldapdiag.sources.files.unreadable import unreadable
 from ldapdiag.sources.files.walk import STANDARD_INPUT, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ldapdiag.sources.files.input import Found
 
@@ -37,24 +38,20 @@ def find(named: str) -> Iterator[Found]:
     path = Path(named)
     if named != STANDARD_INPUT and path.is_dir():
         files = OpenFiles()
-        yield from _with_manifest(path, files, _all_within(walk(named, files), only_captures))
+        yield from _with_manifests(walk(named, files), Manifests(path, files))
     else:
-        yield from _all_within(walk(named), members)
+        for found in walk(named):
+            yield from within(found) if isinstance(found, Input) else (found,)
 
 
-def within(one: Input, archive: Callable[[Input], Iterator[Found]] = members) -> Iterator[Found]:
+def within(one: Input) -> Iterator[Found]:
     """Yield the inputs in a file: itself, or those in an archive, a compressed file or the output of the script."""
     one = replace(one, budget=one.budget or Budget(MOST_BYTES))
     try:
-        for found in unwrapped(one.with_head(), archive):
+        for found in unwrapped(one.with_head(), members):
             yield from _in_sections(found)
     except OSError as error:
         yield unreadable(one.label, error)
-
-
-def _all_within(found: Iterator[Found], archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
-    for one in found:
-        yield from within(one, archive) if isinstance(one, Input) else (one,)
 
 
 def _in_sections(found: Found) -> Iterator[Found]:
@@ -97,22 +94,14 @@ def is_log(one: Input) -> bool:
     return recognise(one.head[: one.head.rfind(b"\n") + 1]) is not None
 
 
-def _with_manifest(folder: Path, files: OpenFiles, found: Iterator[Found]) -> Iterator[Found]:
-    """Yield the inputs in a folder, with the times and the gaps of its manifest, if it has one."""
-    location = folder / manifest.NAME
-    try:
-        kept = manifest.read(files.get(str(location)).read_at(0, manifest.MOST_BYTES + 1), legible(location))
-    except OSError:
-        kept = None
-    if kept is None:
-        yield from found
-        return
-    yield from (kept,) if isinstance(kept, Gap) else kept.gaps
-    expected = {} if isinstance(kept, Gap) else {entry.path: entry for entry in kept.entries}
-    for one in found:
-        if not isinstance(one, Input):
-            yield one
-        elif one.label != legible(location):
-            entry = expected.pop(one.path, None)
-            yield replace(one, taken=entry.taken, asked=entry.asked) if entry else one
-    yield from manifest.missing(expected.values(), legible(folder))
+def _with_manifests(found: Iterator[Found], manifests: Manifests) -> Iterator[Found]:
+    """Yield the inputs in the files of a folder, with the times and the gaps of the manifests in it."""
+    for file in found:
+        if not isinstance(file, Input):
+            yield file
+            continue
+        yield from manifests.announce(file)
+        if not manifests.is_manifest(file):
+            for one in within(file):
+                yield manifests.described(one, file) if isinstance(one, Input) else one
+    yield from manifests.missing()

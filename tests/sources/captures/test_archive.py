@@ -33,6 +33,7 @@ from ldapdiag.sources.budget import Budget
 from ldapdiag.sources.captures import archive, capture_archive
 from ldapdiag.sources.captures.find import find, within
 from ldapdiag.sources.captures.manifest import ClockOffset
+from ldapdiag.sources.files.folders import MOST_DEPTH
 from ldapdiag.sources.files.input import Input
 from ldapdiag.sources.gathering import gather
 
@@ -148,9 +149,20 @@ class TestRoundTrip:
 
     def test_a_capture_in_a_folder_is_read_as_its_own_folder(self, tmp_path: Path) -> None:
         archive.write(tmp_path / "capture.tar.gz", [piece(taken=SPAN)])
-        (tmp_path / "backup.tgz").write_bytes(gzip.compress(tar(("etc/passwd", TABLE))))
-        assert found(tmp_path) == [("app1/ss.txt", "app1", TABLE)]
-        assert "name it to read it" in passed_over(tmp_path)["backup.tgz"]
+        (tmp_path / "others.tgz").write_bytes(gzip.compress(tar(("ldap/ss.txt", TABLE))))
+        assert found(tmp_path) == [("app1/ss.txt", "app1", TABLE), ("ldap/ss.txt", "ldap", TABLE)]
+
+    @pytest.mark.parametrize("shape", [*SHAPES, "packed later"])
+    def test_two_captures_in_one_ticket_keep_their_times(self, tmp_path: Path, shape: str) -> None:
+        later = Span(start=SPAN.start + timedelta(hours=1), end=SPAN.end + timedelta(hours=1))
+        for name, taken in (("one", SPAN), ("two", later)):
+            (tmp_path / "ticket" / name).mkdir(parents=True)
+            archive.write(tmp_path / "ticket" / name / shape, [piece(taken=taken)])
+        if shape == "packed later":
+            subprocess.run(["tar", "-cf", "ticket.tar", "ticket"], cwd=tmp_path, check=True)
+        named = tmp_path / ("ticket.tar" if shape == "packed later" else "ticket")
+        read = [one for one in find(str(named)) if isinstance(one, Input)]
+        assert [(one.path, one.taken) for one in read] == [("app1/ss.txt", SPAN), ("app1/ss.txt", later)]
 
 
 class TestWriting:
@@ -260,16 +272,15 @@ class TestForeignArchives:
         assert found(tmp_path / name) == [(f"{tmp_path.name}/ss.txt", tmp_path.name, TABLE)]
         assert found(tmp_path) == found(tmp_path / name)
 
-    def test_a_single_folder_around_everything_stands_for_the_archive(self, tmp_path: Path) -> None:
-        (tmp_path / "x.tar").write_bytes(tar(("./incident/app1/ss.txt", TABLE), ("./incident/app1/old/ss.txt", TABLE)))
-        assert found(tmp_path / "x.tar") == [("app1/ss.txt", "app1", TABLE)]
-        assert list(passed_over(tmp_path / "x.tar").values()) == [
-            "more than one folder deep in the archive; unpack it and name the folder"
-        ]
+    def test_folders_are_followed_to_where_the_evidence_is(self, tmp_path: Path) -> None:
+        (tmp_path / "x.tar").write_bytes(tar(("./ticket/incident/app1/ss.txt", TABLE), ("notes.txt", b"a note")))
+        assert found(tmp_path / "x.tar")[0] == ("app1/ss.txt", "app1", TABLE)
 
-    def test_what_a_folder_passes_over_an_archive_of_it_passes_over_too(self, tmp_path: Path) -> None:
-        (tmp_path / "x.tar").write_bytes(tar(("during/app1/ss.txt", TABLE), ("app1/ss.txt", TABLE)))
+    def test_what_is_too_deep_is_passed_over(self, tmp_path: Path) -> None:
+        (tmp_path / "x.tar").write_bytes(tar((f"{'a/' * (MOST_DEPTH + 1)}ss.txt", TABLE), ("app1/ss.txt", TABLE)))
         assert found(tmp_path / "x.tar") == [("app1/ss.txt", "app1", TABLE)]
+        reason = f"more than {MOST_DEPTH} folders deep in the archive; unpack it and name the folder"
+        assert list(passed_over(tmp_path / "x.tar").values()) == [reason]
 
     def test_files_without_a_folder_belong_to_the_archive_s_name(self, tmp_path: Path) -> None:
         (tmp_path / "app1.tar.gz").write_bytes(gzip.compress(tar(("ss.txt", TABLE))))

@@ -183,15 +183,15 @@ def test_a_glob_that_the_shell_left_alone_is_expanded(tmp_path: Path) -> None:
     assert "no such file" in str(found(tmp_path / "nothing*")[1])
 
 
-def test_a_folder_is_read_with_its_sub_folders_and_no_deeper(tmp_path: Path) -> None:
+def test_a_folder_is_read_with_its_sub_folders(tmp_path: Path) -> None:
     for folder in ("", "one", "one/two"):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / "access").write_bytes(TEXT)
 
     logs, others = found(tmp_path)
 
-    assert sorted(logs) == sorted([f"{tmp_path.name}/access", "one/access"])
-    assert any("inside a sub-folder" in one.reason for one in others)
+    assert sorted(logs) == sorted([f"{tmp_path.name}/access", "one/access", "two/access"])
+    assert others == []
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
