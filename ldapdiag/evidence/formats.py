@@ -52,6 +52,7 @@ MODULES = (
     "host_formats.nstat",
     "host_formats.proc_netstat",
     "host_formats.host_description",
+    "host_formats.ip_route",
     "host_formats.proc_limits",
     "host_formats.processes",
     "host_formats.ps",

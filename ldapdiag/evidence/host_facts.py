@@ -1,4 +1,4 @@
-"""Facts of a host: its identity, kernel settings and TCP counters, and the limits of the server process."""
+"""Facts of a host: its identity, routes, kernel settings and TCP counters, and the limits of the server process."""
 
 from __future__ import annotations
 
@@ -37,6 +37,30 @@ class HostDescription:
     """Number of namespaces that could not be read; None: unknown, because listing them needs root."""
     addresses: frozenset[str] = frozenset()
     """The addresses of its interfaces, normalised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route: where packets to a network go. Neither on-link nor with a gateway: they are discarded."""
+
+    network: str
+    """In CIDR notation: 10.77.2.0/24, 0.0.0.0/0, fd00::/64."""
+    gateways: tuple[str, ...] = ()
+    """Next hops; several share the traffic."""
+    on_link: bool = False
+    """The network is attached to an interface of the host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteTable:
+    """The routes of one host, and the addresses of its interfaces that they name."""
+
+    kind: ClassVar[str] = "routes"
+    how: ClassVar[str] = "on that host: ip route > ip-route.txt; ip addr > ip-addr.txt"
+
+    origin: Origin
+    routes: tuple[Route, ...]
+    addresses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

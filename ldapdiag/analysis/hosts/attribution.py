@@ -12,10 +12,11 @@ from ldapdiag.analysis.hosts.host import Host, own_addresses
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
-from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, TcpCounters
+from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import BootTime, ProcessTable
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 
     from ldapdiag.evidence.origin import Span
 
-HOST_FACTS = (HostDescription, FlowTable, BoxTimeouts, KernelSettings, TcpCounters, ProcessTable, BootTime)
+HOST_FACTS = (
+    HostDescription,
+    RouteTable,
+    FlowTable,
+    BoxTimeouts,
+    KernelSettings,
+    TcpCounters,
+    ProcessTable,
+    BootTime,
+)
 """Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
 
 
@@ -176,7 +186,7 @@ def _host_of(
         return without_table[folder]
     if isinstance(fact, CaptureTimes):
         return ""
-    if isinstance(fact, HostDescription | KernelSettings | TcpCounters | ProcessTable | BootTime):
+    if isinstance(fact, HostDescription | RouteTable | KernelSettings | TcpCounters | ProcessTable | BootTime):
         return None
     if len(servers) == 1:
         return next(iter(servers))
@@ -197,11 +207,14 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
     """Yield every host that has a socket table or any other fact, with what describes it."""
     tables: dict[str, list[SocketTable]] = defaultdict(list)
     origins: dict[str, list[str]] = defaultdict(list)
+    routes: dict[str, list[RouteTable]] = defaultdict(list)
     latest: dict[tuple[str, type[Any]], Any] = {}
     for fact in sorted(facts, key=lambda fact: fact.origin.path):
         name = fact.origin.host
         if isinstance(fact, SocketTable):
             tables[name].append(fact)
+        elif isinstance(fact, RouteTable):
+            routes[name].append(fact)
         latest[name, type(fact)] = fact
         if name:
             origins[name].append(fact.origin.path)
@@ -212,7 +225,8 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
         yield Host(
             host=name,
             addresses=frozenset(group.addresses if group else ())
-            | (own_addresses(description) if description else set()),
+            | (own_addresses(description) if description else set())
+            | {address for table in routes[name] for address in table.addresses if identifies_a_host(address)},
             snapshots=snapshots_of(tables[name]),
             ldap_ports=ldap_ports,
             description=description,
@@ -220,6 +234,7 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
             kernel=latest.get((name, KernelSettings)),
             processes=latest.get((name, ProcessTable)),
             boot=latest.get((name, BootTime)),
+            routes=tuple(dict.fromkeys(route for table in routes[name] for route in table.routes)),
             origins=tuple(sorted(origins[name])),
             merge_reason=group.merge_reason if group else None,
         )

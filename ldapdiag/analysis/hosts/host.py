@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.evidence.addresses import identifies_a_host, is_link_local, is_loopback
-from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, TcpCounters
+from ldapdiag.evidence.host_facts import HostDescription, KernelSettings, Route, TcpCounters
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.sockets import SocketTable
 
@@ -32,6 +32,7 @@ class Host:
     processes: ProcessTable | None = None
     boot: BootTime | None = None
     """From a file of its own; `description` may contain it, too."""
+    routes: tuple[Route, ...] = ()
     origins: tuple[str, ...] = ()
     merge_reason: str | None = None
     """Why tables of several folders were taken for this host's."""

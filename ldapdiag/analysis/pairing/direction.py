@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ldapdiag.analysis.pairing.carriers import Carriers
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence, Style, style_of
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
@@ -67,6 +68,12 @@ class Path:
     """The middlebox, or the virtual endpoint, that translates addresses or ends connections."""
     middleboxes: tuple[str, ...] = ()
     """The middleboxes whose tables contain connections of this direction."""
+    carriers: Carriers = field(default_factory=Carriers)
+    """All middleboxes that the direction passes through, by tables and routes."""
+
+    def leads_through(self, host: str) -> bool:
+        """Return whether a host is a middlebox of this path."""
+        return host in self.middleboxes or self.carriers.includes(host)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

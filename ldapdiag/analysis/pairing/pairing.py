@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
+from ldapdiag.analysis.hosts.next_hops import NextHops
 from ldapdiag.analysis.pairing import container_host, not_joined
+from ldapdiag.analysis.pairing.carriers import find_carriers
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
@@ -52,9 +54,26 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows)
     clients = Clients(hosts, server, middleboxes)
-    unjoined = _find_directions(server, host, host.latest, clients)
-    directions = [_join_direction(one, host, clients, middleboxes) for one in unjoined]
+    hops = NextHops(hosts)
+    directions = [
+        _on_its_path(_join_direction(one, host, clients, middleboxes), one, host, middleboxes, hops)
+        for one in _find_directions(server, host, host.latest, clients)
+    ]
     return Pairing(server=server.name, host=server.host, directions=tuple(directions))
+
+
+def _on_its_path(
+    direction: Direction,
+    unjoined: UnjoinedDirection,
+    server: Host,
+    middleboxes: tuple[Middlebox, ...],
+    hops: NextHops,
+) -> Direction:
+    """Return a direction with the middleboxes that carry it; a host that translates for its containers is one."""
+    ends = set(direction.client_hosts) - set(direction.path.middleboxes)
+    ports = unjoined.server_index.sockets.get(unjoined.direction, {})
+    carriers = find_carriers(unjoined.direction, ports, server, ends, middleboxes, hops)
+    return replace(direction, path=replace(direction.path, carriers=carriers))
 
 
 def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:

@@ -11,8 +11,9 @@
     namespaces-read: 3
     namespaces-unread: 0                                               (unknown, where listing them needs root)
     address: 10.77.2.2
+    route: default via 10.77.2.1 dev eth0                              (a line of ip -o route)
 
-There is one line for each address; unknown keys are ignored.
+There is one line for each address and each route; unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.format import Format, Head
-from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.host_facts import HostDescription, RouteTable
+from ldapdiag.evidence.host_formats.ip_route import Routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,21 +46,22 @@ def recognises(head: Head) -> bool:
     return head.lines[:1] == (FIRST,)
 
 
-def read(document: Document) -> Iterator[HostDescription]:
+def read(document: Document) -> Iterator[HostDescription | RouteTable]:
     """Read the description; of a repeated key the first line counts."""
     values: dict[str, str] = {}
     addresses: set[str] = set()
+    routes = Routes()
     for line in document.lines:
         found = LINE.fullmatch(line)
-        if found is None:
-            if line != FIRST and line.strip():
+        key, value = found.groups() if found else ("", line.removeprefix(FIRST))
+        if key == "address" and ADDRESS.fullmatch(value):
+            if len(addresses) < MOST_ADDRESSES:
+                addresses.add(normalise_address(value))
+        elif key in {"", "address", "route"}:
+            if value.strip() and not (key == "route" and routes.take(value)):
                 document.misread(line)
-        elif found[1] != "address":
-            values.setdefault(found[1], found[2].strip())
-        elif not ADDRESS.fullmatch(found[2]):
-            document.misread(line)
-        elif len(addresses) < MOST_ADDRESSES:
-            addresses.add(normalise_address(found[2]))
+        else:
+            values.setdefault(key, value.strip())
     if values or addresses:
         yield HostDescription(
             origin=document.origin(),
@@ -72,6 +75,9 @@ def read(document: Document) -> Iterator[HostDescription]:
             namespaces_unread=_number(values.get("namespaces-unread", "")),
             addresses=frozenset(addresses),
         )
+    table = routes.table(document.origin())
+    if table is not None:
+        yield table
 
 
 def _clock(text: str) -> datetime | None:

@@ -26,6 +26,7 @@ describe() {
         echo "namespaces-unread: $NAMESPACES_UNREAD"
     fi
     addresses "$1"
+    routes "$1"
     test "$1" != . || kernel_lines
 }
 
@@ -65,6 +66,20 @@ addresses() {
             $1 == "|--" { address = $2 }
             $1 == "/32" && $2 == "host" && $3 == "LOCAL" && !seen[address]++ { print "address: " address }'
     fi
+}
+
+# routes NAMESPACE: print a line for each route; of a table with more than MOST_ROUTES none, for which route applies to an
+# address is only known with all of them.
+MOST_ROUTES=2000
+
+routes() {
+    has ip || return 0
+    for routes_family in -4 -6; do
+        within "$1" ip -o "$routes_family" route show 2>/dev/null </dev/null | head -`expr $MOST_ROUTES + 1` |
+            awk -v most=$MOST_ROUTES '
+                { line[NR] = substr($0, 1, 280) }
+                END { for (i = 1; i <= NR && NR <= most; i++) print "route: " line[i] }'
+    done
 }
 
 # kernel_lines: print kernel settings that sysctl does not list.

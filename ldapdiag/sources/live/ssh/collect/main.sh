@@ -26,7 +26,7 @@ main() {
     find_namespaces
     know_host
     TABLE=
-    section . host.txt "uname, date, ip addr" describe .
+    section . host.txt "uname, date, ip addr, ip route" describe .
     test -z "$SUDO_REFUSED" ||
         gap . "sudo -n failed: it needs a password, or is not permitted" "allow sudo without a password (test: sudo -n true), or connect as root"
     test -z "$NAMESPACES_GAP" || gap . "$NAMESPACES_GAP" "$NAMESPACES_HOW"

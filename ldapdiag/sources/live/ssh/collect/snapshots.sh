@@ -4,7 +4,7 @@ snapshot() {
     test "$SOCKETS" = 1 && list_sockets . . "$1"
     for snapshot_one in `current_others`; do
         other "$snapshot_one"
-        test "$1" = 1 && section "ns:$OTHER_NAME" host.txt "uname, ip addr" describe "$OTHER_FILE" "$OTHER_NUMBER"
+        test "$1" = 1 && section "ns:$OTHER_NAME" host.txt "uname, ip addr, ip route" describe "$OTHER_FILE" "$OTHER_NUMBER"
         test "$SOCKETS" = 1 && list_sockets "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
         counters "ns:$OTHER_NAME" "$OTHER_FILE" "$1"
     done

@@ -80,7 +80,7 @@ def test_every_shell_prints_what_the_readers_read(shell) -> None:
         assert section.ended
         if section.status == 0:
             assert form_of(section) is not None, section
-    (host,) = facts_of(sections[0].content)
+    (host, *_) = facts_of(sections[0].content)
     assert host.name == os.uname().nodename
     assert host.clock
     assert host.booted
@@ -133,7 +133,7 @@ def test_another_system_is_asked_in_its_own_words(system, tmp_path) -> None:
     table = by_name["sockets-1.txt"]
     assert (table.status, table.asked, form_of(table)) == (0, f"netstat {options}", form)
     assert table.content == (CAPTURES / "sockets" / capture).read_bytes()
-    (host,) = facts_of(by_name["host.txt"].content)
+    (host, *_) = facts_of(by_name["host.txt"].content)
     assert (host.name, host.system) == ("old1", f"{system} 5.10 sun4v")
     assert host.addresses == {"10.77.2.9", "fe80::9"}
     kernel = [line for line in by_name["host.txt"].content.decode().splitlines() if line.startswith("kernel: ")]
@@ -237,7 +237,7 @@ def test_without_root_the_gaps_have_reasons() -> None:
     reasons = [one.reason for one in told if isinstance(one, MissingItem)]
     assert any("cannot list its other network namespaces (containers)" in reason for reason in reasons)
     assert any("sudo -n failed" in reason for reason in reasons)
-    (host,) = facts_of(next(one.content for one in told if isinstance(one, ScriptSection)))
+    (host, *_) = facts_of(next(one.content for one in told if isinstance(one, ScriptSection)))
     assert host.namespaces_unread is None
     assert form_of(next(one for one in told if isinstance(one, ScriptSection) and one.file == "sockets-1.txt"))
 
