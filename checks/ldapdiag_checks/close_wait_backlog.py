@@ -45,7 +45,7 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     ## What to do
     At the server: take a stack trace of the process before it is restarted, and see worker-saturation. At the
     client: configure the pool to test a connection before use, with a maximum idle time below the idle timeout of
-    the server and of every proxy on the path.
+    the server and of every proxy on the path. A proxy waits for its other side: look at that.
 
     ## When it is harmless
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.
@@ -53,18 +53,20 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     known = endpoints_of(servers, hosts)
     snapshots = [(host, host.latest) for host in hosts if host.latest is not None]
     for host, snapshot in snapshots:
-        own = frozenset[int]().union(*(server.ports for server in servers if server.host == host.host))
-        yield from _judge_host(host, snapshot, rows_by_peer(snapshot.sockets, OPEN, host.host, own, known))
+        here = [server for server in servers if server.host == host.host]
+        own = frozenset[int]().union(*(server.ports for server in here))
+        connections = rows_by_peer(snapshot.sockets, OPEN, host.host, own, known)
+        yield from _judge_host(host, snapshot, connections, proxy=any(server.proxy for server in here))
     if not snapshots:
         reason = "the evidence contains no socket table"
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
 
 
-def _judge_host(host: Host, snapshot: Snapshot, connections: Groups) -> Iterator[Verdict]:
+def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, *, proxy: bool) -> Iterator[Verdict]:
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
-        yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER)
+        yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER and not proxy, proxy=proxy)
     missing = why_incomplete(snapshot, host.host)
     for subject, count in _without_finding(host, connections, closed):
         if missing is None:
@@ -110,15 +112,15 @@ def _subject(host: Host, peer: Peer) -> str:
     return f"{name} -> {host.host}" if peer.end is End.SERVER else f"{host.host} -> {name}"
 
 
-def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool) -> Finding:
+def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool, proxy: bool) -> Finding:
     owner = snapshot.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
         key=f"{host.host}|{peer.end}|{peer.name or 'several clients'}",
         severity=severity_of(len(rows), worse=worse),
         confidence=Confidence.CERTAIN,
-        title=_title(host, peer, len(rows), owner),
-        detail="\n".join(_sentences(snapshot, peer, rows)),
+        title=_title(host, peer, len(rows), owner, proxy=proxy),
+        detail="\n".join(_sentences(snapshot, peer, rows, proxy=proxy)),
         observed={
             "host": host.host,
             "end": str(peer.end),
@@ -132,15 +134,19 @@ def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *,
     )
 
 
-def _title(host: Host, peer: Peer, count: int, owner: str | None) -> str:
-    connections = counted(count, "connection")
-    if peer.end is End.SERVER:
-        return f"{owner or 'The server'} on {host.host} keeps {connections} that {peer.name or 'its clients'} closed"
-    return f"{owner or 'An application'} on {host.host} keeps {connections} that {peer.name} closed"
+def _title(host: Host, peer: Peer, count: int, owner: str | None, *, proxy: bool) -> str:
+    at_server = peer.end is End.SERVER
+    program = owner or ("The proxy" if proxy else "The server" if at_server else "An application")
+    closed = f"{program} on {host.host} keeps {counted(count, 'connection')} that {peer.name or 'its clients'} closed"
+    return f"{closed}, until its {'server' if at_server else 'client'} does" if proxy else closed
 
 
-def _sentences(snapshot: Snapshot, peer: Peer, rows: Sequence[int]) -> Iterator[str]:
-    if peer.end is End.SERVER:
+def _sentences(snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, proxy: bool) -> Iterator[str]:
+    if proxy:
+        side = "server behind it" if peer.end is End.SERVER else "clients"
+        yield "A proxy passes a close on, and keeps its own socket open (CLOSE-WAIT) until the other side has closed."
+        yield f"See the sockets of the {side} in CLOSE-WAIT, and proxy-held-connections."
+    elif peer.end is End.SERVER:
         yield "The server does not close them (CLOSE-WAIT): its threads are blocked, or too few."
         waiting = sum(snapshot.sockets.inode[row] == 0 for row in rows) if snapshot.sockets.inode else 0
         if waiting:

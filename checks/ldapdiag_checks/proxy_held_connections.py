@@ -1,4 +1,4 @@
-"""proxy-held-connections: server-side connections of a proxy whose client-side connection is gone."""
+"""proxy-held-connections: server-side connections of a proxy whose client is gone, or does not close."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.sentences import reason_list
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
+from ldapdiag.analysis.pairing.held_sessions import held_sentences, held_title
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.servers.haproxy import limit_idle_time, probe_clients
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.client_advice import close_at_end_of_file
+from ldapdiag.servers.haproxy import limit_half_closed, limit_idle_time, probe_clients
 from ldapdiag.wording import counted
 
 MANY, SOME = 100, 10
@@ -26,15 +29,19 @@ def judge(
     servers: tuple[Instance, ...],
     advice: IdleAdvice | None = None,
 ) -> Iterator[Verdict]:
-    """Server-side connections of a proxy whose client-side connection is gone.
+    """Server-side connections of a proxy whose client is gone, or does not close.
 
     ## What it looks at
     The proxy's session table (HAProxy: show sess all) shows which client-side leg and which server-side leg belong
-    together. A session counts if its server-side leg is established at the server, the client host no longer has
-    the client-side leg, and the time between the tables cannot explain that.
+    together. A session counts if its server-side leg is established at the server, and one of these holds:
 
-    - certain: the proxy's own socket table lacks the client-side leg, too.
-    - likely: the client's table lacks it, but a table covers one network namespace.
+    - The client is gone: its host no longer has the client-side leg, and the time between the tables cannot explain
+      that.
+    - The client does not close: the proxy has closed the client-side leg (FIN-WAIT-2 at the proxy), and the
+      application has not (CLOSE-WAIT at the client), in two snapshots of either host or for more than 1 s.
+
+    - certain: the proxy's own socket table lacks the client-side leg, too, or both tables show it half-closed.
+    - likely: one of the two tables was not read, or a table covers one network namespace.
     - possible: only their number is known, or a table may be a selection of rows.
 
     ## Severity
@@ -45,12 +52,16 @@ def judge(
     ## Why it matters
     The server's peer is the proxy, which is alive: neither the server's keepalive nor a comparison with the clients
     finds these connections. Each uses two descriptors at the proxy and one at the server until the proxy's idle
-    timeout.
+    timeout. Where the client does not close, HAProxy waits for timeout client-fin, and for the whole timeout client
+    if that is not set.
 
     ## What to do
     Enable keepalive towards the clients on the proxy (HAProxy: option clitcpka), and set an idle timeout above the
     longest idle time of a live connection (timeout client and timeout server). Then find what drops the packets
     between the clients and the proxy.
+
+    Where an application does not close: let its pool close a connection when it reads the end of the stream, or
+    test it before use. At the proxy, timeout client-fin bounds how long the server's connection is kept.
 
     ## When it is harmless
     A few after a client lost power or network: the proxy's idle timeout closes them.
@@ -88,7 +99,7 @@ def _without_sessions(
 
 def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Verdict:
     subject = f"{legs.proxy} {direction.client} -> {direction.server}"
-    if legs.orphaned.count:
+    if legs.held:
         return _finding(direction, legs, server, advice)
     if legs.orphaned.unproven:
         return NotJudged(
@@ -101,28 +112,37 @@ def _verdict(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
 
 
 def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Finding:
-    count = legs.orphaned.count
+    observed = {"proxy": legs.proxy, "server": direction.server, "connections": legs.held}
+    holders = {one.host for one in legs.unclosed if one.host}
     return Finding(
         subject=f"{legs.proxy} {direction.client} -> {direction.server}",
         key=f"{legs.proxy}|{direction.key}",
         severity=severity_of(legs),
         confidence=confidence_of(legs),
-        title=f"{legs.proxy} keeps {count:,} of {legs.sessions:,} connections to {server} whose client is gone",
+        title=held_title(legs, server),
         detail="\n".join(_sentences(legs, server)),
-        observed={"proxy": legs.proxy, "server": direction.server, "connections": count},
+        observed=observed | ({"applications": [one.observed for one in legs.unclosed]} if legs.unclosed else {}),
         server=server,
-        hosts=tuple(sorted({legs.proxy, server, *legs.clients})),
-        remedies=(
-            probe_clients(legs.proxy),
-            *([limit_idle_time(legs.proxy, advice.recommended_seconds)] if advice is not None else []),
-        ),
+        hosts=tuple(sorted({legs.proxy, server, *legs.clients, *holders})),
+        remedies=tuple(_remedies(legs, server, advice)),
         origins=legs.origins,
     )
 
 
+def _remedies(legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Iterator[Remedy]:
+    for client in sorted({one.host or one.address for one in legs.unclosed}):
+        yield close_at_end_of_file(client, server)
+    if legs.unclosed:
+        yield limit_half_closed(legs.proxy)
+    if legs.orphaned.count:
+        yield probe_clients(legs.proxy)
+        if advice is not None:
+            yield limit_idle_time(legs.proxy, advice.recommended_seconds)
+
+
 def severity_of(legs: ProxyLegs) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
-    count = legs.orphaned.count
+    count = legs.held
     if count >= MANY or (count >= SOME and count >= HALF * legs.sessions):
         return Severity.HIGH
     return Severity.MEDIUM if count >= SOME else Severity.LOW
@@ -132,19 +152,11 @@ def confidence_of(legs: ProxyLegs) -> Confidence:
     """Return how sure it is, by the words of the manual page."""
     if legs.orphaned.ports is None or legs.headerless:
         return Confidence.POSSIBLE
-    return Confidence.CERTAIN if legs.absent_at_proxy else Confidence.LIKELY
+    gone = legs.absent_at_proxy or not legs.orphaned.count
+    return Confidence.CERTAIN if gone and all(one.at_both for one in legs.unclosed) else Confidence.LIKELY
 
 
 def _sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
-    clients = " and ".join(legs.clients)
-    yield f"{server} has the server-side legs, {legs.proxy} has the sessions, and {clients} lacks the client-side legs."
-    if legs.orphaned.ports is not None:
-        yield f"{legs.proxy}'s ports towards {server}: {', '.join(map(str, legs.orphaned.ports))}."
-    if legs.absent_at_proxy:
-        yield f"The socket table of {legs.proxy} itself lacks the client-side legs."
-    else:
-        yield f"Not certain: the sockets of a container or zone on {clients} are not in its table."
-    if legs.orphaned.reasons:
-        yield f"Not churn: {'; '.join(legs.orphaned.reasons)}."
+    yield from held_sentences(legs, server)
     if legs.orphaned.unproven:
         yield f"Excluded: {reason_list(legs.orphaned.unproven)}."

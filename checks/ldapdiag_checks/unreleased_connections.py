@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.sentences import client_names
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
-from ldapdiag.evidence.sockets import SS_COMMAND
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.servers.host_remedies import release_unused
 from ldapdiag.wording import counted
@@ -22,13 +23,17 @@ IDLE_SHARE = 0.9
 
 @check
 def judge(
-    pairing: Pairing, accounts: Accounts | None = None, descriptors: Descriptors | None = None
+    pairing: Pairing,
+    accounts: Accounts | None = None,
+    descriptors: Descriptors | None = None,
+    servers: tuple[Instance, ...] = (),
 ) -> Iterator[Verdict]:
     """Applications that keep far more connections open than they use.
 
     ## What it looks at
     Connections that are present at both ends. An application keeps too many if there are 100 or more, or 25 % of
-    the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s.
+    the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s. Connections of a proxy
+    are those of its clients, and are judged there.
 
     ## Severity
     - high: half of the descriptor limit.
@@ -45,6 +50,7 @@ def judge(
     ## When it is harmless
     A pool that is sized for a peak is idle at night. Compare with the same hour of a working day.
     """
+    proxies = {server.host for server in servers if server.proxy}
     directions = [direction for direction in pairing.directions if direction.server_count]
     if not directions:
         yield Clear(subject=pairing.server, reason="no connection is established at the server")
@@ -55,6 +61,8 @@ def judge(
             yield Clear(
                 subject=direction.subject, reason=f"{counted(direction.matched, 'connection')} present at both ends"
             )
+        elif direction.proxy_legs is not None or proxies.intersection(direction.client_hosts):
+            yield _of_a_proxy(direction)
         elif direction.idle_count is None:
             yield NotJudged(
                 subject=direction.subject,
@@ -71,6 +79,17 @@ def judge(
             )
         else:
             yield _finding(direction, pairing.server, accounts, descriptors)
+
+
+def _of_a_proxy(direction: Direction) -> NotJudged:
+    return NotJudged(
+        subject=direction.subject,
+        reason=f"{counted(direction.matched, 'connection')} of {client_names(direction)}, a proxy, which opens one for "
+        "each of its clients'; whether those applications use them shows in the socket tables of the proxy and of the "
+        "clients",
+        missing=(SocketTable.kind,),
+        how=f"on the proxy and on its clients: {SS_COMMAND}",
+    )
 
 
 def is_many(connections: int, descriptors: Descriptors | None) -> bool:

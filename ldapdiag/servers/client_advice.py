@@ -34,6 +34,21 @@ def unbind_first(client: str, server: str) -> Remedy:
     )
 
 
+def close_at_end_of_file(client: str, server: str) -> Remedy:
+    """Advise to close a connection that the other end has closed."""
+    advice = _advice(
+        client,
+        "Close connections in the application when the other end has closed them",
+        text="The socket of such a connection is readable and returns end of file. Let the pool test a connection "
+        "before use and while it is idle (JNDI: com.sun.jndi.ldap.connect.pool.timeout; UnboundID: "
+        "setHealthCheckIntervalMillis), with a maximum idle time below the shortest timeout of the proxy. Until the "
+        "application is changed, a restart closes them.",
+        changes=f"The proxy closes its connections to {server} as soon as the application closes its own.",
+        verify=f"ss -tan state close-wait no longer lists them on {client}.",
+    )
+    return replace(advice, needs=Needs.RESTART)
+
+
 def renew_password(client: str, server: str) -> Remedy:
     """Advise a search for the job that still has an old password."""
     return _advice(

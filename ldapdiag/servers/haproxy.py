@@ -6,6 +6,7 @@ from ldapdiag.remedy import Needs, Remedy, RemedyKind, Where
 from ldapdiag.servers.remedy_texts import POOL_MUST_RECONNECT
 
 PROBE_SECONDS, PROBE_INTERVAL, PROBES = 60, 10, 3
+FIN_SECONDS = 30
 
 
 def probe_clients(proxy: str) -> Remedy:
@@ -51,5 +52,28 @@ def limit_idle_time(proxy: str, seconds: int) -> Remedy:
         risk=f"{POOL_MUST_RECONNECT} It receives a FIN.",
         undo="Restore the former values and reload.",
         verify="echo 'show sess all' | socat stdio /run/haproxy/admin.sock | grep -c source=",
+        needs=Needs.RECONNECT,
+    )
+
+
+def limit_half_closed(proxy: str) -> Remedy:
+    """Make the proxy close a session soon after one end has closed, whether or not the other end does."""
+    return Remedy(
+        title=f"Close half-closed connections on the proxy after {FIN_SECONDS} s",
+        target=proxy,
+        where=Where.BOX,
+        kind=RemedyKind.CONFIG,
+        # HAProxy configuration manual 4.2: timeout client-fin, timeout server-fin, since 1.5.
+        text=(
+            "# in the defaults of LDAP, or in its frontend (client-fin) and backend (server-fin)\n"
+            f"timeout client-fin {FIN_SECONDS}s\ntimeout server-fin {FIN_SECONDS}s"
+        ),
+        changes=(
+            f"{FIN_SECONDS} s after it has closed towards the client, it closes the server-side connection, too, "
+            "also if the application has not closed its own. Older sessions keep the former limit."
+        ),
+        risk="A client that ends its sending early and still reads a long answer has this time for it.",
+        undo="Remove the lines and reload.",
+        verify="ss -tan state fin-wait-2 | grep -c :389",
         needs=Needs.RECONNECT,
     )

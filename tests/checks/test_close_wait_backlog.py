@@ -153,3 +153,22 @@ class TestWithoutAFinding:
     def test_a_selection_can_still_be_found_guilty(self) -> None:
         (found,) = judged(*waiting(10), has_header=False)
         assert isinstance(found, Finding)
+
+
+class TestAtAProxy:
+    PROXY = replace(facts.server("lb"), proxy="haproxy")
+
+    def found(self, rows):
+        host = facts.host("lb", facts.table(rows, "lb"))
+        (found,) = judge((host,), (self.PROXY,))
+        return found
+
+    def test_it_waits_for_its_server(self) -> None:
+        found = self.found(waiting(12, owner="haproxy"))
+        assert found.title == "haproxy on lb keeps 12 connections that 10.77.2.2 closed, until its server does"
+        assert found.severity is Severity.MEDIUM
+
+    def test_it_waits_for_its_clients(self) -> None:
+        found = self.found(facts.at_client(12, "10.77.5.1", state=CLOSE_WAIT))
+        assert found.title == "The proxy on lb keeps 12 connections that 10.77.1.2:389 closed, until its client does"
+        assert "proxy-held-connections" in found.detail

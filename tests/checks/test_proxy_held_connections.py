@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import facts
-from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs
+from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.proxy_held_connections import judge
@@ -119,3 +119,33 @@ def test_clients_that_speak_for_themselves_have_no_proxy() -> None:
 def test_a_client_that_serves_ldap_itself_may_be_one() -> None:
     verdict = without_sessions(facts.direction(server_count=3), facts.server("app1"))
     assert isinstance(verdict, NotJudged)
+
+
+JAVA = UnclosedLegs(address=facts.APP1, host="app1", program="java", ports=(45020, 45021), at_both=True)
+
+
+class TestAnApplicationThatDoesNotClose:
+    def test_is_named_with_its_host_and_program(self) -> None:
+        found = judged(count=0, ports=(), unclosed=(JAVA,))
+        assert found.title == "proxy keeps 2 of 40 connections to ldap because java on app1 does not close"
+        assert found.observed["connections"] == 2
+        assert found.observed["applications"] == [
+            {"host": "app1", "client": facts.APP1, "program": "java", "connections": 2}
+        ]
+        assert "CLOSE-WAIT at app1, FIN-WAIT-2 at proxy" in found.detail
+        assert [remedy.target for remedy in found.remedies] == ["app1", "proxy"]
+        assert "timeout client-fin 30s" in found.remedies[1].text
+        assert found.confidence is Confidence.CERTAIN
+
+    def test_counts_beside_those_whose_client_is_gone(self) -> None:
+        found = judged(unclosed=(JAVA, replace(JAVA, program="")))
+        assert found.observed["connections"] == 19
+        assert found.title.endswith("4 that 2 applications do not close, 15 whose client is gone")
+        assert found.confidence is Confidence.LIKELY
+
+    def test_is_likely_where_one_end_was_not_read(self) -> None:
+        unread = replace(JAVA, host="", program="", at_both=False)
+        found = judged(count=0, ports=(), unclosed=(unread,))
+        assert "an application on 10.77.2.2 does not close" in found.title
+        assert "FIN-WAIT-2 at proxy; the other end's table does not show it" in found.detail
+        assert found.confidence is Confidence.LIKELY

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import facts
@@ -59,3 +61,10 @@ def test_is_not_judged_where_one_end_was_not_read() -> None:
 
 def test_a_server_without_connections_is_clear() -> None:
     assert [type(one) for one in judge(facts.pairing())] == [Clear]
+
+
+def test_those_of_a_proxy_are_its_clients() -> None:
+    told = facts.direction(server_count=100, matched=100, idle_seconds=(600.0,) * 100, client_hosts=("lb",))
+    (verdict,) = judge(facts.pairing(told), servers=(replace(facts.server("lb"), proxy="haproxy"),))
+    assert isinstance(verdict, NotJudged)
+    assert verdict.reason.startswith("100 connections of lb, a proxy, which opens one for each of its clients'")

@@ -84,15 +84,27 @@ def reset_to_both(fw: Host, seconds: int) -> Box:
     return Box(fw=fw, process=_resetter(fw, seconds, "both"))
 
 
-def proxy(fw: Host, seconds: int, *, server: str = "10.77.1.2", log: Path | None = None) -> Box:
+def proxy(
+    fw: Host,
+    seconds: int,
+    *,
+    server_seconds: int | None = None,
+    settings: str = "",
+    server: str = "10.77.1.2",
+    log: Path | None = None,
+) -> Box:
     """Splice connections with a real HAProxy that ends those that rest longer than this.
 
-    Clients connect to the router: app1 to 10.77.2.1, app2 to 10.77.3.1.
+    Where `server_seconds` are fewer, it closes towards the client first, and keeps the server until the client has
+    closed, too. `settings` are more lines for its defaults. Clients connect to the router: app1 to 10.77.2.1, app2 to
+    10.77.3.1.
     """
+    at_server = server_seconds or seconds
     fw.run(["mkdir", "-p", HAPROXY.parent, "/run/haproxy"])
     fw.run(["tee", HAPROXY], stdin=(
         f"global\n  maxconn 2000\n  stats socket {ADMIN_SOCKET} level admin\n"
-        f"defaults\n  mode tcp\n  timeout connect 3s\n  timeout client {seconds}s\n  timeout server {seconds}s\n"
+        f"defaults\n  mode tcp\n  timeout connect 3s\n{settings}"
+        f"  timeout client {seconds}s\n  timeout server {at_server}s\n"
         f"frontend ldap_in\n  bind :389\n  default_backend ldap_out\nbackend ldap_out\n  server ds1 {server}:389\n"
     ))  # fmt: skip
     process = fw.start(["haproxy", "-db", "-f", HAPROXY], log=log)

@@ -99,6 +99,37 @@ class TableQuality:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnclosedLegs:
+    """Sessions that a proxy keeps because one application has not closed its end, although the proxy has."""
+
+    address: str
+    """The client's."""
+    host: str
+    """Empty: its table was not read."""
+    program: str
+    """Empty: unknown."""
+    ports: tuple[int, ...]
+    """The proxy's ports towards the server."""
+    at_both: bool
+    """Both the client's table and the proxy's own show the half-closed legs."""
+
+    @property
+    def application(self) -> str:
+        """Return the application in a few words."""
+        return f"{self.program or 'an application'} on {self.host or self.address}"
+
+    @property
+    def observed(self) -> dict[str, Any]:
+        """Return the observed values (docs/contract.md)."""
+        return {
+            "host": self.host or None,
+            "client": self.address,
+            "program": self.program or None,
+            "connections": len(self.ports),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyLegs:
     """The client-side legs of the connections that a proxy carries to the server."""
 
@@ -111,11 +142,18 @@ class ProxyLegs:
     """Sessions whose client is gone; `ports` are the proxy's towards the server."""
     clients: tuple[str, ...]
     """The hosts at which the client-side legs are absent."""
+    unclosed: tuple[UnclosedLegs, ...] = ()
+    """Sessions that an application does not close, by application."""
     absent_at_proxy: bool
     """All client-side legs of the orphaned sessions are absent in the proxy's own socket table, too."""
     headerless: bool
     """A table has no header, and may be a selection of rows."""
     origins: tuple[str, ...]
+
+    @property
+    def held(self) -> int:
+        """Return how many connections to the server the proxy keeps for no use."""
+        return self.orphaned.count + sum(len(one.ports) for one in self.unclosed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""Proxy legs: connections to the server that a proxy keeps although their client is gone.
+"""Proxy legs: connections to the server that a proxy keeps although their client is gone, or does not close.
 
 A proxied session has a client-side and a server-side leg. When a client disappears without a FIN, the proxy keeps both.
-Its session table shows which two legs belong together.
+When the proxy has closed the client-side leg and the client's application has not, it keeps both, too. Its session
+table shows which two legs belong together.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs
+from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
 from ldapdiag.analysis.pairing.proxy_sessions import UNREAD, ClientSessions, Sessions, classify_sessions
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.analysis.pairing.snapshot_order import in_earlier_snapshot, nearest_first, seconds_between
@@ -18,7 +19,7 @@ from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
@@ -69,7 +70,9 @@ def match_legs(
         name: _without_churn(unjoined, server, middlebox, table, sessions.by_client[name])
         for name, table in tables.items()
     }
-    nearest = [table.snapshots[0] for table in tables.values()]
+    unclosed = tuple(_unclosed(unjoined, sessions))
+    holders = [one for one in clients if one.host.host in {each.host for each in unclosed}]
+    nearest = [table.snapshots[0] for table in tables.values()] + [one.latest.snapshot for one in holders]
     orphaned, rows = _orphaned(unjoined, sessions, tables, absent)
     origins = {path for snapshot in nearest for path in snapshot.origins}
     return ProxyLegs(
@@ -78,10 +81,25 @@ def match_legs(
         live=sessions.live,
         orphaned=orphaned,
         clients=tuple(sorted({table.host for table in tables.values()})),
+        unclosed=unclosed,
         absent_at_proxy=orphaned.ports is not None and bool(rows) and sessions.absent_at_proxy.issuperset(rows),
         headerless=unjoined.snapshot.headerless or any(snapshot.headerless for snapshot in nearest),
         origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins, *origins})),
     )
+
+
+def _unclosed(unjoined: UnjoinedDirection, sessions: Sessions) -> Iterator[UnclosedLegs]:
+    """Yield the sessions that an application does not close, by application."""
+    ports = unjoined.table.remote_port
+    for host, of_client in sorted(sessions.by_client.items()):
+        for (address, program), rows in sorted(of_client.unclosed.items()):
+            yield UnclosedLegs(
+                address=address,
+                host=host,
+                program=program,
+                ports=tuple(sorted(ports[row] for row, _ in rows)),
+                at_both=all(at_both for _, at_both in rows),
+            )
 
 
 def _leg_tables(

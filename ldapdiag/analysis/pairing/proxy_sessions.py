@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
+from ldapdiag.analysis.pairing.unclosed_legs import accepted_row, leg_row, unclosed_leg
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.sockets import TcpState
 
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
-    from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
+    from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
     from ldapdiag.evidence.sockets import Key
+
+KEPT = frozenset({TcpState.ESTABLISHED, TcpState.FIN_WAIT_1, TcpState.FIN_WAIT_2})
+"""States in which a proxy still expects the client's end of a leg."""
 
 UNREAD = ""
 """Stands for all clients whose table was not read."""
@@ -32,6 +36,9 @@ class ClientSessions:
     """The client's ports."""
     absent: list[int] = field(default_factory=list)
     """Server rows of sessions whose client-side leg is absent."""
+    unclosed: dict[tuple[str, str], list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """By client address and program: the server rows of sessions that the application does not close, and whether both
+    ends of the client-side leg show that."""
 
 
 @dataclass(slots=True)
@@ -55,21 +62,23 @@ def classify_sessions(
 ) -> Sessions:
     """Classify the sessions that the proxy carries to the server by the state of their client-side legs."""
     owners = {address: client for client in clients for address in client.host.addresses}
-    accepted = ServerIndex(proxy.latest.snapshot) if proxy else None
+    accepted = [ServerIndex(index.snapshot) for index in proxy.indexes] if proxy else []
     sessions = Sessions()
     for row, key in zip(unjoined.rows, unjoined.keys(), strict=True):
         if not middlebox.carries(key):
             continue
         sessions.count += 1
         leg = middlebox.flows[key].client
-        absent_at_proxy = accepted is not None and not _is_accepted(accepted, leg)
+        absent_at_proxy = bool(accepted) and not _is_accepted(accepted[-1], leg)
         client = owners.get(leg[0])
         name = client.host.host if client else UNREAD
         of_client = sessions.by_client[name]
         of_client.endpoints.add((leg[2], leg[3]))
         of_client.ports.add(leg[1])
         state = _state_at_client(client, leg) if client else None
-        if client is None and not absent_at_proxy:
+        if (unclosed := unclosed_leg(leg, client, accepted)) is not None:
+            of_client.unclosed[leg[0], unclosed.program].append((row, unclosed.at_both))
+        elif client is None and not absent_at_proxy:
             sessions.unproven[f"of {leg[0]}, whose table was not read"] += 1
         elif state is TcpState.ESTABLISHED:
             sessions.live += 1
@@ -82,28 +91,18 @@ def classify_sessions(
 
 
 def _is_accepted(accepted: ServerIndex, leg: Key) -> bool:
-    """Return whether the proxy's own table has a client-side leg established; true where its port is unknown."""
-    address, port, destination, destination_port = leg
-    if destination_port == UNKNOWN_PORT:
-        return True
-    row = accepted.sockets.get((destination, destination_port, address), {}).get(port)
-    return row is not None and accepted.snapshot.sockets.state[row] is TcpState.ESTABLISHED
+    """Return whether the proxy's own table has a client-side leg that is open at its end, or of unknown port."""
+    row = accepted_row(accepted, leg)
+    return leg[3] == UNKNOWN_PORT or (row is not None and accepted.snapshot.sockets.state[row] in KEPT)
 
 
 def _state_at_client(client: ClientSnapshots, leg: Key) -> TcpState | None:
     """Return the state of a leg at its client, ESTABLISHED if any snapshot shows it; None when none has it."""
     found = None
     for index in client.indexes:
-        row = _leg_row(index, leg)
+        row = leg_row(index, leg)
         if row is not None:
             found = index.table.state[row]
             if found is TcpState.ESTABLISHED:
                 break
     return found
-
-
-def _leg_row(index: ClientIndex, leg: Key) -> int | None:
-    address, port, destination, destination_port = leg
-    if destination_port != UNKNOWN_PORT:
-        return index.sockets.get((destination, destination_port, address), {}).get(port)
-    return next((rows[port] for key, rows in index.sockets.items() if key[2] == address and port in rows), None)

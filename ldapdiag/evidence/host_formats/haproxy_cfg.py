@@ -14,8 +14,10 @@
 
 A time is a number with us, ms, s, m, h or d; without a unit it is in milliseconds. A section inherits from the last
 `defaults` before it. With both legs established, `timeout tunnel` replaces the two others; else the shorter one of
-client and server applies to both legs, and HAProxy sends a FIN to both ends. 0: no timeout. Only servers, ports,
-backend names and timeouts are read; nothing else of the file is kept, because it may contain passwords.
+client and server applies to both legs, and HAProxy sends a FIN to both ends. Where the server's is shorter, the server
+gets it when the client has closed, too, or after timeout client-fin, else timeout client (measured with 2.6.12).
+0: no timeout. Only servers, ports, backend names and timeouts are read; nothing else of the file is kept, because it
+may contain passwords.
 Source: HAProxy configuration manual, 2.5 (time format), 4.2 (bind; timeout client, server, tunnel).
 """
 

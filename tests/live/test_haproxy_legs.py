@@ -1,0 +1,164 @@
+"""An application that does not close what HAProxy has closed: the server's connections are the proxy's to keep.
+
+The truth is the application's: to it every connection is open, and its kernel has them in CLOSE-WAIT.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lab import boxes
+from lab.applications import OPEN, Application
+from lab.directory_servers import account
+from lab.host import wait_for
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COUNT, LIVE = 12, 4
+HOSTS = ("ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
+BY_HAND = {
+    "ss": "ss -tanoiep > {folder}/{host}/ss-tanoiep.txt",
+    "netstat": "ss -tan > {folder}/{host}/ss-tan.txt",
+    "proc": "cat /proc/net/tcp > {folder}/{host}/proc-net-tcp.txt; "
+    "cat /proc/net/tcp6 > {folder}/{host}/proc-net-tcp6.txt",
+}
+SESSIONS = "echo 'show sess all' | socat stdio {socket} > {folder}/fw/show-sess-all.txt"
+
+
+@pytest.fixture(scope="module")
+def site(laboratory) -> Iterator[Topology]:
+    """Return a network whose HAProxy waits for one application to close, and carries another that lives."""
+    with Topology() as running:
+        laboratory.slapd(running.ldap)
+        box = boxes.proxy(running.fw, 3600, server_seconds=2)
+        held = Application(running.app1, "held", count=COUNT, address=box.address, name=account("application_xyz"))
+        pool = {"count": LIVE, "every": 0.4, "name": account("application_foo")}
+        Application(running.app2, "pool", address="10.77.3.1", **pool).ready()
+        held.ready()
+        wait_for(lambda: len(running.app1.ends("CLOSE-WAIT")) == COUNT, "the proxy closes nothing")
+        assert running.app1.ends("CLOSE-WAIT") == held.truth().ends(OPEN)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sitting(site, desk_of):
+    return desk_of(site)
+
+
+def held_by(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the only finding about connections that a proxy keeps."""
+    (found,) = [one for one in report["findings"] if one["check"] == "proxy-held-connections"]
+    return found
+
+
+def unblamed(report: dict[str, Any]) -> None:
+    """Nothing else is found that would be somebody else's fault, and the proxy is no directory server."""
+    others = {"ghost-connections", "stranded-connections", "severed-connections", "unreleased-connections"}
+    assert not others & {one["check"] for one in report["findings"]}
+    roles = {one["name"]: one["roles"] for one in report["hosts"]}
+    assert [name for name, of in roles.items() if "server" in of] == ["ldap"]
+    assert "box" in roles["fw"]
+    directory = {"descriptor-headroom", "costly-search", "missing-index", "failed-binds"}
+    assert not [one for one in report["verdicts"] if one["subject"] == "fw" and one["check"] in directory]
+
+
+def application(host: str | None = "app1", program: str | None = "python") -> dict[str, Any]:
+    return {"host": host, "client": "10.77.2.2", "program": program, "connections": COUNT}
+
+
+def elsewhere(*evidence: object) -> dict[str, Any]:
+    """Return the report on evidence, by a run on this machine itself."""
+    command = [sys.executable, "-m", "ldapdiag", "diagnose", "--format", "json", *map(str, evidence)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_live_the_application_that_does_not_close_is_named(sitting) -> None:
+    said = sitting.diagnose(*HOSTS, "--apart", "0.3")
+    found = held_by(said.report)
+    assert (found["severity"], found["confidence"]) == ("high", "certain")
+    assert found["observed"] == {
+        "proxy": "fw",
+        "server": "10.77.1.2:389",
+        "connections": COUNT,
+        "applications": [application()],
+    }
+    assert found["hosts"] == ["app1", "fw", "ldap"]
+    assert "python on app1 does not close" in found["title"]
+    assert (said.code, said.outcomes("proxy-held-connections")) == (1, {"finding", "clear"})
+    unblamed(said.report)
+
+
+def test_without_the_clients_table_its_address_is_named(sitting) -> None:
+    said = sitting.diagnose("ssh://ldap", "ssh://fw", "--apart", "0.3")
+    found = held_by(said.report)
+    assert (found["confidence"], found["observed"]["applications"]) == ("likely", [application(None, None)])
+    unblamed(said.report)
+
+
+def test_without_the_proxy_it_is_not_judged_and_its_table_is_named(sitting) -> None:
+    said = sitting.diagnose("ssh://ldap", "ssh://app1", "ssh://app2", "--apart", "0.3")
+    assert said.outcomes("proxy-held-connections") == {"not-judged"}
+    assert said.ghosts == {}
+    (waiting,) = said.found("close-wait-backlog")
+    assert (waiting["observed"]["host"], waiting["observed"]["connections"]) == ("app1", COUNT)
+
+
+def test_a_capture_is_judged_as_the_live_run_was(sitting, tmp_path) -> None:
+    capture = tmp_path / "capture.tar.gz"
+    code, out, err = sitting.run("collect", *HOSTS, "--apart", "0.3", "--output", str(capture))
+    assert (code, out) == (0, ""), err
+    report = elsewhere(capture)
+    assert held_by(report)["observed"]["applications"] == [application()]
+    assert held_by(report)["confidence"] == "certain"
+    unblamed(report)
+
+
+@pytest.mark.parametrize("tool", BY_HAND)
+def test_tables_saved_by_hand_give_the_same_number(site, tmp_path: Path, tool: str) -> None:
+    for host in ("app1", "app2", "fw", "ldap"):
+        (tmp_path / host).mkdir()
+        site.hosts[host].run(BY_HAND[tool].format(folder=tmp_path, host=host))
+    site.fw.run(SESSIONS.format(socket=boxes.ADMIN_SOCKET, folder=tmp_path))
+    report = elsewhere(tmp_path)
+    found = held_by(report)
+    assert found["observed"]["applications"] == [application(program="python" if tool == "ss" else None)]
+    assert found["confidence"] == "certain"
+    unblamed(report)
+
+
+def test_a_limit_for_half_closed_connections_leaves_none(laboratory, topology, desk, start) -> None:
+    """The remedy's line, in a real HAProxy: the application still does not close, and the server has none left."""
+    server = laboratory.slapd(topology.ldap)
+    box = boxes.proxy(topology.fw, 3600, server_seconds=1, settings="  timeout client-fin 1s\n")
+    start(topology.app1, "held", count=COUNT, address=box.address)
+    wait_for(lambda: len(topology.app1.ends("CLOSE-WAIT")) == COUNT, "the proxy closes nothing")
+    wait_for(lambda: not server.held(), "the proxy keeps the server's connections")
+    said = desk.diagnose(*HOSTS, "--apart", "0.3")
+    assert said.found("proxy-held-connections") == []
+    assert said.ghosts == {}
+    assert {one["observed"]["host"] for one in said.found("close-wait-backlog")} == {"app1"}
+
+
+def test_a_server_that_does_not_close_is_not_the_proxys_fault(laboratory, topology, desk, start) -> None:
+    server = laboratory.slapd(topology.ldap)
+    box = boxes.proxy(topology.fw, 3600)
+    held = start(topology.app1, "held", count=COUNT, address=box.address)
+    topology.ldap.run(["kill", "-STOP", str(server.pid)])
+    held.order("close")
+    wait_for(lambda: len(topology.ldap.ends("CLOSE-WAIT")) == COUNT, "the proxy passes no close on")
+    checks = ("--check", "close-wait-backlog", "--check", "proxy-held-connections")
+    said = desk.diagnose(*HOSTS, *checks, "--apart", "0.3", "--timeout", "5")
+    titles = {one["observed"]["host"]: one["title"] for one in said.found("close-wait-backlog")}
+    assert "until its server does" in titles["fw"]
+    assert titles["ldap"].startswith("slapd on ldap keeps 12 connections")
+    assert said.found("proxy-held-connections") == []
