@@ -14,8 +14,9 @@ from ldapdiag.analysis.hosts.instances import Instance, subject_of
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.providers import PROVIDERS
 from ldapdiag.check import Need, needs_of
-from ldapdiag.evidence.bundle import Bundle, Missing
+from ldapdiag.evidence.bundle import Bundle, Gap, Missing
 from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.main_evidence import shortfall
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ class Diagnosis:
             or any(server.host == host.host and server.proxy for server in servers),
         }
         return tuple(role for role, applies in roles.items() if applies)
+
+    @property
+    def shortfall(self) -> Gap | None:
+        """Return what to report first: the main evidence is missing, or most of it was passed over."""
+        return shortfall(self.bundle, has_findings=bool(self.findings))
 
     @property
     def crashed(self) -> tuple[Judged, ...]:

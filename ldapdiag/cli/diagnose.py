@@ -20,10 +20,11 @@ from ldapdiag.cli.judging import (
     StrictOption,
     deliver,
     exit_code,
+    print_unread,
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps
+from ldapdiag.cli.output import outputs_share_terminal, print_error
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     dsconfig, Active Directory's LDAP policies, the errors log of 389-ds, the log of slapd, access logs (rotated sets,
     too); archives of these (tar, gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at) need a file name.
 
-    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no evidence, 130 Ctrl-C.
+    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
+    evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
         with interruptible(evidence or []) as stop:
@@ -100,7 +102,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
                 checks()  # report an unknown ID before collecting
             diagnosis = run_diagnosis(evidence or [], checks, collection, stop, since=since_when, verbose=verbose)
         if form is ReportFormat.JSON or output or not outputs_share_terminal():
-            print_gaps(diagnosis.bundle.gaps)
+            print_unread(diagnosis)
         deliver(lambda stream: _write(diagnosis, form, stream, verbose=verbose), output)
     except LdapdiagError as error:
         print_error(error)

@@ -20,10 +20,11 @@ from ldapdiag.cli.judging import (
     StrictOption,
     deliver,
     exit_code,
+    print_unread,
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps
+from ldapdiag.cli.output import outputs_share_terminal, print_error
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     Each filter is evaluated as the server does it. The report lists the indexes to add, with the commands that add and
     build them, and the searches that no index would help. Nothing is changed.
 
-    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no evidence, 130 Ctrl-C.
+    Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
+    evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
         if ldif + script + (form is ReportFormat.JSON) > 1:
@@ -89,7 +91,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
                 evidence or [], cache(_checks), collection, stop, since=since_when, verbose=verbose
             )
         if form is ReportFormat.JSON or ldif or script or output or not outputs_share_terminal():
-            print_gaps(diagnosis.bundle.gaps)
+            print_unread(diagnosis)
         deliver(partial(_write, diagnosis, form, ldif=ldif, script=script, verbose=verbose), output)
     except LdapdiagError as error:
         print_error(error)

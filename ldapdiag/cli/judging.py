@@ -103,11 +103,17 @@ def run_diagnosis(
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         print_error(notice)
     if all(isinstance(fact, Schema) for fact in bundle.facts):  # which any server shows to any client
-        print_gaps((*bundle.gaps, *bundle.passed_over) if verbose or not bundle.gaps else bundle.gaps)
+        every = verbose or not bundle.gaps
+        print_gaps((*bundle.gaps, *(one for one in bundle.passed_over if every or one.files)))
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     from ldapdiag.diagnosis import diagnose as judge  # noqa: PLC0415  import late
 
     return judge(bundle, checks())
+
+
+def print_unread(diagnosis: Diagnosis) -> None:
+    """Write to standard error what was not read, the main evidence first."""
+    print_gaps((*filter(None, (diagnosis.shortfall,)), *diagnosis.bundle.gaps))
 
 
 def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
@@ -122,9 +128,11 @@ def deliver(write: Callable[[TextIO], None], output: Path | None) -> None:
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: FailOn, *, strict: bool) -> int:
-    """Return 1 for a finding of at least --fail-on, a crashed check or, with --strict, a check not judged; else 0."""
+    """Return the exit code of a report: 2 if the main evidence was not read, else 1 or 0 by --fail-on and --strict."""
     from ldapdiag.finding import NotJudged, Severity  # noqa: PLC0415  import late
 
+    if diagnosis.shortfall:
+        return FAILED
     if diagnosis.crashed:
         return 1
     if strict and any(isinstance(one.verdict, NotJudged) for one in diagnosis.judged):

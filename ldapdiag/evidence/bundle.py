@@ -17,10 +17,12 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedOver:
-    """A file without evidence for a diagnosis; it is listed, and not counted as a gap."""
+    """A file without evidence for a diagnosis, or a folder that is not followed; it is listed, and no gap."""
 
     target: str
     reason: str
+    files: int = 0
+    """How many files of evidence it contains, as far as its first files were looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

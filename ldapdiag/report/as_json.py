@@ -40,6 +40,7 @@ def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
         ),
         "gaps": _sorted({"target": gap.target, "reason": gap.reason, "how": gap.how} for gap in diagnosis.bundle.gaps),
         "passed_over": _sorted({"target": one.target, "reason": one.reason} for one in diagnosis.bundle.passed_over),
+        "shortfall": _shortfall(diagnosis),
         "verdicts": [_verdict(one) for one in diagnosis.judged],
         "findings": [_finding(one, check) for check, one in diagnosis.found],
     }
@@ -58,6 +59,11 @@ def moment(at: datetime) -> str:
 def _scanner(diagnosis: Diagnosis) -> str:
     logs = (fact for fact in diagnosis.bundle.facts if isinstance(fact, AccessLog))
     return str(Scanner.of(stream.scanner for log in logs for stream in log.streams))
+
+
+def _shortfall(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    missing = diagnosis.shortfall
+    return {"reason": missing.reason, "how": missing.how} if missing else None
 
 
 def _host(host: Host, diagnosis: Diagnosis) -> dict[str, Any]:

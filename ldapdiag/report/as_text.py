@@ -35,7 +35,8 @@ class Screen:
     verbose: bool
 
     def show(self) -> None:
-        """Print every part: servers, findings, clear subjects, subjects not judged, gaps, the footer."""
+        """Print every part: a shortfall, servers, findings, clear subjects, subjects not judged, gaps, the footer."""
+        self.shortfall()
         for server in (servers := self.diagnosis.facts.every(Instance)):
             self.page.packed(server.name, self.summary(server), "bold", "bold")
         if servers:
@@ -48,6 +49,13 @@ class Screen:
         if self.verbose:
             self.evidence()
         self.footer()
+
+    def shortfall(self) -> None:
+        """Print that the main evidence is missing, or that most of it was passed over."""
+        if missing := self.diagnosis.shortfall:
+            self.page.labelled("NOT READ", missing.reason, "bold red", "bold")
+            self.page.indented(f"how: {missing.how}", "dim")
+            self.page.blank()
 
     def summary(self, server: Instance) -> list[str]:
         """Return the first line on a server: product, connections, descriptors, idle timeout."""

@@ -124,7 +124,7 @@ class Basket:
             how = "'ldapdiag diagnose --help' names the inputs"
             self.gaps.append(Gap(target=one.label, reason=reading.useless, how=how))
             return
-        self.passed_over.append(PassedOver(target=one.label, reason=reading.useless))
+        self.passed_over.append(PassedOver(target=one.label, reason=reading.useless, files=reading.files))
         if reading.is_unknown:
             named.unknown.append(one.name)
 

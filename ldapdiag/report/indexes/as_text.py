@@ -62,12 +62,13 @@ class IndexScreen:
 
     def show(self) -> None:
         """Print every part."""
+        screen = Screen(self.page, self.diagnosis, verbose=self.verbose)
+        screen.shortfall()
         for plan in self.diagnosis.facts.every(IndexPlan):
             coverage = self.diagnosis.facts.of(IndexCoverage, plan.server)
             if coverage is not None:
                 self.server(plan, coverage)
         self.findings()
-        screen = Screen(self.page, self.diagnosis, verbose=self.verbose)
         screen.crashed()
         screen.not_judged()
         screen.gaps()

@@ -1,6 +1,6 @@
 """Archives of evidence: their members as inputs, with the times and commands of the manifest, if there is one.
 
-An archive is read like a folder: its files and those of its sub-folders.
+An archive is read like a folder: its files, those of its sub-folders, and those of the archives in it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ldapdiag.sources.files.tar import DamagedError
 from ldapdiag.sources.files.unreadable import legible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ldapdiag.sources.captures.manifest import ManifestEntry
     from ldapdiag.sources.files.input import Found, Input
@@ -32,8 +32,17 @@ MOST_MEMBER_BYTES = 512 << 20
 
 def members(archive: Input) -> Iterator[Found]:
     """Yield the members of an archive as inputs. OSError propagates to the caller."""
+    yield from _members_of(archive, _inner_members)
+
+
+def _inner_members(archive: Input) -> Iterator[Found]:
+    """Yield the members of an archive in an archive: one in that is passed over."""
+    yield from _members_of(archive, nested)
+
+
+def _members_of(archive: Input, inner: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
     tar = Tar(archive)
-    yield from _Reading(archive, tar, _Survey(archive.label).of_first(tar)).members()
+    yield from _Reading(archive, tar, _Survey(archive.label).of_first(tar), inner).members()
 
 
 @dataclass(slots=True)
@@ -90,6 +99,8 @@ class _Reading:
     archive: Input
     tar: Tar
     survey: _Survey
+    inner: Callable[[Input], Iterator[Found]]
+    """Yields the inputs of an archive in this one."""
     expected: dict[tuple[str, ...], ManifestEntry] = field(default_factory=dict)
     """Entries of the manifests that have not been found yet, by their place in the archive."""
     announced: set[tuple[str, ...]] = field(default_factory=set)
@@ -170,7 +181,7 @@ class _Reading:
             return  # reading the next header reports it
         if entry:
             found = replace(found, taken=entry.taken, asked=entry.asked)
-        yield from unwrapped(found, nested)
+        yield from unwrapped(found, self.inner)
 
 
 def _is_cut(found: Input) -> bool:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MOST_FILES = 5000
 """Limit of files per folder or archive; the evidence of one incident has fewer."""
 
+FILES_OF_A_HOST = 10
+"""The weight of an archive that is not opened: the files that a collection has of one host."""
+
 
 def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iterator[Found]:
     """Yield the inputs in a file: itself, decompressed if it is compressed; `archive` yields those in a tar.
@@ -52,7 +55,7 @@ def unwrapped(outer: Input, archive: Callable[[Input], Iterator[Found]]) -> Iter
 def nested(archive: Input) -> Iterator[PassedOver]:
     """Yield the reason why a tar inside a tar is not read."""
     reason = "is an archive inside an archive; unpack it first"
-    yield PassedOver(target=archive.label, reason=reason)
+    yield PassedOver(target=archive.label, reason=reason, files=FILES_OF_A_HOST)
 
 
 class Tar:

@@ -152,13 +152,17 @@ def _unfollowed(
             reason="is a link to one of its parent folders and is not followed",
             how="the folder is read completely; name the target of the link if it contains more evidence",
         )
-    reason = ""
+    target = legible(entry.path)
     if not stat.S_ISDIR(status.st_mode):
-        reason = "neither a file nor a folder"
-    elif entry.name.startswith("."):
+        return PassedOver(target=target, reason="neither a file nor a folder")
+    if str(resolved) in KERNEL_FOLDERS:
+        return PassedOver(target=target, reason="a folder of the kernel; name its files to read them")
+    if entry.name.startswith("."):
         reason = "a hidden folder; name it to read it"
-    elif str(resolved) in KERNEL_FOLDERS:
-        reason = "a folder of the kernel; name its files to read them"
     elif depth > MOST_DEPTH:
         reason = f"a folder more than {MOST_DEPTH} folders deep; name it to read it"
-    return PassedOver(target=legible(entry.path), reason=reason) if reason else None
+    else:
+        return None
+    from ldapdiag.sources.files.weighing import evidence_in  # noqa: PLC0415  import late, with every grammar
+
+    return PassedOver(target=target, reason=reason, files=evidence_in(resolved))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 from ldapdiag.sources.captures import find
+from ldapdiag.sources.files.archives import FILES_OF_A_HOST
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -25,6 +27,13 @@ LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
 """The next step for a truncated log."""
 
 
+CLOSED_ARCHIVES = {b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar"}
+"""Archives that are not opened, by their first bytes."""
+
+DOCUMENT = re.compile(rb"\[Content_Types\]\.xml|mimetypeapplication/|META-INF/")
+"""In the first bytes of a zip that is a document or a program."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputReading:
     """The facts of an input, or the reason why there are none."""
@@ -38,6 +47,8 @@ class InputReading:
     """True if a format recognises it that no diagnosis uses."""
     is_log: bool = False
     """True if it is an access log; these are read together."""
+    files: int = 0
+    """The weight of an archive that is not opened."""
     gap: Gap | None = None
     """The gap of a truncated or damaged input."""
 
@@ -52,6 +63,9 @@ def read(one: Input) -> InputReading:
         return InputReading(useless="is an empty file")
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     form = recognise(head)
+    if form is None and (archive := _closed_archive(start)):
+        useless = f"is a {archive} archive, which is not opened; unpack it first"
+        return InputReading(useless=useless, files=FILES_OF_A_HOST)
     if form is None:
         reason = f"unrecognised file type (first bytes: {start[:4].hex(' ')})"
         return InputReading(useless=reason, is_unknown=True)
@@ -59,6 +73,13 @@ def read(one: Input) -> InputReading:
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
     return _read_as(form.read, form.title, one, is_log=is_log)
+
+
+def _closed_archive(start: bytes) -> str:
+    """Return the type of an archive that is not opened; empty for anything else."""
+    if DOCUMENT.search(start[:200]):
+        return ""
+    return next((name for mark, name in CLOSED_ARCHIVES.items() if start.startswith(mark)), "")
 
 
 def with_facts(one: Input) -> Input:

@@ -314,11 +314,13 @@ class TestHostileArchives:
         assert found(tmp_path / "x.tar") == [("app1/ss.txt", "app1", TABLE)]
         assert len(passed_over(tmp_path / "x.tar")) == 1
 
-    def test_an_archive_within_is_not_opened(self, tmp_path: Path) -> None:
-        inner = gzip.compress(tar(("app1/ss.txt", TABLE)))
-        (tmp_path / "x.tar").write_bytes(tar(("app1/inner.tgz", inner), ("app1/ss.txt", TABLE)))
-        assert found(tmp_path / "x.tar") == [("app1/ss.txt", "app1", TABLE)]
-        assert "archive inside an archive" in passed_over(tmp_path / "x.tar")["app1/inner.tgz"]
+    def test_an_archive_within_is_opened_and_one_in_that_is_not(self, tmp_path: Path) -> None:
+        innermost = gzip.compress(tar(("ldap/ss.txt", TABLE)))
+        inner = gzip.compress(tar(("app2/ss.txt", TABLE), ("innermost.tgz", innermost)))
+        (tmp_path / "x.tar").write_bytes(tar(("inner.tgz", inner), ("app1/ss.txt", TABLE)))
+        assert found(tmp_path / "x.tar") == [("app2/ss.txt", "app2", TABLE), ("app1/ss.txt", "app1", TABLE)]
+        reason = "is an archive inside an archive; unpack it first"
+        assert passed_over(tmp_path / "x.tar") == {"inner.tgz/innermost.tgz": reason}
 
     @pytest.mark.parametrize("kind", PACKERS)
     def test_a_cut_archive_yields_what_came_before_and_a_gap(self, tmp_path: Path, kind: str) -> None:

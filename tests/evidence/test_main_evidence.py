@@ -1,0 +1,72 @@
+"""The main evidence: a report without it, or with most of it passed over, says so first and does not exit with 0."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from command import INCIDENT, diagnose, ldapdiag
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SYSCTL = "net.ipv4.tcp_keepalive_time = 7200\n"
+
+
+@pytest.fixture
+def ticket(tmp_path: Path) -> Path:
+    """Make a folder with a hidden incident and a file that only describes a host."""
+    shutil.copytree(INCIDENT, tmp_path / "ticket" / ".incident")
+    (tmp_path / "ticket" / "sysctl.txt").write_text(SYSCTL)
+    return tmp_path / "ticket"
+
+
+def test_evidence_that_was_passed_over_comes_first_and_ends_in_2(ticket: Path) -> None:
+    ran = diagnose(ticket)
+    assert ran.code == 2
+    assert ran.text.startswith("NOT READ    no connection, log or configuration was read (kernel-settings only); ")
+    assert "files of evidence passed over in" in ran.complaints[0]
+
+
+def test_one_table_does_not_outweigh_an_incident(ticket: Path) -> None:
+    shutil.copytree(INCIDENT / "fw", ticket / "fw")
+    ran = diagnose(ticket, "--format", "json", "--fail-on", "never")
+    assert ran.code == 2
+    assert ran.report["shortfall"]["reason"].startswith("most of the evidence was not read: ")
+    assert ran.report["shortfall"]["how"] == f"name what was passed over: {ticket / '.incident'}"
+
+
+def test_a_hidden_copy_of_one_file_does_not_outweigh_an_incident(tmp_path: Path) -> None:
+    shutil.copytree(INCIDENT, tmp_path / "incident")
+    shutil.copytree(INCIDENT / "app2", tmp_path / "incident" / ".app2")
+    ran = diagnose(tmp_path / "incident", "--format", "json")
+    assert (ran.code, ran.report["shortfall"]) == (1, None)
+
+
+def test_what_only_describes_a_host_is_no_reason_for_exit_code_0(tmp_path: Path) -> None:
+    (tmp_path / "sysctl.txt").write_text(SYSCTL)
+    assert diagnose(tmp_path).code == 2
+
+
+def test_but_a_finding_in_it_counts(tmp_path: Path) -> None:
+    full = "net.netfilter.nf_conntrack_count = 65536\nnet.netfilter.nf_conntrack_max = 65536\n"
+    (tmp_path / "sysctl.txt").write_text(full)
+    ran = diagnose(tmp_path, "--format", "json")
+    assert (ran.code, ran.report["shortfall"]) == (1 if ran.report["findings"] else 2, None)
+
+
+@pytest.mark.parametrize(("start", "code"), [(b"PK\x03\x04\x14\0\0\0", 2), (b"PK\x03\x04\x14\0[Content_Types].xml", 0)])
+def test_an_archive_that_is_not_opened_weighs_as_much_as_a_host(tmp_path: Path, start: bytes, code: int) -> None:
+    shutil.copytree(INCIDENT / "app2", tmp_path / "app2")
+    (tmp_path / "rest.zip").write_bytes(start + bytes(1000))
+    ran = diagnose(tmp_path)
+    assert ran.code == code
+    assert ran.text.startswith("NOT READ") is (code == 2)
+
+
+def test_indexes_and_its_scripts_say_so_too(ticket: Path) -> None:
+    ran = ldapdiag("indexes", ticket, "--ldif")
+    assert ran.code == 2
+    assert "files of evidence passed over in" in ran.complaints[0]
