@@ -196,8 +196,14 @@ def sessions(rows: Iterable[Row], clients: Iterable[Row], host: str = "proxy", *
 GROUPED: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
     "ghosts": (HalfOpen, {"ghosts": "count", "ghost_ports": "ports", "unproven": "unproven"}),
     "stranded": (HalfOpen, {"stranded": "count", "stranded_ports": "ports", "unproven_stranded": "unproven"}),
-    "path": (Path, {"path": "kind", "translated_by": "translated_by", "middleboxes": "middleboxes"}),
-    "idle_times": (SocketIdleTimes, {"idle_seconds": "matched", "idle_before_loss": "before_loss"}),
+    "path": (
+        Path,
+        {"path": "kind", "translated_by": "translated_by", "middleboxes": "middleboxes", "carriers": "carriers"},
+    ),
+    "idle_times": (
+        SocketIdleTimes,
+        {"idle_seconds": "matched", "idle_before_loss": "before_loss", "ghost_ages": "ghosts", "probed": "probed"},
+    ),
     "tables": (TableQuality, {"headerless": "headerless", "partial": "partial", "unreadable": "unreadable"}),
     "evidence": (GhostEvidence, {name.name: name.name for name in fields(GhostEvidence)}),
 }
@@ -261,5 +267,6 @@ def bounds(upper: float | None, lower: float | None = None) -> IdleBounds:
         upper_seconds=upper,
         source="nf_conntrack_tcp_timeout_established of fw",
         middlebox="fw",
+        drop_seen=True,
     )
     return IdleBounds(server="ldap", paths=(path,))

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+from ldapdiag.analysis.idle.bounds import SELDOM, IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.idle.sentences import elsewhere_sentence
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+
+UNSEEN = "No connection was seen to be dropped after that time: a setting alone shows what may happen."
 
 
 @check
@@ -21,12 +24,14 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     The server's keepalive time (configured, the default of its version, or its kernel's), against the idle time
     after which a middlebox on the path drops its state: its own setting, or the upper bound in the evidence.
 
-    - certain: by the middlebox's own setting.
-    - likely: by measurement.
+    - certain: by the middlebox's own setting, and connections were dropped after that time.
+    - likely: by measurement, or by a setting after which no connection was seen to be dropped.
 
     ## Severity
     - medium: the keepalive time is as long as the middlebox's timeout or longer, or keepalive is off.
-    - low: it is longer than half of that timeout, so that one lost probe is enough.
+    - low: it is longer than half of that timeout, so that one lost probe is enough; or no connection was seen to be
+      dropped after that time.
+    - info: no connection was seen to be dropped, and the timeout is a day or longer (the kernel's default is 5 days).
 
     ## Why it matters
     Probes in time keep the firewall's state and close only dead connections; keepalive at one end is enough. With
@@ -38,13 +43,13 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     ## When it is harmless
     When no application leaves connections idle for that long.
     """
-    path = bounds.soonest_silent_drop
+    path = _slowest_for(lifetime.keepalive_seconds, bounds)
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest
         aside = f"; {proxy.middlebox} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.server,
-            reason=f"the timeout of a middlebox on the path is unknown{aside}",
+            reason=f"the timeout of a middlebox on the path is unknown{aside}{_unused(bounds)}",
             missing=(KernelSettings.kind,),
             how=bounds.how,
         )
@@ -64,16 +69,38 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
         yield _finding(lifetime, upper, path, origins)
 
 
+def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
+    """Return the path to judge: one whose middlebox was seen to drop connections before the probes, else any."""
+    seen = bounds.soonest_seen
+    if seen is not None and (seconds is None or seconds > (seen.upper_seconds or 0) / 2):
+        return seen
+    return bounds.soonest_silent_drop
+
+
+def _unused(bounds: IdleBounds) -> str:
+    sentence = elsewhere_sentence(bounds) if bounds.elsewhere else ""
+    return f"; {sentence[0].lower()}{sentence[1:]}" if sentence else ""
+
+
+def severity_of(seconds: int | None, path: PathBounds) -> Severity:
+    """Return how bad it is, by the list of the manual page."""
+    upper = path.upper_seconds or 0
+    if not path.drop_seen:
+        return Severity.LOW if upper < SELDOM else Severity.INFO
+    return Severity.MEDIUM if seconds is None or seconds >= upper else Severity.LOW
+
+
 def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: tuple[str, ...]) -> Finding:
     seconds = lifetime.keepalive_seconds
-    late = seconds is None or seconds >= upper
+    drops = f"the middlebox {'drops' if path.drop_seen else 'is set to drop'}"
+    sources = f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}."
     first = "is never sent (keepalive is off)" if seconds is None else f"is sent after {seconds} s"
     return Finding(
         subject=lifetime.server,
-        severity=Severity.MEDIUM if late else Severity.LOW,
-        confidence=Confidence.CERTAIN if path.middlebox else Confidence.LIKELY,
-        title=f"{lifetime.server}'s first keepalive probe {first} but the middlebox drops its state after {upper:g} s",
-        detail=f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}.",
+        severity=severity_of(seconds, path),
+        confidence=Confidence.CERTAIN if path.middlebox and path.drop_seen else Confidence.LIKELY,
+        title=f"{lifetime.server}'s first keepalive probe {first} but {drops} its state after {upper:g} s",
+        detail="\n".join((sources, *([] if path.drop_seen else [UNSEEN]), *path.remarks)),
         observed={
             "host": lifetime.host,
             "end": "server",

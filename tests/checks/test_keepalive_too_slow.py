@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import facts
 from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.keepalive_too_slow import judge
 
 
@@ -27,6 +30,33 @@ def test_severity_by_how_late_the_probe_is(seconds, severity) -> None:
         "keepalive_seconds": seconds,
         "box_upper_seconds": 60,
     }
+
+
+@pytest.mark.parametrize(("upper", "severity"), [(3600, Severity.LOW), (432_000, Severity.INFO)])
+def test_a_setting_that_was_not_seen_to_drop_anything_is_low_at_most(upper, severity) -> None:
+    (path,) = facts.bounds(upper).paths
+    bounds = IdleBounds(server="ldap", paths=(replace(path, drop_seen=False),))
+    (found,) = judge(facts.lifetime(), bounds, facts.server())
+    assert (found.severity, found.confidence) == (severity, Confidence.LIKELY)
+    assert "set to drop" in found.title
+
+
+def test_a_path_that_was_seen_to_drop_is_judged_before_a_shorter_setting() -> None:
+    (path,) = facts.bounds(300).paths
+    unseen = replace(path, client_network="10.77.3.0/24", upper_seconds=60, drop_seen=False)
+    (found,) = judge(facts.lifetime(), IdleBounds(server="ldap", paths=(unseen, path)), facts.server())
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.CERTAIN)
+    assert found.observed["box_upper_seconds"] == 300
+
+
+def test_settings_of_other_boxes_are_named_and_not_used() -> None:
+    other = MiddleboxTimeout(
+        middlebox="fw2", lower_seconds=3, upper_seconds=3, source="a timeout of fw2", directions=frozenset()
+    )
+    bounds = IdleBounds(server="ldap", paths=(), elsewhere=(other,))
+    (verdict,) = judge(facts.lifetime(), bounds, facts.server())
+    assert isinstance(verdict, NotJudged)
+    assert "a timeout of fw2 (3 s)" in verdict.reason
 
 
 def test_keepalive_that_is_off_is_medium() -> None:

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
-from dataclasses import dataclass
-from itertools import pairwise, repeat
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.idle.box_timeouts import MiddleboxTimeout, middlebox_timeouts
+from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexplained, younger_than
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
+from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
-from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
-from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.direction import Direction
-    from ldapdiag.evidence.sockets import Key
 
-AGREEMENT = 0.1
-"""Two measurements agree when they differ by at most this share, or by a second."""
+SELDOM = 86_400
+"""Seconds; connections are rarely idle for that long, so a longer timeout that was not seen to drop any is no cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,17 @@ class PathBounds:
     closes_both_ends: bool = False
     """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
     suspects: tuple[str, ...] = ()
+    drop_seen: bool = False
+    """Connections were dropped after an idle time that agrees with these bounds."""
+    explains_ghosts: bool = True
+    """False: all ghosts on this path were idle for less than the setting, which did not cause them."""
+    remarks: tuple[str, ...] = ()
+    """What contradicts a setting on this path, as sentences."""
+
+    @property
+    def is_cause(self) -> bool:
+        """Return whether connections that are idle for this time are, or may well be, dropped here."""
+        return self.explains_ghosts and (self.drop_seen or (self.upper_seconds or 0) < SELDOM)
 
     @property
     def observed(self) -> dict[str, Any]:
@@ -52,6 +64,9 @@ class PathBounds:
             "upper_seconds": self.upper_seconds,
             "source": self.source,
             "suspects": list(self.suspects),
+            "box": self.middlebox,
+            "drop_seen": self.drop_seen,
+            "remarks": list(self.remarks),
         }
 
     @property
@@ -71,13 +86,15 @@ class IdleBounds:
 
     kind: ClassVar[str] = "idle-bounds"
     how: ClassVar[str] = (
-        "on the middlebox: sysctl -a | grep nf_conntrack > sysctl.txt, and its table: conntrack -L; of a proxy: "
-        "haproxy.cfg; of F5: tmsh list ltm profile tcp idle-timeout"
+        "on the middlebox: sysctl -a | grep nf_conntrack > sysctl.txt, its table: conntrack -L, and ip route; of a "
+        "proxy: haproxy.cfg; of F5: tmsh list ltm profile tcp idle-timeout"
     )
 
     server: str
     """The server, by the name of its instance."""
     paths: tuple[PathBounds, ...]
+    elsewhere: tuple[MiddleboxTimeout, ...] = ()
+    """Settings of middleboxes that are not known to carry any of these connections."""
 
     def for_client(self, client: str) -> PathBounds | None:
         """Return the bounds of the path from a client's address."""
@@ -94,9 +111,19 @@ class IdleBounds:
         return _shortest(path for path in self.paths if not path.closes_both_ends)
 
     @property
+    def soonest_seen(self) -> PathBounds | None:
+        """Return that path, of those whose middlebox was seen to drop connections."""
+        return _shortest(path for path in self.paths if not path.closes_both_ends and path.drop_seen)
+
+    @property
+    def soonest_cause(self) -> PathBounds | None:
+        """Return that path, of those whose middlebox may be the cause of dead connections."""
+        return _shortest(path for path in self.paths if not path.closes_both_ends and path.is_cause)
+
+    @property
     def silent_drop_seconds(self) -> float | None:
         """Return the shortest idle time after which a middlebox may drop its state silently; None: not bounded."""
-        path = self.soonest_silent_drop
+        path = self.soonest_cause
         if path is None:
             return None
         return path.lower_seconds if path.lower_seconds is not None else path.upper_seconds
@@ -114,23 +141,31 @@ def bound_idle(
     host: Host,
     lifetime: GhostLifetime,
     kernels: tuple[KernelSettings, ...],
-    flows: tuple[FlowTable, ...],
     timeouts: tuple[BoxTimeouts, ...] = (),
     traffic: Traffic | None = None,
 ) -> IdleBounds:
-    """Bound the timeout on each path by the middlebox's own setting, else by what survived and what was dropped."""
-    configured = middlebox_timeouts(pairing, kernels, flows, timeouts)
+    """Bound the timeout on each path by the middlebox's own setting, if nothing contradicts it, else as measured."""
+    configured = middlebox_timeouts(pairing, kernels, timeouts)
     sampled, logged = survived_idle_times(host, lifetime), logged_idle_times(traffic, lifetime)
     survived = {client: max(sampled.get(client, 0.0), logged.get(client, 0.0)) for client in sampled | logged}
     from_log = {client for client, seconds in logged.items() if seconds >= survived[client]}
     networks: dict[str, list[Direction]] = defaultdict(list)
     for direction in pairing.directions:
-        networks[network(direction.client)].append(direction)
-    paths = [
-        _configured_path(name, networks[name], configured) or _measured_path(name, networks[name], survived, from_log)
-        for name in sorted(networks)
-    ]
-    return IdleBounds(server=pairing.server, paths=tuple(paths))
+        if not direction.path.carriers.direct or direction.idle_times.before_loss:
+            networks[network(direction.client)].append(direction)
+    measure = partial(_measured_path, survived=without_probes(survived, pairing.directions), from_log=from_log)
+    paths = [_path(name, networks[name], configured, measure) for name in sorted(networks)]
+    elsewhere = tuple(timeout for timeout in configured if not timeout.directions) if paths else ()
+    return IdleBounds(server=pairing.server, paths=_confirmed_by_others(paths), elsewhere=elsewhere)
+
+
+def _confirmed_by_others(paths: Sequence[PathBounds]) -> tuple[PathBounds, ...]:
+    """Return the paths; a drop that was seen on one shows that the same setting applies on the others."""
+    seen = {(path.middlebox, path.source) for path in paths if path.middlebox and path.drop_seen}
+    return tuple(
+        replace(path, drop_seen=True) if path.explains_ghosts and (path.middlebox, path.source) in seen else path
+        for path in paths
+    )
 
 
 def network(address: str) -> str:
@@ -147,67 +182,54 @@ def _shortest(paths: Iterable[PathBounds]) -> PathBounds | None:
     return min(bounded, key=lambda path: path.upper_seconds or 0.0, default=None)
 
 
-def survived_idle_times(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
-    """Return, per client, the longest idle time in seconds that was followed by traffic, from the server's snapshots.
-
-    A connection that was idle for x seconds in one snapshot, and in the next for less than the time between them, was
-    used again. Its idle time counts up to the keepalive interval only: probes may have kept the path open.
-    """
-    longest: dict[str, float] = {}
-    for first, second in pairwise(host.snapshots):
-        if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
-            continue
-        interval = (second.taken.start - first.taken.end).total_seconds()
-        before = dict(zip(_identities(first), first.sockets.last_received, strict=True))
-        now = zip(_identities(second), second.sockets.last_received, second.sockets.state, strict=True)
-        for identity, age, state in now:
-            idle = before.get(identity)
-            if state is TcpState.ESTABLISHED and idle is not None and age is not None and age < interval * 1000:
-                client = identity[0][2]
-                survived = min(idle / 1000, lifetime.keepalive_seconds or idle / 1000)
-                longest[client] = max(longest.get(client, 0.0), survived)
-    return longest
-
-
-def logged_idle_times(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
-    """Return the same from the access log: the longest idle time, nothing outstanding, that a request ended.
-
-    Idle times across a gap in the log or a restart are excluded where the log is read (ldapdiag/evidence/log).
-    """
-    longest = traffic.longest_idle_seconds() if traffic else {}
-    return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in longest.items()}
-
-
-def _identities(snapshot: Snapshot) -> Iterator[tuple[Key, int | None]]:
-    """Yield each socket's key and kernel cookie: the key alone may be a later connection from the same port."""
-    table = snapshot.sockets
-    return zip(table.keys(), table.cookie or repeat(None, len(table)), strict=True)
-
-
 def agreed(measured: Sequence[float]) -> float | None:
     """Return the smallest measurement that another one confirms; None where no two agree."""
     ordered = sorted(measured)
     for smaller, larger in pairwise(ordered):
-        if larger - smaller <= max(1.0, smaller * AGREEMENT):
+        if not exceeds(larger, smaller):
             return smaller
     return None
 
 
+def _path(
+    name: str,
+    directions: Sequence[Direction],
+    configured: Iterable[MiddleboxTimeout],
+    measure: Callable[[str, Sequence[Direction]], PathBounds],
+) -> PathBounds:
+    """Return the bounds by the shortest setting on the path that nothing measured contradicts, else as measured."""
+    remarks: list[str] = []
+    for setting in configured:
+        carried = [direction for direction in directions if direction.subject in setting.directions]
+        if not carried:
+            continue
+        measured = measure(name, carried)
+        contradicted = contradiction(setting, measured.lower_seconds, measured.upper_seconds)
+        if contradicted is None:
+            return _configured_path(setting, carried, measured, remarks)
+        remarks.append(contradicted)
+    return replace(measure(name, directions), remarks=tuple(remarks))
+
+
 def _configured_path(
-    name: str, directions: Sequence[Direction], configured: Sequence[MiddleboxTimeout]
-) -> PathBounds | None:
-    """Return the bounds that a middlebox's own setting gives; None where no setting applies to the path."""
-    subjects = {direction.subject for direction in directions}
-    timeout = next((timeout for timeout in configured if timeout.directions & subjects), None)
-    if timeout is None:
-        return None
+    setting: MiddleboxTimeout, directions: Sequence[Direction], measured: PathBounds, remarks: Sequence[str]
+) -> PathBounds:
+    """Return the bounds by a setting, and whether it was seen to drop connections of these directions."""
+    dropped = [direction for direction in directions if direction.style is not Style.CLIENT_GONE]
+    ages = [seconds for direction in dropped for seconds in direction.idle_times.ghosts]
+    without_flow = not ages and any(direction.evidence.without_flow for direction in dropped)
+    leaves_ghosts = not setting.closes_both_ends and measured.upper_seconds is None
+    not_caused = unexplained(setting, ages) if leaves_ghosts else None
     return PathBounds(
-        client_network=name,
-        lower_seconds=timeout.lower_seconds,
-        upper_seconds=timeout.upper_seconds,
-        source=timeout.source,
-        middlebox=timeout.middlebox,
-        closes_both_ends=timeout.closes_both_ends,
+        client_network=measured.client_network,
+        lower_seconds=setting.lower_seconds,
+        upper_seconds=setting.upper_seconds,
+        source=setting.source,
+        middlebox=setting.middlebox,
+        closes_both_ends=setting.closes_both_ends,
+        drop_seen=measured.upper_seconds is not None or younger_than(setting, ages) < len(ages) or without_flow,
+        explains_ghosts=not_caused is None,
+        remarks=(*remarks, not_caused) if not_caused else tuple(remarks),
     )
 
 
@@ -236,4 +258,5 @@ def _measured_path(
         upper_seconds=upper,
         source=" and ".join(sources) or "no evidence bounds it",
         suspects=suspects(lower, upper),
+        drop_seen=upper is not None,
     )

@@ -119,7 +119,7 @@ def _cure_at_clients(
 
 def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[Remedy]:
     """Yield an idle timeout below the middlebox's; if that is too short for pools, a longer one at the middlebox."""
-    path = bounds.soonest_silent_drop if bounds else None
+    path = bounds.soonest_cause if bounds else None
     current, seconds = lifetime.idle_timeout_seconds, advice.tidy_seconds
     if seconds is None or path is None or (current and current <= seconds):
         return  # unknown, or tidy already

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.idle.advice import IdleAdvice
     from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
 
+MOST_SETTINGS = 5
+"""Settings that a sentence names."""
+
 
 def client_names(direction: Direction) -> str:
     """Return the hosts at the client's end, or its address where no host with it was read."""
@@ -34,8 +37,9 @@ def ghost_sentences(
     """Yield how a direction's ghosts came about, which accounts they belong to, and what proves them."""
     yield _style_sentence(direction, server)
     path = bounds.for_client(direction.client) if bounds else None
-    if path is not None and path.upper_seconds is not None:
+    if path is not None and path.upper_seconds is not None and path.explains_ghosts:
         yield f"{_timeout_action(path, 'the path')}: {path.source}."
+    yield from path.remarks if path is not None else ()
     if accounts and len(accounts) == 1:
         account, ghosts = next(iter(accounts)), direction.ghosts.count
         yield f"It belongs to {account}." if ghosts == 1 else f"All {number(ghosts)} belong to {account}."
@@ -130,10 +134,25 @@ def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:
         networks = " and ".join(path.client_network for path in paths)
         default = f", the default of {' and '.join(suspects)}" if suspects else ""
         yield f"{_timeout_action(paths[0], f'the path from {networks}')}{default}: {source}."
+    yield from dict.fromkeys(remark for path in (bounds.paths if bounds else ()) for remark in path.remarks)
+    if bounds is not None and bounds.elsewhere:
+        yield f"{elsewhere_sentence(bounds)}."
+
+
+def elsewhere_sentence(bounds: IdleBounds) -> str:
+    """Return which settings were not used, and how to show that they apply, without a full stop."""
+    settings = [f"{one.source} ({one.lower_seconds:g} s)" for one in bounds.elsewhere]
+    more = f" and {len(settings) - MOST_SETTINGS:,} more" if len(settings) > MOST_SETTINGS else ""
+    return (
+        "Not used, because neither a flow table nor a route shows that these connections pass through it: "
+        f"{', '.join(settings[:MOST_SETTINGS])}{more} (to show it: conntrack -L there, and ip route on both ends)"
+    )
 
 
 def _timeout_action(path: PathBounds, subject: str) -> str:
     """Return what the middlebox of a path does, and after how long."""
     if path.closes_both_ends:
         return f"A proxy on {subject} closes both ends after {path.range_text}"
+    if path.middlebox and not path.drop_seen:
+        return f"A middlebox on {subject} is set to drop its state after {path.range_text}, which was not observed"
     return f"A middlebox on {subject} drops its state after {path.range_text}"

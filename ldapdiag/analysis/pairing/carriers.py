@@ -35,6 +35,8 @@ class Carriers:
     by_address: frozenset[str] = frozenset()
     """Hosts whose flow table has other connections between the same address and endpoint, and no table has those that
     the server shows: the tables may have been taken at different times, or the addresses exist twice."""
+    proxies: frozenset[str] = frozenset()
+    """Proxies whose session table has connections of this direction as legs."""
     by_route: frozenset[str] = frozenset()
     """Hosts that the routes of an end lead through, or whose address replaces the clients'."""
     owner: str | None = None
@@ -43,7 +45,7 @@ class Carriers:
     """Both ends are on one host or in one subnet, and no middlebox between them is known."""
 
     def includes(self, host: str) -> bool:
-        """Return whether this host carries the direction, by any of the evidence."""
+        """Return whether this host forwards the packets of the direction, by any of the evidence."""
         return host in self.by_table or host in self.by_address or host in self.by_route
 
 
@@ -58,7 +60,8 @@ def find_carriers(
     """Find the middleboxes of a direction, of which the server shows these client ports; `ends` are none of them."""
     tracking = [box for box in middleboxes if box.relay is Relay.PROXY or box.host not in {server.host, *ends}]
     found = list(_carrying(direction, frozenset(ports), tracking))
-    by_table = frozenset(host for host, is_shown in found if is_shown)
+    forwarded = [(box.host, is_shown) for box, is_shown in found if box.relay is Relay.NAT]
+    by_table = frozenset(host for host, is_shown in forwarded if is_shown)
     owner = hops.owner(direction[2])
     owner = None if owner in {server.host, *ends} else owner
     by_route = _by_route(direction, server, ends, hops)
@@ -66,7 +69,8 @@ def find_carriers(
         by_route |= {owner}  # it has none of these connections itself: see not_joined
     return Carriers(
         by_table=by_table,
-        by_address=frozenset() if by_table else frozenset(host for host, _ in found),
+        by_address=frozenset() if by_table else frozenset(host for host, _ in forwarded),
+        proxies=frozenset(box.host for box, _ in found if box.relay is Relay.PROXY),
         by_route=by_route,
         owner=owner,
         direct=not (found or by_route or owner) and _is_direct(direction, server, ends, hops),
@@ -75,7 +79,7 @@ def find_carriers(
 
 def _carrying(
     direction: DirectionKey, ports: frozenset[int], middleboxes: Sequence[Middlebox]
-) -> Iterator[tuple[str, bool]]:
+) -> Iterator[tuple[Middlebox, bool]]:
     """Yield the middleboxes that carry a direction, and whether they have connections that the server shows.
 
     Where one translates addresses, those on its client side have the connection under the client's own.
@@ -90,7 +94,7 @@ def _carrying(
             if not keys:
                 continue
             exact = [key for key in keys if key[3] in shown]
-            yield middlebox.host, bool(exact)
+            yield middlebox, bool(exact)
             if middlebox.relay is Relay.NAT:
                 for client_side, behind in _before_translation(middlebox, exact or keys).items():
                     if client_side not in done:

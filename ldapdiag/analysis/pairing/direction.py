@@ -84,6 +84,10 @@ class SocketIdleTimes:
     """Of each live connection, until its snapshot."""
     before_loss: tuple[float, ...] = ()
     """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
+    ghosts: tuple[float, ...] = ()
+    """Of each ghost at the server, until its snapshot."""
+    probed: float | None = None
+    """The longest time without a packet on the client's sockets that send keepalive probes; None: none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
 from ldapdiag.analysis.pairing.client_history import count_before_boot, history_of
@@ -18,6 +18,7 @@ from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_r
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.evidence.flows import Relay
+from ldapdiag.evidence.sockets import Timer
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -69,7 +70,12 @@ def join(
         join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
         path=_path(rows),
         evidence=_evidence(unjoined, client.host, rows, absent),
-        idle_times=SocketIdleTimes(matched=churn.idle_seconds, before_loss=_idle_before_loss(near, rows)),
+        idle_times=SocketIdleTimes(
+            matched=churn.idle_seconds,
+            before_loss=_idle_before_loss(near, rows),
+            ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
+            probed=_probed(near, rows),
+        ),
         tables=_quality(unjoined, near),
         origins=_origins(unjoined, near, rows.on_path),
     )
@@ -160,6 +166,14 @@ def _idle_before_loss(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
         if received is not None and busy:
             idle.append(round(received - busy, 3))
     return tuple(sorted(idle))
+
+
+def _probed(near: ClientIndex, rows: Classified) -> float | None:
+    """Return the longest time without a packet on the client's sockets with keepalive, whose probes are answered."""
+    timer, answered = near.table.timer, near.table.last_acknowledged
+    probing = [row for _, row in rows.matched if row is not None and timer and timer[row] is Timer.KEEPALIVE]
+    silent = [column_seconds(answered, row) or 0.0 for row in probing]
+    return max(silent, default=None)
 
 
 def _origins(unjoined: UnjoinedDirection, near: ClientIndex, on_path: Sequence[Middlebox]) -> tuple[str, ...]:

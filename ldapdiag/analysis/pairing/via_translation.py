@@ -88,7 +88,9 @@ def join_via_translation(
         join=JoinKey.BOX_TABLE,
         path=_path(middlebox),
         evidence=_evidence(unjoined, absent, owner),
-        idle_times=SocketIdleTimes(matched=idle_seconds),
+        idle_times=SocketIdleTimes(
+            matched=idle_seconds, ghosts=tuple(seconds_since_received(table, absent.rows or ()))
+        ),
         tables=TableQuality(headerless=unjoined.snapshot.headerless),
         origins=tuple(sorted({*unjoined.snapshot.origins, *middlebox.origins})),
     )

@@ -13,11 +13,11 @@ from ldapdiag.analysis.idle.bounds import (
     PathBounds,
     agreed,
     bound_idle,
-    logged_idle_times,
     network,
-    survived_idle_times,
 )
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.idle.survived import logged_idle_times
+from ldapdiag.analysis.pairing.carriers import Carriers
 from traffic import Log, Traffic
 
 NO_TABLE = Host(host="ldap")
@@ -40,10 +40,9 @@ def bound(
     *directions: Any,
     host: Host = NO_TABLE,
     kernels: tuple[Any, ...] = (),
-    flows: tuple[Any, ...] = (),
     traffic: Traffic | None = None,
 ) -> IdleBounds:
-    return bound_idle(facts.pairing(*directions), host, lifetime(), kernels, flows, traffic=traffic)
+    return bound_idle(facts.pairing(*directions), host, lifetime(), kernels, traffic=traffic)
 
 
 def rested(client: str, *seconds: float) -> Traffic:
@@ -62,32 +61,41 @@ def only(bounds: IdleBounds) -> PathBounds:
     return path
 
 
+THROUGH_FW = Carriers(by_table=frozenset({"fw"}))
+OVER_FW = Carriers(by_route=frozenset({"fw"}))
+
+
 class TestABoxesOwnSetting:
     KERNEL = facts.settings("fw", tcp_timeout_established=30)
 
-    def test_it_counts_from_a_host_that_owns_neither_end(self) -> None:
-        path = only(bound(direction(), kernels=(self.KERNEL,)))
+    @pytest.mark.parametrize("carriers", [THROUGH_FW, OVER_FW, Carriers(by_address=frozenset({"fw"}))])
+    def test_it_counts_from_a_host_that_carries_the_path(self, carriers: Carriers) -> None:
+        path = only(bound(direction(carriers=carriers), kernels=(self.KERNEL,)))
         assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (30, 30, "fw")
         assert path.source == "nf_conntrack_tcp_timeout_established of fw"
 
+    def test_it_is_named_and_not_used_from_a_host_that_is_not_known_to(self) -> None:
+        bounds = bound(direction(), kernels=(self.KERNEL,))
+        assert (only(bounds).upper_seconds, only(bounds).middlebox) == (None, None)
+        assert [one.middlebox for one in bounds.elsewhere] == ["fw"]
+
     @pytest.mark.parametrize("end", ["ldap", "app1"])
     def test_it_does_not_count_from_a_host_that_owns_an_end(self, end: str) -> None:
-        path = only(bound(direction(), kernels=(facts.settings(end, tcp_timeout_established=30),)))
-        assert (path.lower_seconds, path.upper_seconds) == (None, None)
+        bounds = bound(direction(), kernels=(facts.settings(end, tcp_timeout_established=30),))
+        assert (only(bounds).lower_seconds, only(bounds).upper_seconds, bounds.elsewhere) == (None, None, ())
 
     @pytest.mark.parametrize(("forwards", "upper"), [("0", None), ("1", 30)])
     def test_a_host_that_does_not_forward_is_no_middlebox(self, forwards: str, upper: int | None) -> None:
         kernel = replace(self.KERNEL, values={**self.KERNEL.values, "net.ipv4.ip_forward": forwards})
-        assert only(bound(direction(), kernels=(kernel,))).upper_seconds == upper
+        assert only(bound(direction(carriers=OVER_FW), kernels=(kernel,))).upper_seconds == upper
 
     def test_it_counts_from_an_end_whose_table_holds_the_flow(self) -> None:
         kernel = facts.settings("app1", tcp_timeout_established=30)
-        path = only(bound(direction(middleboxes=("app1",)), kernels=(kernel,), flows=(facts.flows([], "app1"),)))
-        assert path.upper_seconds == 30
+        assert only(bound(direction(middleboxes=("app1",)), kernels=(kernel,))).upper_seconds == 30
 
-    def test_it_does_not_count_where_its_table_holds_none_of_the_flows(self) -> None:
+    def test_it_counts_for_the_paths_that_its_host_carries(self) -> None:
         on, off = direction(middleboxes=("fw",)), direction(APP2, client_hosts=("app2",))
-        bounds = bound(on, off, kernels=(self.KERNEL,), flows=(facts.flows([]),))
+        bounds = bound(on, off, kernels=(self.KERNEL,))
         assert {path.client_network: path.upper_seconds for path in bounds.paths} == {
             "10.77.2.0/24": 30,
             "10.77.3.0/24": None,
@@ -95,45 +103,99 @@ class TestABoxesOwnSetting:
 
     def test_of_two_middleboxes_the_shorter_timeout_decides(self) -> None:
         kernels = (facts.settings("a", tcp_timeout_established=600), facts.settings("b", tcp_timeout_established=60))
-        assert only(bound(direction(), kernels=kernels)).middlebox == "b"
+        both = Carriers(by_table=frozenset({"a", "b"}))
+        assert only(bound(direction(carriers=both), kernels=kernels)).middlebox == "b"
+
+    def test_five_wrong_boxes_do_not_move_the_bracket(self) -> None:
+        wrong = [facts.settings(f"wrong{n}", tcp_timeout_established=3 * 10**n) for n in range(5)]
+        alone, beside = (
+            bound(direction(carriers=THROUGH_FW), kernels=kernels)
+            for kernels in ((self.KERNEL,), (*wrong, self.KERNEL))
+        )
+        assert alone.paths == beside.paths
+        assert len(beside.elsewhere) == len(wrong)
 
     def test_another_setting_is_none(self) -> None:
-        assert only(bound(direction(), kernels=(facts.settings("fw", max=5),))).upper_seconds is None
+        kernels = (facts.settings("fw", max=5),)
+        assert only(bound(direction(carriers=THROUGH_FW), kernels=kernels)).upper_seconds is None
 
 
-class TestSurvivedIdleTimes:
+class TestASettingAndTheMeasurement:
     @staticmethod
-    def looks(before: int | None, after: int | None, *, apart: float = 10, **first: Any) -> Host:
-        return facts.host(
-            "ldap",
-            table(at_server(1, last_received=before, **first), taken=0),
-            table(at_server(1, last_received=after), taken=apart),
-        )
+    def path(seconds: int, *, host: Host = NO_TABLE, **evidence: Any) -> PathBounds:
+        kernel = facts.settings("fw", tcp_timeout_established=seconds)
+        return only(bound(direction(carriers=THROUGH_FW, **evidence), host=host, kernels=(kernel,)))
 
-    def test_an_idle_time_followed_by_traffic_is_a_lower_bound(self) -> None:
-        assert survived_idle_times(self.looks(24_000, 3_000), lifetime()) == {APP1: 24.0}
+    def test_connections_that_were_dropped_earlier_contradict_it(self) -> None:
+        path = self.path(432_000, idle_before_loss=(9.016, 9.02))
+        assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (None, 9.016, None)
+        (remark,) = path.remarks
+        assert "fw is 432000 s" in remark
+        assert "dropped after 9.016 s" in remark
 
-    @pytest.mark.parametrize(("after", "survived"), [(9_999, True), (10_000, False)])
-    def test_traffic_is_shown_by_an_age_below_the_time_between(self, after: int, *, survived: bool) -> None:
-        assert bool(survived_idle_times(self.looks(24_000, after), lifetime())) is survived
+    def test_a_connection_that_was_used_again_later_contradicts_it(self) -> None:
+        path = self.path(3, host=looks(20_000, 3_000))
+        assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (20.0, None, None)
+        assert "used again after 20 s" in path.remarks[0]
 
-    def test_an_idle_time_counts_up_to_the_keepalive_interval(self) -> None:
-        assert survived_idle_times(self.looks(3_600_000, 3_000), lifetime(keepalive=300)) == {APP1: 300}
-        assert survived_idle_times(self.looks(24_000, 3_000), lifetime(keepalive=300)) == {APP1: 24.0}
+    def test_a_measurement_that_agrees_confirms_it(self) -> None:
+        path = self.path(9, idle_before_loss=(9.016, 9.02), host=looks(8_000, 3_000))
+        assert (path.upper_seconds, path.middlebox, path.drop_seen, path.remarks) == (9, "fw", True, ())
 
-    def test_the_longest_idle_time_of_a_client_counts(self) -> None:
-        rows = [*at_server(1, last_received=24_000), *at_server(1, first=40001, last_received=8_000)]
-        later = at_server(2, last_received=1_000)
-        assert survived_idle_times(facts.host("ldap", table(rows, taken=0), table(later, taken=10)), lifetime()) == {
-            APP1: 24.0
-        }
+    def test_without_a_drop_it_is_a_setting_and_no_more(self) -> None:
+        path = self.path(432_000)
+        assert (path.upper_seconds, path.drop_seen, path.is_cause) == (432_000, False, False)
+        assert self.path(600).is_cause
 
-    def test_ages_or_times_that_are_missing_show_nothing(self) -> None:
-        assert survived_idle_times(self.looks(None, None), lifetime()) == {}
-        untimed = facts.host("ldap", table(at_server(1, last_received=24_000)))
-        assert survived_idle_times(untimed, lifetime()) == {}
-        assert survived_idle_times(NO_TABLE, lifetime()) == {}
+    def test_the_next_setting_counts_where_the_shortest_is_contradicted(self) -> None:
+        kernels = [facts.settings(name, tcp_timeout_established=seconds) for name, seconds in (("a", 3), ("b", 60))]
+        both = Carriers(by_table=frozenset({"a", "b"}))
+        path = only(bound(direction(carriers=both), host=looks(20_000, 3_000), kernels=tuple(kernels)))
+        assert (path.middlebox, path.upper_seconds, len(path.remarks)) == ("b", 60, 1)
 
+    def test_ghosts_that_are_younger_have_another_cause(self) -> None:
+        """A client that resets its connections leaves ghosts within seconds, whatever a firewall is set to."""
+        for seconds in (3600, 432_000):
+            path = self.path(seconds, ghosts=3, ghost_ages=(12.0, 14.0, 12.5))
+            assert (path.explains_ghosts, path.is_cause, path.drop_seen) == (False, False, False)
+            assert "does not explain the 3 ghost connections: the longest idle time is 14 s" in path.remarks[0]
+
+    def test_ghosts_that_are_older_may_be_its_own(self) -> None:
+        path = self.path(30, ghosts=3, ghost_ages=(31.0, 200.0, 12.5))
+        assert (path.explains_ghosts, path.is_cause, path.drop_seen, path.remarks) == (True, True, True, ())
+
+    def test_a_drop_on_one_path_confirms_the_setting_on_others(self) -> None:
+        kernels = (facts.settings("fw", tcp_timeout_established=30),)
+        one = direction(carriers=THROUGH_FW, ghosts=1, ghost_ages=(200.0,))
+        bounds = bound(one, direction(APP2, carriers=THROUGH_FW), kernels=kernels)
+        assert [path.drop_seen for path in bounds.paths] == [True, True]
+
+    def test_ghosts_of_a_client_that_booted_show_no_drop(self) -> None:
+        path = self.path(30, ghosts=1, ghost_ages=(200.0,), before_boot=1)
+        assert not path.drop_seen
+
+
+class TestPathsWithoutAMiddlebox:
+    DIRECT = Carriers(direct=True)
+
+    def test_they_have_no_bounds_and_no_setting_is_named(self) -> None:
+        kernels = (facts.settings("fw", tcp_timeout_established=30),)
+        bounds = bound(direction(carriers=self.DIRECT), host=looks(20_000, 3_000), kernels=kernels)
+        assert (bounds.paths, bounds.elsewhere) == ((), ())
+
+    def test_packets_that_are_lost_there_are_measured(self) -> None:
+        assert only(bound(direction(carriers=self.DIRECT, idle_before_loss=(30.0, 30.1)))).upper_seconds == 30.0
+
+
+def looks(before: int | None, after: int | None, *, apart: float = 10) -> Host:
+    return facts.host(
+        "ldap",
+        table(at_server(1, last_received=before), taken=0),
+        table(at_server(1, last_received=after), taken=apart),
+    )
+
+
+class TestTheLowerBound:
     def test_the_access_log_shows_idle_times_of_whole_days(self) -> None:
         traffic = rested(APP1, 7200.5, 24)
         assert logged_idle_times(traffic, lifetime()) == {APP1: 7200.5}
@@ -148,12 +210,12 @@ class TestSurvivedIdleTimes:
 
     @pytest.mark.parametrize(("logged", "lower", "by_log"), [(20, 24.0, False), (25, 25.0, True)])
     def test_the_longer_of_both_counts(self, logged: float, lower: float, *, by_log: bool) -> None:
-        path = only(bound(direction(), host=self.looks(24_000, 3_000), traffic=rested(APP1, logged)))
+        path = only(bound(direction(), host=looks(24_000, 3_000), traffic=rested(APP1, logged)))
         assert path.lower_seconds == lower
         assert ("access log" in path.source) is by_log
 
     def test_the_path_names_its_source(self) -> None:
-        path = only(bound(direction(), host=self.looks(24_000, 3_000)))
+        path = only(bound(direction(), host=looks(24_000, 3_000)))
         assert (path.lower_seconds, path.upper_seconds) == (24.0, None)
         assert path.source == "the longest idle time followed by traffic"
         assert path.range_text == "more than 24 s"
@@ -194,13 +256,13 @@ class TestTheUpperBound:
         assert only(bound(one, other)).upper_seconds == 30.0
 
     def test_a_bracket_with_one_vendors_default_in_it_names_the_suspect(self) -> None:
-        host = TestSurvivedIdleTimes.looks(310_000, 3_000)
+        host = looks(310_000, 3_000)
         path = only(bound(direction(idle_before_loss=(350.1, 350.2)), host=host))
         assert path.range_text == "310 to 350.1 s"
         assert path.suspects == ("AWS Network Load Balancer", "AWS NAT gateway")
 
     def test_bounds_that_contradict_each_other_leave_the_lower_one(self) -> None:
-        host = TestSurvivedIdleTimes.looks(60_000, 3_000)
+        host = looks(60_000, 3_000)
         path = only(bound(direction(idle_before_loss=(30.0, 30.1)), host=host))
         assert (path.lower_seconds, path.upper_seconds) == (60.0, None)
         assert "contradict" in path.source
@@ -214,7 +276,7 @@ class TestTheWholeServer:
         assert bounds.silent_drop_seconds == 9.0
 
     def test_without_an_upper_bound_the_highest_lower_one_is_given(self) -> None:
-        bounds = bound(direction(), host=TestSurvivedIdleTimes.looks(24_000, 3_000))
+        bounds = bound(direction(), host=looks(24_000, 3_000))
         assert (bounds.tightest, bounds.silent_drop_seconds, bounds.lower_seconds) == (None, None, 24.0)
 
     def test_a_client_that_is_not_on_any_path_has_no_bounds(self) -> None:

@@ -9,6 +9,8 @@ import pytest
 import facts
 from facts import APP1, APP2, LDAP
 from ldapdiag.analysis.idle.box_timeouts import middlebox_timeouts
+from ldapdiag.analysis.pairing.carriers import Carriers
+from ldapdiag.analysis.pairing.direction import PathKind
 from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 
 OWN = "10.77.5.1"
@@ -23,12 +25,12 @@ def service(seconds: float, *servers: tuple[str, int], name: str = "timeout clie
     return ServiceTimeout(name=name, seconds=seconds, servers=frozenset(servers))
 
 
-def settings(timeouts: BoxTimeouts, *directions: Any, flows: Any = ()) -> list[tuple[float, float, str, list[str]]]:
-    found = middlebox_timeouts(facts.pairing(*directions), (), flows, (timeouts,))
+def settings(timeouts: BoxTimeouts, *directions: Any) -> list[tuple[float, float, str, list[str]]]:
+    found = middlebox_timeouts(facts.pairing(*directions), (), (timeouts,))
     return [(one.lower_seconds, one.upper_seconds, one.source, sorted(one.directions)) for one in found]
 
 
-THROUGH = facts.direction(OWN, server_count=5, middleboxes=("proxy",))
+THROUGH = facts.direction(OWN, server_count=5, path=PathKind.PROXY, middleboxes=("proxy",))
 DIRECT = facts.direction(APP2, server_count=5, client_hosts=("app2",))
 
 
@@ -38,7 +40,7 @@ def test_a_proxys_timeout_holds_for_what_its_table_holds() -> None:
 
 
 def test_it_closes_both_ends() -> None:
-    (setting,) = middlebox_timeouts(facts.pairing(THROUGH), (), (), (told(service(60, (LDAP, 389))),))
+    (setting,) = middlebox_timeouts(facts.pairing(THROUGH), (), (told(service(60, (LDAP, 389))),))
     assert setting.closes_both_ends
 
 
@@ -47,16 +49,29 @@ def test_it_holds_for_the_legs_its_own_host_dials() -> None:
     assert len(settings(told(service(60, (LDAP, 389))), own)) == 1
 
 
-def test_without_its_table_it_holds_where_no_client_was_joined() -> None:
-    unread = facts.direction(OWN, server_count=5, client_hosts=())
-    ((_, _, _, subjects),) = settings(told(service(60, (LDAP, 389))), unread, DIRECT)
+def unread(**carriers: Any) -> Any:
+    return facts.direction(OWN, server_count=5, client_hosts=(), carriers=Carriers(**carriers))
+
+
+@pytest.mark.parametrize("carriers", [{"owner": "proxy"}, {"proxies": frozenset({"proxy"})}])
+def test_it_holds_for_legs_in_its_table_or_from_its_address(carriers: dict[str, Any]) -> None:
+    ((_, _, _, subjects),) = settings(told(service(60, (LDAP, 389))), unread(**carriers), DIRECT)
     assert subjects == [SUBJECT]
 
 
-def test_a_table_without_the_direction_excludes_the_middlebox_from_its_path() -> None:
-    sessions = facts.sessions(facts.at_server(1, "10.9.9.9"), facts.at_client(1))
-    unread = facts.direction(OWN, server_count=5, client_hosts=())
-    assert settings(told(service(60, (LDAP, 389))), unread, flows=(sessions,)) == []
+@pytest.mark.parametrize("carriers", [{}, {"owner": "other"}, {"by_table": frozenset({"proxy"})}])
+def test_it_holds_for_nothing_else_and_is_named(carriers: dict[str, Any]) -> None:
+    """A host that forwards packets of direct connections may run a proxy for others, too."""
+    ((_, _, _, subjects),) = settings(told(service(60, (LDAP, 389))), unread(**carriers))
+    assert subjects == []
+
+
+def test_a_balancer_holds_for_what_its_table_or_route_carries() -> None:
+    balancer = told(service(60, (LDAP, 389)), host="f5", relay=Relay.NAT)
+    for carriers in ({"by_table": frozenset({"f5"})}, {"by_route": frozenset({"f5"})}):
+        ((_, _, _, subjects),) = settings(balancer, unread(**carriers))
+        assert subjects == [SUBJECT]
+    assert settings(balancer, unread())[0][3] == []
 
 
 @pytest.mark.parametrize(
@@ -88,4 +103,4 @@ def test_several_possible_profiles_give_bounds() -> None:
 
 def test_a_host_that_is_an_end_is_no_middlebox_of_the_path() -> None:
     timeouts = told(service(60), host="app2", relay=Relay.NAT)
-    assert settings(timeouts, DIRECT) == []
+    assert [subjects for *_, subjects in settings(timeouts, DIRECT)] == [[]]

@@ -1,0 +1,70 @@
+"""Survived idle times: for how long connections were idle and then used again, by client (how-it-decides.md)."""
+
+from __future__ import annotations
+
+from itertools import pairwise, repeat
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
+    from ldapdiag.analysis.idle.keepalive import GhostLifetime
+    from ldapdiag.analysis.log.traffic import Traffic
+    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.evidence.sockets import Key
+
+
+def survived_idle_times(host: Host, lifetime: GhostLifetime) -> dict[str, float]:
+    """Return, per client, the longest idle time in seconds that was followed by traffic, from the server's snapshots.
+
+    A connection that was idle for x seconds in one snapshot, and in the next for less than the time between them, was
+    used again. Its idle time counts up to the keepalive interval only: probes may have kept the path open.
+    """
+    longest: dict[str, float] = {}
+    for first, second in pairwise(host.snapshots):
+        if not (first.taken and second.taken and first.sockets.last_received and second.sockets.last_received):
+            continue
+        interval = (second.taken.start - first.taken.end).total_seconds()
+        before = dict(zip(_identities(first), _silences(first), strict=True))
+        now = zip(_identities(second), second.sockets.last_received, second.sockets.state, strict=True)
+        for identity, age, state in now:
+            idle = before.get(identity)
+            if state is TcpState.ESTABLISHED and idle is not None and age is not None and age < interval * 1000:
+                client = identity[0][2]
+                survived = min(idle / 1000, lifetime.keepalive_seconds or idle / 1000)
+                longest[client] = max(longest.get(client, 0.0), survived)
+    return longest
+
+
+def logged_idle_times(traffic: Traffic | None, lifetime: GhostLifetime) -> dict[str, float]:
+    """Return the same from the access log: the longest idle time, nothing outstanding, that a request ended.
+
+    Idle times across a gap in the log or a restart are excluded where the log is read (ldapdiag/evidence/log).
+    """
+    longest = traffic.longest_idle_seconds() if traffic else {}
+    return {client: min(seconds, lifetime.keepalive_seconds or seconds) for client, seconds in longest.items()}
+
+
+def _silences(snapshot: Snapshot) -> Iterator[int | None]:
+    """Yield for how many milliseconds each socket has received nothing: no data, and no acknowledgement of its own."""
+    table = snapshot.sockets
+    received = table.last_received or repeat(None, len(table))
+    acknowledged = table.last_acknowledged or repeat(None, len(table))
+    for data, answer in zip(received, acknowledged, strict=True):
+        yield data if data is None or answer is None else min(data, answer)
+
+
+def without_probes(survived: dict[str, float], directions: Iterable[Direction]) -> dict[str, float]:
+    """Return idle times limited to those without a packet at clients that send keepalive probes, per client."""
+    limits = {one.client: one.idle_times.probed for one in directions if one.idle_times.probed is not None}
+    return {client: min(seconds, limits.get(client, seconds)) for client, seconds in survived.items()}
+
+
+def _identities(snapshot: Snapshot) -> Iterator[tuple[Key, int | None]]:
+    """Yield each socket's key and kernel cookie: the key alone may be a later connection from the same port."""
+    table = snapshot.sockets
+    return zip(table.keys(), table.cookie or repeat(None, len(table)), strict=True)
