@@ -46,7 +46,7 @@ def server_rows() -> list[facts.Row]:
 def access_log() -> AccessLog:
     """Return the log of a day in which everything happened that clients should not do."""
     log = Log()
-    log.visits(1200, facts.OTHER, every=0.5, code=b"B1")
+    log.visits(10_000, facts.OTHER, every=9.0, code=b"B1")
     log.visits(30, "10.77.6.1", asks=False)
     log.refuses(50, client=facts.APP2)
     for number in range(25):

@@ -26,6 +26,8 @@ SHORT_LIFE = 69.0
 """Seconds, an edge of the log's histogram; longer connections end for other reasons, most often an idle timeout."""
 SHORTEST = 60.0
 """Seconds; in a shorter log, the start of an application looks the same."""
+BURST = 500
+"""Connections of one client that are too many for the start of an application, however short the log is."""
 MOST = 20
 """Findings for single clients; the rest is a count."""
 
@@ -51,7 +53,12 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     The closed connections in the access log, by client: how many there were, and how many operations each had. A
     client counts if half of its connections had at most 7 operations (BIND and UNBIND included) and half of them
     lasted less than 69 s. Connections without any operation are probes and do not count. The rate is that over the
-    whole log, at least a minute.
+    whole log, at least a minute: a short log never proves a high rate by few connections.
+
+    - certain: the log covers a minute or more.
+    - possible: it covers less, and the client opened 500 or more in it. Whether that continues is unknown, so
+      nothing is advised. Fewer connections in less than a minute look like the start of an application, and are not
+      judged.
 
     ## Severity
     - high: 20 or more a second, 1,000 or more in all.
@@ -84,7 +91,9 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
         reason = "no connection was closed in the access log"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
     if traffic.seconds < SHORTEST:
-        reason = f"the access log covers only {traffic.seconds:.0f} s, like the start of an application"
+        reason = (
+            f"the access log covers only {traffic.seconds:.0f} s, like the start of an application{_busiest(traffic)}"
+        )
         how = f"an access log of at least {SHORTEST:.0f} s"
         return NotJudged(subject=server.name, reason=reason, missing=(AccessLog.kind,), how=how)
     if segment.clients.full:
@@ -95,6 +104,13 @@ def _of_other_clients(server: Instance, traffic: Traffic) -> Verdict:
     return Clear(subject=server.name, reason=reason)
 
 
+def _busiest(traffic: Traffic) -> str:
+    """Return the client that would be a finding in a longer log, as a clause; empty if there is none."""
+    found = [churn for _, churn in _of_clients(traffic)]
+    most = max(found, key=lambda one: (one.connections, one.client), default=None)
+    return f"; {most.client} opened {counted(most.connections, 'short connection')} in it" if most else ""
+
+
 def severity_of(churn: Churn) -> Severity | None:
     """Return how bad it is, by the numbers of the manual page; None for a client that keeps its connections."""
     if churn.connections >= MANY and churn.per_second >= STEADY:
@@ -103,13 +119,17 @@ def severity_of(churn: Churn) -> Severity | None:
 
 
 def _ranked(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
+    fewest = BURST if traffic.seconds < SHORTEST else 0
+    found = [(severity, churn) for severity, churn in _of_clients(traffic) if churn.connections >= fewest]
+    yield from sorted(found, key=lambda one: (-one[0], -one[1].connections, one[1].client))
+
+
+def _of_clients(traffic: Traffic) -> Iterator[tuple[Severity, Churn]]:
     seconds = max(traffic.seconds, SHORTEST)
-    found = []
     for address, row in traffic.segment.clients.items():
         churn = _churn(display_name(address), row, seconds)
         if churn is not None and address != OTHER and (severity := severity_of(churn)) is not None:
-            found.append((severity, churn))
-    yield from sorted(found, key=lambda one: (-one[0], -one[1].connections, one[1].client))
+            yield severity, churn
 
 
 def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
@@ -129,12 +149,15 @@ def _churn(client: str, row: ClientRow, seconds: float) -> Churn | None:
 
 def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severity, more: int) -> Finding:
     rate = f"{churn.per_second:.1f} a second" if churn.per_second >= STEADY else f"{60 * churn.per_second:.0f} a minute"
-    span = "less than a minute" if traffic.seconds < SHORTEST else f"{traffic.seconds:,.0f} s, {rate}"
+    short = traffic.seconds < SHORTEST
+    span = f"{traffic.seconds:,.0f} s" if short else f"{traffic.seconds:,.0f} s, {rate}"
     operations = counted(churn.at_most, "operation")
     sentences = [
         f"Half of them had at most {operations}, and half lasted less than {churn.life_below:.2g} s.",
         "Behind a NAT or a proxy, several applications may share this address.",
     ]
+    if short:
+        sentences.append("Whether this continues is unknown: read an access log of at least a minute.")
     if more > 0:
         sentences.append(
             f"{counted(more, 'more client')} {'does' if more == 1 else 'do'} the same: see ldapdiag log --by client."
@@ -142,7 +165,7 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
     return Finding(
         subject=f"{churn.client} -> {server.name}",
         severity=severity,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.POSSIBLE if short else Confidence.CERTAIN,
         title=f"{churn.client} opened {counted(churn.connections, 'connection')} in {span}, for a few operations each",
         detail="\n".join(sentences),
         observed={
@@ -155,6 +178,6 @@ def _finding(server: Instance, traffic: Traffic, churn: Churn, severity: Severit
         },
         server=server.name,
         hosts=(server.host,),
-        remedies=(pool_connections(churn.client, server.name),),
+        remedies=() if short else (pool_connections(churn.client, server.name),),
         origins=traffic.origins,
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.indexes.coverage import IndexCoverage
-from ldapdiag.analysis.indexes.unused_indexes import UnusedIndex, UnusedIndexes
+from ldapdiag.analysis.indexes.unused_indexes import DAY, HOUR, UnusedIndex, UnusedIndexes
 from ldapdiag.check import check
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
 from ldapdiag.servers.index_remedies import drop_indexes
 
-HOUR = 3600
 MONTH = 30 * 24
 """Hours; long enough for a monthly job."""
 
@@ -26,6 +25,8 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     its attribute in a way that it could answer, whether the server looked it up or not. Excluded are the server's
     own indexes and those that its plug-ins and overlays search internally, which no log shows: referential
     integrity, uniqueness, memberOf, replication, and others that the configuration names.
+
+    A log of less than a day is not judged: applications repeat their searches daily.
 
     possible: the log covers less than 30 days; a job may run once a month, and internal searches are not logged by
     default.
@@ -46,7 +47,8 @@ def judge(usage: UnusedIndexes, coverage: IndexCoverage) -> Iterator[Verdict]:
     """
     hours = coverage.seconds / HOUR
     if usage.reason:
-        how = IndexConfiguration.how if coverage.indexes is None else None
+        short = "an access log of a day, better of a month" if coverage.seconds < DAY else None
+        how = IndexConfiguration.how if coverage.indexes is None else short
         yield NotJudged(subject=coverage.server, reason=usage.reason, how=how)
         return
     for one in usage.unused:

@@ -8,7 +8,7 @@ import facts
 from incidents import CHURN, LEAK
 from ldapdiag.evidence.log.scan import Scan
 from ldapdiag.evidence.log.tables import Caps
-from ldapdiag.finding import Clear, Finding, NotJudged, Severity
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
 from ldapdiag_checks.connection_churn import MOST, judge
 from traffic import Log, verdicts_on
 
@@ -76,6 +76,25 @@ def test_a_log_of_seconds_says_nothing() -> None:
     assert isinstance(verdict, NotJudged)
     assert "covers only 5 s" in verdict.reason
     assert verdict.how == "an access log of at least 60 s"
+
+
+@pytest.mark.parametrize(("count", "kind"), [(499, NotJudged), (500, Finding)])
+def test_a_short_log_must_show_more_than_the_start_of_an_application(count, kind) -> None:
+    log = Log()
+    log.visits(count, every=0.01)
+    (verdict,) = judged(log)
+    assert type(verdict) is kind
+    if isinstance(verdict, Finding):
+        assert verdict.title.startswith("10.77.2.2 opened 500 connections in 5 s, for")
+        assert (verdict.confidence, verdict.remedies) == (Confidence.POSSIBLE, ())
+        assert "an access log of at least a minute" in verdict.detail
+    else:
+        assert "10.77.2.2 opened 499 short connections in it" in verdict.reason
+
+
+def test_a_minute_of_log_is_certain_and_has_advice() -> None:
+    (found,) = judged(visits(200, 0.5))
+    assert (found.confidence, len(found.remedies)) == (Confidence.CERTAIN, 1)
 
 
 def test_a_log_in_which_no_connection_ends_clears_nobody() -> None:

@@ -7,6 +7,8 @@ from incidents import not_judged
 from indexes_389 import plugin
 from ldapdiag.finding import Confidence, Severity
 
+DAY = 86_400
+
 
 @pytest.fixture
 def audit() -> Audit:
@@ -18,6 +20,7 @@ def audit() -> Audit:
     story.has("roomNumber", "eq")
     story.asks("(uid=joe)")
     story.asks("(&(objectClass=person)(|(cn=joe*)(CommonName=joe)))")
+    story.log.passes(2 * DAY)
     return story
 
 
@@ -27,11 +30,24 @@ def test_types_that_no_search_could_have_used(audit: Audit) -> None:
 
 
 def test_the_hours_of_log_stand_behind_the_claim(audit: Audit) -> None:
-    audit.log.passes(7200)
     found = audit.found("unused-index")["roomNumber"]
-    assert found.observed["log_hours"] == pytest.approx(2.0, abs=0.01)
+    assert found.observed["log_hours"] == pytest.approx(48, abs=0.1)
     assert (found.severity, found.confidence) == (Severity.INFO, Confidence.POSSIBLE)
     assert found.remedies == ()
+
+
+@pytest.mark.parametrize(("seconds", "span"), [(5, "covers 7 seconds"), (DAY // 2, "covers 12.0 h")])
+def test_less_than_a_day_of_log_proves_nothing(seconds: int, span: str) -> None:
+    story = Audit()
+    story.has("uid", "eq")
+    story.has("roomNumber", "eq")
+    story.asks("(uid=joe)")
+    story.log.passes(seconds)
+    assert story.found("unused-index") == {}
+    verdict = not_judged(story.diagnosis(), "unused-index", "ldap")
+    assert span in verdict.reason
+    assert "the indexes of 1 attribute," in verdict.reason
+    assert verdict.how == "an access log of a day, better of a month"
 
 
 def test_a_month_of_log_makes_it_likely(audit: Audit) -> None:

@@ -44,12 +44,15 @@ def accusations(diagnosis: Diagnosis) -> set[tuple[str, Any, str]]:
         (CHURN, {("connection-churn", "10.77.2.2", "low")}),
         (
             EXHAUSTION,
-            {("connection-churn", "127.0.0.70", "low"), ("unclean-closes", "127.0.0.70", "medium")},
+            {("unclean-closes", "127.0.0.70", "medium")},
         ),
     ],
 )
 def test_the_log_accuses_exactly_whom_it_should(corpus: Path, case: str, expected: set[Any]) -> None:
-    """6e: 200 connections a second. 5c: a client that opens all it can get, and is killed."""
+    """6e: 200 connections a second. 5c: a client that opens all it can get, and is killed.
+
+    5c's log covers 5.5 s with 114 connections: too short for connection-churn.
+    """
     assert accusations(diagnosed(corpus / case)) == expected
 
 

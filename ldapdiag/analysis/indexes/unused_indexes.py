@@ -12,6 +12,7 @@ from ldapdiag.evidence.indexes import Backend
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_types import SUBSTRING_KINDS, index_type
 from ldapdiag.servers.products import product_of
+from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +27,11 @@ FALLBACKS = {
     AssertionKind.LESS: ("pres",),
 }
 """The types that slapd and others use if the proper type is not configured."""
+
+
+HOUR = 3600
+DAY = 24 * HOUR
+"""Seconds. Applications repeat their searches daily; a shorter log shows what ran in it, not what never runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +94,15 @@ def find_unused_indexes(coverage: IndexCoverage, traffic: Traffic) -> UnusedInde
             unused.extend(_unused(backend, searched, indexes, coverage.family))
         elif backend.definitions:
             unsearched.append(backend.name)
+    if unused and coverage.seconds < DAY:
+        return UnusedIndexes(server=coverage.server, reason=_too_short(len(unused), coverage.seconds))
     return UnusedIndexes(server=coverage.server, unused=tuple(unused), unsearched=tuple(unsearched))
+
+
+def _too_short(unused: int, seconds: float) -> str:
+    indexed = counted(unused, "attribute")
+    span = f"{seconds / HOUR:.1f} h" if seconds >= HOUR else counted(round(seconds), "second")
+    return f"the log covers {span}, less than a day; no search in it used the indexes of {indexed}, but a daily job may"
 
 
 def _unused(
