@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, TextIO
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.finding import Clear, Crashed, NotJudged, Severity
+from ldapdiag.finding import Clear, Crashed, Severity
 from ldapdiag.report.findings import print_finding
+from ldapdiag.report.not_judged import FEW, groups_of
 from ldapdiag.report.page import Page, page_for
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from ldapdiag.diagnosis import Diagnosis
+
+REASONS = 50
+"""Reasons why something was not judged shown without -v."""
+NAMES = 50
+"""Subjects named for one reason with -v."""
 
 ROWS = 5
 """Lines of one kind shown without -v: gaps, clear subjects of a check with findings, lesser findings of one check."""
@@ -115,16 +121,14 @@ class Screen:
 
     def not_judged(self) -> None:
         """Print what was not judged, each reason once, and the evidence that would change that."""
-        checks: dict[tuple[str, str | None], list[str]] = defaultdict(list)
-        for one in self.diagnosis.judged:
-            if isinstance(one.verdict, NotJudged):
-                known = checks[one.verdict.reason, one.verdict.how]
-                if one.check not in known:
-                    known.append(one.check)
-        for number, ((reason, how), names) in enumerate(checks.items()):
-            self.page.labelled("" if number else "not judged", f"{', '.join(names)}: {reason}", "bold")
-            if how:
-                self.page.indented(f"how: {how}", "dim")
+        groups = list(groups_of(self.diagnosis.judged, names=NAMES if self.verbose else FEW))
+        shown = groups if self.verbose else groups[:REASONS]
+        for number, group in enumerate(shown):
+            self.page.labelled("" if number else "not judged", group.text, "bold")
+            if group.how:
+                self.page.indented(f"how: {group.how}", "dim")
+        if len(groups) > len(shown):
+            self.page.indented(f"and {len(groups) - len(shown):,} more reasons (-v shows them)")
 
     def gaps(self) -> None:
         """Print the evidence that was not collected or not readable, and what to do."""
@@ -153,13 +157,13 @@ class Screen:
     def footer(self) -> None:
         """Print the totals, and where to read on."""
         bundle, findings = self.diagnosis.bundle, self.diagnosis.findings
-        real = [finding for finding in findings if finding.severity > Severity.INFO]
         files = {fact.origin.path: fact.origin.not_understood for fact in bundle.facts}
-        critical = sum(finding.severity is Severity.CRITICAL for finding in findings)
+        counts = Counter(finding.severity for finding in findings)
+        noted = (Severity.CRITICAL, Severity.INFO)
         hidden = bundle.passed_over and not self.verbose
         parts = [
-            counted(len(real), "finding"),
-            *([f"{critical} critical"] if critical else []),
+            counted(len(findings), "finding"),
+            *(f"{counts[severity]:,} {severity}" for severity in noted if counts[severity]),
             f"evidence: {counted(len(self.diagnosis.hosts), 'host')}",
             counted(len(files), "file"),
             f"{counted(sum(files.values()), 'line')} not understood",
@@ -167,6 +171,6 @@ class Screen:
         ]
         self.page.blank()
         self.page.line(parts, "dim")
-        if real:
+        if len(findings) > counts[Severity.INFO]:
             more = [] if self.verbose else ["-v shows every command"]
             self.page.line([f"ldapdiag checks {self.diagnosis.found[0][0]} explains", *more], "dim")

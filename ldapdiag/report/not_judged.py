@@ -1,0 +1,86 @@
+"""What was not judged, in groups: many subjects with one reason are one line with their number."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.finding import NotJudged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ldapdiag.finding import Judged
+
+FEW = 3
+"""Reasons that differ only in names and numbers are printed one by one up to this many; also the names in a group."""
+
+VARIABLE = re.compile(r"[^\s,;()]*(?:\d|::)[^\s,;()]*")
+"""A word that may differ between subjects: a number, an address, a name or path with a digit."""
+
+
+@dataclass(slots=True)
+class Reason:
+    """One reason, and what was not judged because of it."""
+
+    text: str
+    how: str | None
+    checks: dict[str, None]
+    """In order."""
+    subjects: dict[str, None]
+    """In order."""
+
+    @property
+    def pattern(self) -> tuple[tuple[str, ...], str, str]:
+        """Return what alike reasons have in common: the checks, and the texts without names and numbers."""
+        names = {word for subject in self.subjects for word in subject.split()} - {"->", "at", "of"}
+        return tuple(self.checks), _pattern(self.text, names), _pattern(self.how or "", names)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Reasons that are alike, as one line and one instruction."""
+
+    text: str
+    how: str | None
+
+
+def groups_of(judged: Iterable[Judged], *, names: int = FEW) -> Iterator[Group]:
+    """Yield every reason once, and many alike as one with the number of subjects and at most `names` of them."""
+    alike: dict[tuple[tuple[str, ...], str, str], list[Reason]] = defaultdict(list)
+    for reason in _reasons(judged):
+        alike[reason.pattern].append(reason)
+    for reasons in alike.values():
+        if len(reasons) > FEW:
+            yield _group(reasons, names)
+        else:
+            yield from (Group(f"{', '.join(one.checks)}: {one.text}", one.how) for one in reasons)
+
+
+def _reasons(judged: Iterable[Judged]) -> Iterable[Reason]:
+    reasons: dict[tuple[str, str | None], Reason] = {}
+    for one in judged:
+        if isinstance(one.verdict, NotJudged):
+            text, how = one.verdict.reason, one.verdict.how
+            reason = reasons.setdefault((text, how), Reason(text, how, {}, {}))
+            reason.checks[one.check] = None
+            if one.verdict.subject:
+                reason.subjects[one.verdict.subject] = None
+    return reasons.values()
+
+
+def _group(reasons: list[Reason], names: int) -> Group:
+    first = reasons[0]
+    subjects = list(dict.fromkeys(subject for reason in reasons for subject in reason.subjects))
+    more = f" and {len(subjects) - names:,} more" if len(subjects) > names else ""
+    named = f"{', '.join(subjects[:names])}{more}"
+    return Group(f"{', '.join(first.checks)}: {len(subjects):,} subjects ({named}), the first: {first.text}", first.how)
+
+
+def _pattern(text: str, names: Iterable[str]) -> str:
+    """Return a text without its numbers, and without the names of its subject."""
+    for name in names:
+        text = text.replace(name, "#")
+    return VARIABLE.sub("#", text)
