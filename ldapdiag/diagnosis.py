@@ -134,7 +134,7 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
     """Attribute the facts to hosts, join them, and run every check."""
     attribution = attribute(bundle)
     facts = Facts()
-    for fact in (*attribution.facts, *attribution.hosts):
+    for fact in (*attribution.facts, *attribution.hosts, *attribution.servers):
         facts.add(fact)
     needs = {kind: {need.fact for need in needs_of(provider)} for kind, provider in PROVIDERS.items()}
     for kind in TopologicalSorter(needs).static_order():

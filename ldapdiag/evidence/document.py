@@ -64,6 +64,8 @@ class Document:
     folder: str = ""
     raw: Iterable[bytes] = ()
     """The bytes that `source` decodes, for the binary format inet_diag. A format reads one of the two."""
+    asked: str = ""
+    """The command or the query that it answers; empty where that is not recorded."""
     taken: Span | None = None
     """When it was captured; None where that is not recorded."""
     asked_by: str = ""
@@ -100,6 +102,7 @@ class Document:
         return Origin(
             path=self.path,
             folder=self.folder,
+            asked=self.asked,
             taken=self.taken,
             lines=self.seen,
             understood=self.seen - self.missed,

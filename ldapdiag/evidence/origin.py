@@ -35,6 +35,8 @@ class Origin:
     """The host the input is attributed to; empty until analysis.hosts has set it."""
     server: str = ""
     """The server it is attributed to, by the name of its instance; empty: it is about the host."""
+    asked: str = ""
+    """The command or the query that it answers, as a target or a manifest names it; empty: unknown."""
     taken: Span | None = None
     """When it was captured; None: unknown."""
     lines: int = 0

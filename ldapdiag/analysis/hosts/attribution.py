@@ -10,6 +10,7 @@ from ldapdiag.analysis.hosts.folders import name_servers
 from ldapdiag.analysis.hosts.grouping import HostGroup, base_name, group_tables
 from ldapdiag.analysis.hosts.host import Host, own_addresses
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
+from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_servers
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.addresses import identifies_a_host
@@ -43,10 +44,11 @@ HOST_FACTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """Facts with their hosts, the hosts, and a gap for each fact whose host is ambiguous."""
+    """Facts with their hosts and servers, and a gap for each fact whose host or server is ambiguous."""
 
     facts: tuple[Any, ...]
     hosts: tuple[Host, ...]
+    servers: tuple[ListeningServer, ...]
     gaps: tuple[Gap, ...]
 
 
@@ -72,11 +74,9 @@ def attribute(bundle: Bundle) -> Attribution:
             gaps.append(_ambiguous(fact, by_folder, servers))
         else:
             placed.append(replace(fact, origin=replace(fact.origin, host=host)))
-    return Attribution(
-        facts=tuple(placed),
-        hosts=tuple(_hosts(groups, placed, bundle.ldap_ports)),
-        gaps=tuple(gaps),
-    )
+    hosts = tuple(_hosts(groups, placed, bundle.ldap_ports))
+    own = attribute_to_servers(hosts, placed)
+    return Attribution(facts=own.facts, hosts=hosts, servers=own.servers, gaps=(*gaps, *own.gaps))
 
 
 def capture_times(facts: Iterable[Any]) -> dict[str, Span]:

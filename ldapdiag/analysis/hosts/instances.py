@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from ldapdiag.analysis.hosts.host import Host
-from ldapdiag.analysis.hosts.listeners import relays_at, served_ports, unfit_because
+from ldapdiag.analysis.hosts.listeners import unfit_because
+from ldapdiag.analysis.hosts.servers import ListeningServer
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, Version
-from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, ProcessLimits, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
@@ -40,6 +40,10 @@ class Instance:
     """The machine, or the network namespace."""
     identity: ServerIdentity | None = None
     ports: frozenset[int] = frozenset()
+    listeners: frozenset[tuple[str, int]] = frozenset()
+    """The addresses (`*` for any) and ports on which it accepts connections."""
+    pids: frozenset[int] = frozenset()
+    """Its processes; several after a restart. Empty: unknown."""
     proxy: str = ""
     """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
     established: int | None = None
@@ -90,6 +94,7 @@ class Instance:
 
 
 def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a server
+    servers: tuple[ListeningServer, ...],
     hosts: tuple[Host, ...],
     monitors: tuple[Monitor, ...],
     configurations: tuple[Configuration, ...],
@@ -100,71 +105,40 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
     kernels: tuple[KernelSettings, ...],
     counters: tuple[TcpCounters, ...],
     indexes: tuple[IndexConfiguration, ...],
-    flows: tuple[FlowTable, ...] = (),
-    timeouts: tuple[BoxTimeouts, ...] = (),
 ) -> Iterator[Instance]:
-    """Yield an instance for every host that accepts LDAP connections, by its listeners or its server's reports."""
-    for host in hosts:
-        name = host.host
+    """Yield an instance for every process that accepts LDAP connections, with the evidence about it."""
+    by_name = {host.host: host for host in hosts}
+    for server in servers:
+        name, host, ports = server.server, by_name[server.host], frozenset(port for _, port in server.listeners)
+        shared = Instance(
+            name=name,
+            host=host.host,
+            ports=ports,
+            listeners=server.listeners,
+            pids=server.pids,
+            proxy=server.proxy,
+            established=_established(host, ports),
+            kernel=merge_settings(facts_of(kernels, host.host)),
+            counters=_last(facts_of(counters, host.host)),
+            origins=host.origins,
+        )
+        if server.proxy:
+            yield shared
+            continue
         monitor = choose_monitor(facts_of(monitors, name))
         configuration = merge_configurations(facts_of(configurations, name))
         own_logs = tuple(sorted(facts_of(logs, name), key=lambda log: log.origin.path))
         own_access_logs = tuple(sorted(facts_of(access_logs, name), key=lambda log: log.origin.path))
-        sources = (monitor, configuration, *own_logs, *own_access_logs, *facts_of(indexes, name))
-        ports = _ports(host, sources)
-        relays = relays_of(host, ports, flows, timeouts, reports=any(sources))
-        if ports and ports == relays.keys() and not any(sources[1:]):
-            yield _proxy(host, relays, kernels, counters)
-            continue
-        ports -= relays.keys()
-        if not (ports or any(sources)):
-            continue
-        yield Instance(
-            name=name,
-            host=name,
-            identity=_identity(sources),
-            ports=ports,
-            established=_established(host, ports),
+        yield replace(
+            shared,
+            identity=_identity((monitor, configuration, *own_logs, *own_access_logs, *facts_of(indexes, name))),
             monitor=monitor,
             configuration=configuration,
             limits=_last(facts_of(limits, name)),
             descriptors=_last(facts_of(descriptors, name)),
             logs=own_logs,
             access_logs=own_access_logs,
-            kernel=merge_settings(facts_of(kernels, name)),
-            counters=_last(facts_of(counters, name)),
-            origins=host.origins,
         )
-
-
-def relays_of(
-    host: Host, ports: frozenset[int], flows: Iterable[FlowTable], timeouts: Iterable[BoxTimeouts], *, reports: bool
-) -> dict[int, str]:
-    """Return the relays on a host's LDAP ports; where a directory server `reports`, only those that a table names."""
-    tables = [snapshot.sockets for snapshot in host.snapshots]
-    if reports:
-        return relays_at(ports, tables)
-    return relays_at(ports, tables, facts_of(flows, host.host), facts_of(timeouts, host.host))
-
-
-def _proxy(
-    host: Host, relays: dict[int, str], kernels: Iterable[KernelSettings], counters: Iterable[TcpCounters]
-) -> Instance:
-    """Return the instance of a host on which only a proxy accepts LDAP connections.
-
-    What cn=monitor reports through a proxy is about some server behind it.
-    """
-    ports = frozenset(relays)
-    return Instance(
-        name=host.host,
-        host=host.host,
-        ports=ports,
-        proxy=relays[min(ports)],
-        established=_established(host, ports),
-        kernel=merge_settings(facts_of(kernels, host.host)),
-        counters=_last(facts_of(counters, host.host)),
-        origins=host.origins,
-    )
 
 
 def facts_of(facts: Iterable[T], subject: str) -> list[T]:
@@ -212,17 +186,6 @@ def merge_settings(settings: list[KernelSettings]) -> KernelSettings | None:
 
 def _last(facts: list[T]) -> T | None:
     return max(facts, key=lambda fact: fact.origin.path, default=None)  # type: ignore[attr-defined]  # T is a read fact
-
-
-def _ports(host: Host, sources: Iterable[Source]) -> frozenset[int]:
-    """Return the ports on which the server accepts connections: reported by itself, or shown by its tables."""
-    known = set(host.ldap_ports)
-    for source in sources:
-        if isinstance(source, Configuration):
-            known.update(source.ports)
-        elif source is not None and not isinstance(source, IndexConfiguration):
-            known.update(port for _, port in source.listeners)
-    return frozenset[int]().union(*(served_ports(snapshot.sockets, known) for snapshot in host.snapshots))
 
 
 def _identity(sources: Iterable[Source]) -> ServerIdentity | None:

@@ -95,6 +95,7 @@ def _fact(folder: str, family: Family, logs: list[ReadStream]) -> AccessLog:
     origin = Origin(
         path=streams[0].name,
         folder=folder,
+        asked=logs[0].stream.files[0].input.asked,
         lines=total.lines,
         understood=total.lines - total.misread,
         not_understood=total.misread,

@@ -97,7 +97,9 @@ def with_facts(one: Input) -> Input:
 def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Input, *, is_log: bool) -> InputReading:
     with one.open() as opened:
         chunks = _chunks(opened)
-        document = Document(path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, taken=one.taken)
+        document = Document(
+            path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, asked=one.asked, taken=one.taken
+        )
         facts = tuple(reader(document))
         trouble = opened.trouble() or (find.CHANGED if one.has_changed() else "")
     gap = None

@@ -13,6 +13,8 @@ from ldapdiag.analysis.hosts.instances import (
     merge_configurations,
     merge_settings,
 )
+from ldapdiag.analysis.hosts.servers import attribute_to_servers
+from ldapdiag.check import needs_of
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -31,11 +33,10 @@ def monitor_of(host: str) -> Monitor:
 
 
 def found(*hosts: Host, **evidence: Any) -> list[Instance]:
-    kinds = (
-        "monitors", "configurations", "limits", "descriptors", "logs", "access_logs", "kernels", "counters", "indexes",
-        "flows", "timeouts",
-    )  # fmt: skip
-    return list(find_instances(hosts, **{kind: evidence.get(kind, ()) for kind in kinds}))
+    own = attribute_to_servers(hosts, [fact for kind in evidence.values() for fact in kind])
+    kinds = {need.name: need.fact for need in needs_of(find_instances)} | {"servers": None, "hosts": None}
+    read = {name: tuple(fact for fact in own.facts if isinstance(fact, kind)) for name, kind in kinds.items() if kind}
+    return list(find_instances(own.servers, hosts, **read))
 
 
 def test_a_host_that_listens_on_an_ldap_port_is_a_directory_server() -> None:

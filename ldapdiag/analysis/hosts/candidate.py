@@ -1,0 +1,126 @@
+"""Candidate: what is about one server process of a host, while the servers of the host are separated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.hosts.hints import INSTANCE, PROGRAM_FAMILY, REPORTS, hints_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ldapdiag.analysis.hosts.hints import Endpoint, Life
+    from ldapdiag.analysis.hosts.listening import Listening
+    from ldapdiag.evidence.family import Family
+
+SAME_START = timedelta(seconds=2)
+"""Servers print their start in seconds, some by subtracting."""
+
+FileKey = tuple[str, str]
+"""The path of a file and the command that it answers: two targets may answer under one path."""
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """What is about one server process, as far as the separation has come."""
+
+    is_process: bool = False
+    """A socket table or a list of processes shows it."""
+    served: set[Endpoint] = field(default_factory=set)
+    """The listeners that a table shows."""
+    endpoints: set[Endpoint] = field(default_factory=set)
+    """Those, and the listeners that the server reports."""
+    exact: bool = False
+    """The endpoints are all that the server has."""
+    targets: set[Endpoint] = field(default_factory=set)
+    """Targets without TLS that answered."""
+    lives: set[Life] = field(default_factory=set)
+    pids: set[int] = field(default_factory=set)
+    instances: set[str] = field(default_factory=set)
+    families: set[Family] = field(default_factory=set)
+    paths: set[str] = field(default_factory=set)
+    """Paths of its configuration, or in a command."""
+    words: tuple[str, ...] = ()
+    """The words of the file's name."""
+    files: dict[FileKey, list[Any]] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> list[Any]:
+        """Return the facts of all its files."""
+        return [fact for facts in self.files.values() for fact in facts]
+
+    @property
+    def reports(self) -> bool:
+        """Return whether a server reports about itself here."""
+        return any(isinstance(fact, REPORTS) for fact in self.facts)
+
+    @property
+    def known(self) -> int:
+        """Return how much is known that may contradict another candidate."""
+        return sum(map(bool, (self.families, self.instances, self.pids, self.exact)))
+
+    def contradicts(self, other: Candidate) -> bool:
+        """Return whether the two cannot be one server process."""
+        known = ((self.pids, other.pids), (self.families, other.families), (self.instances, other.instances))
+        if any(one and two and one.isdisjoint(two) for one, two in known):
+            return True
+        if not (self.pids.isdisjoint(other.pids) and self.instances.isdisjoint(other.instances)):
+            return False
+        if any(overlap(one, two) for one in self.lives for two in other.lives):
+            return True
+        if not ports_of(self.endpoints).isdisjoint(ports_of(other.endpoints)):
+            return False
+        targets = self.targets and other.targets and self.targets.isdisjoint(other.targets)
+        return bool(targets) or (self.exact and other.exact)
+
+    def add(self, other: Candidate) -> None:
+        """Add what is known of another one, which is the same server."""
+        for name in ("served", "endpoints", "targets", "lives", "pids", "instances", "families", "paths"):
+            getattr(self, name).update(getattr(other, name))
+        self.is_process, self.exact = self.is_process or other.is_process, self.exact or other.exact
+        self.words += other.words
+        self.files |= other.files
+
+
+def of_process(one: Listening) -> Candidate:
+    """Return the candidate of a listening process."""
+    return Candidate(
+        is_process=True,
+        served=set(one.endpoints),
+        endpoints=set(one.endpoints),
+        exact=bool(one.pids and one.endpoints),
+        pids=set(one.pids),
+        instances={name for path in one.configurations for name in INSTANCE.findall(path)},
+        families={PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY},
+        paths=set(one.configurations),
+    )
+
+
+def of_file(key: FileKey, facts: Sequence[Any]) -> Candidate:
+    """Return the candidate of a file of evidence."""
+    hints = hints_of(facts)
+    return Candidate(
+        endpoints=set(hints.endpoints),
+        exact=hints.exact,
+        targets=set(hints.targets),
+        lives=set(hints.lives),
+        pids=set(hints.pids),
+        instances=set(hints.instances),
+        families=set(hints.families),
+        paths=set(hints.paths),
+        words=hints.words,
+        files={key: list(facts)},
+    )
+
+
+def ports_of(endpoints: Iterable[Endpoint]) -> set[int]:
+    """Return the ports of endpoints."""
+    return {port for _, port in endpoints}
+
+
+def overlap(one: Life, other: Life) -> bool:
+    """Return whether two reports are of servers that ran at one time: a restart begins after the report before it."""
+    (started, reported), (later, _) = sorted((one, other), key=lambda life: life[0])
+    return reported is not None and later - started > SAME_START and later <= reported

@@ -1,0 +1,121 @@
+"""Hints: what a file of evidence reveals about the server process that it is about.
+
+cat /proc/4711/limits on ldap                               the process, in the command of a manifest
+proc-limits-4711.txt, proc-limits-1389.txt                  the process or the port, in the file's name
+LDAP searches for cn-monitor at ldap://ldap:1389            the port, in the target
+/etc/dirsrv/slapd-ds2/dse.ldif, ldap/slapd-ds2/errors       the instance of 389-ds, in a path
+monitorConnectionLocalAddress: IP=10.77.1.2:1389            the listeners that a server reports
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.addresses import ANY, is_exact, normalise_address
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.family import Family
+from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.indexes.entry_count import EntryCount
+from ldapdiag.evidence.indexes.explanations import IndexExplanations
+from ldapdiag.evidence.indexes.index_status import IndexStatus
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.schema import Schema
+from ldapdiag.evidence.server_log import ServerLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+Endpoint = tuple[str, int]
+"""Address, or `*` for any, and port."""
+
+Life = tuple["datetime", "datetime | None"]
+"""When a server started and when it reported that, by its own clock."""
+
+REPORTS = (Monitor, Configuration, ServerLog, AccessLog, IndexConfiguration)
+"""What a server reports about itself: it identifies the product."""
+SERVER_FACTS = (*REPORTS, IndexStatus, EntryCount, IndexExplanations, Schema, ProcessLimits, DescriptorCount)
+"""Facts about one server process. All others are about its host."""
+
+KINDRED = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
+"""Families that one program name stands for, as the same text may."""
+PROGRAM_FAMILY = {
+    "ns-slapd": Family.DS389,
+    "slapd": Family.OPENLDAP,
+    "lt-slapd": Family.OPENLDAP,
+    "dsamain.exe": Family.AD,
+    "java": Family.OPENDJ,
+}
+"""The product of a server's program, as tables print its name."""
+
+PROCESS = re.compile(r"(?:/proc/|\bprocess )(\d{1,9})\b", re.ASCII)
+TARGET = re.compile(r"\bldap(s?)://(\[[^\]\s]{1,80}\]|[^\s:/\[\]]{1,255})(?::(\d{1,5}))?(?=[\s/]|$)", re.ASCII)
+INSTANCE = re.compile(
+    r"(?:^|[/\s]|%2[Ff])slapd-([A-Za-z0-9_-]{1,64})(?=/|%2[Ff]|\.socket|\.ldif|\s|$)", re.ASCII | re.MULTILINE
+)
+"""The folder, the file or the socket of an instance of 389-ds; an instance's name has no dot."""
+PATH = re.compile(r"/\S{1,1000}")
+WORD = re.compile(r"[^\W_]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerHints:
+    """What the facts of one file reveal about their server. Empty: nothing."""
+
+    pids: frozenset[int] = frozenset()
+    endpoints: frozenset[Endpoint] = frozenset()
+    exact: bool = False
+    """The endpoints are all that the server has."""
+    targets: frozenset[Endpoint] = frozenset()
+    """The target without TLS that answered: an operator names a server by one of them."""
+    lives: tuple[Life, ...] = ()
+    instances: frozenset[str] = frozenset()
+    families: frozenset[Family] = frozenset()
+    paths: frozenset[str] = frozenset()
+    """Paths in the command that the file answers, that of a configuration perhaps."""
+    words: tuple[str, ...] = ()
+    """The words of the file's name, in lower case: a process, a port, an instance or a count perhaps."""
+
+
+def hints_of(facts: Sequence[Any]) -> ServerHints:
+    """Return what the facts of one file reveal about the server process that they are about."""
+    origin = facts[0].origin
+    families = frozenset(family for fact in facts if (family := _family(fact)))
+    named = f"{origin.asked}\n{origin.folder}/\n{origin.path if families else origin.path.rpartition('/')[0] + '/'}"
+    reported = frozenset(endpoint for fact in facts for endpoint in _listeners(fact))
+    targets = [(secure, _endpoint(host, port, secure)) for secure, host, port in TARGET.findall(origin.asked)]
+    return ServerHints(
+        pids=frozenset(map(int, PROCESS.findall(f"{origin.asked} /{origin.path}"))),
+        endpoints=reported or frozenset(endpoint for _, endpoint in targets),
+        exact=any(map(_lists_all, facts)),
+        targets=frozenset(endpoint for secure, endpoint in targets if not secure),
+        lives=tuple((one.started_at, one.taken_at) for one in facts if isinstance(one, Monitor) and one.started_at),
+        instances=frozenset(INSTANCE.findall(named) if families <= {Family.DS389} else ()),
+        families=families,
+        paths=frozenset(PATH.findall(origin.asked)),
+        words=tuple(WORD.findall(origin.path.rpartition("/")[2].rpartition(".")[0].lower())),
+    )
+
+
+def _endpoint(host: str, port: str, secure: str) -> Endpoint:
+    address = normalise_address(host)
+    return address if is_exact(address) else ANY, int(port or (636 if secure else 389))
+
+
+def _family(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds
+    identity = getattr(fact, "identity", None)
+    return KINDRED.get(identity.family, identity.family) if identity else None
+
+
+def _listeners(fact: Any) -> Iterable[Endpoint]:  # noqa: ANN401  facts of all kinds
+    if isinstance(fact, Configuration):
+        return [(ANY, port) for port in fact.ports]
+    return fact.listeners if isinstance(fact, Monitor | ServerLog | AccessLog) else ()
+
+
+def _lists_all(fact: Any) -> bool:  # noqa: ANN401  facts of all kinds
+    return bool(_listeners(fact)) and (isinstance(fact, Monitor) or (isinstance(fact, Configuration) and fact.complete))

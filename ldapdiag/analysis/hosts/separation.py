@@ -1,0 +1,162 @@
+"""Separation: the directory servers of one host, and the files of evidence about each.
+
+What two files share (a process, a listener, the name of an instance, a number in their names, a folder of their own)
+makes them one server's, unless they contradict each other: other processes, other products, other complete sets of
+ports. A file that fits several servers belongs to none of them. Where no evidence separates two servers, they are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from ldapdiag.analysis.hosts.candidate import Candidate, of_file, of_process, ports_of
+from ldapdiag.evidence.addresses import LDAP_PORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from ldapdiag.analysis.hosts.candidate import FileKey
+    from ldapdiag.analysis.hosts.listening import Listening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separation:
+    """The servers of one host, and the facts that fit several of them."""
+
+    servers: tuple[Candidate, ...]
+    ambiguous: tuple[Any, ...] = ()
+
+
+def separate(processes: Iterable[Listening], facts: Iterable[Any], shared_folders: Collection[str]) -> Separation:
+    """Separate the evidence of one host into that of its directory servers.
+
+    `facts` are those about server processes; in `shared_folders` is evidence of the whole host.
+    """
+    files: dict[FileKey, list[Any]] = defaultdict(list)
+    for fact in facts:
+        files[fact.origin.path, fact.origin.asked].append(fact)
+    candidates = [*map(of_process, processes), *(of_file(key, own) for key, own in sorted(files.items()))]
+    _read_words(candidates)
+    for shared in (_identity, _number, lambda one: _folder(one, shared_folders)):
+        candidates = _united(candidates, shared)
+    servers = _with_unowned([one for one in candidates if one.is_process])
+    return _placed(servers, [one for one in candidates if not one.is_process])
+
+
+def _read_words(candidates: Sequence[Candidate]) -> None:
+    """Read the words of file names as processes, listeners or instances, where there are such."""
+    pids = {pid for one in candidates for pid in one.pids}
+    served = {endpoint for one in candidates for endpoint in one.served}
+    instances = {name.lower(): name for one in candidates for name in one.instances}
+    for one in candidates:
+        for word in one.words:
+            number = int(word) if word.isdigit() else -1
+            if number in pids and not one.pids:
+                one.pids.add(number)
+            elif not one.endpoints and (named := {endpoint for endpoint in served if endpoint[1] == number}):
+                one.endpoints |= named
+            elif word in instances and not one.instances and not one.is_process:
+                one.instances.add(instances[word])
+
+
+def _identity(one: Candidate) -> list[object]:
+    """Return what identifies a server: its processes, instance, configuration and listeners."""
+    return [
+        *one.pids,
+        *one.instances,
+        *one.paths,
+        *one.endpoints,
+        *(f"port {port}" for port in ports_of(one.endpoints)),
+    ]
+
+
+def _number(one: Candidate) -> list[object]:
+    """Return the numbers of files, by folder: the collection script numbers those of a host's second server and on."""
+    numbers = [word for word in one.words if word.isdigit()]
+    return [
+        (fact.origin.folder, number)
+        for fact in one.facts
+        for number in (numbers or (["1"] if fact.origin.asked and "://" not in fact.origin.asked else []))
+    ]
+
+
+def _folder(one: Candidate, shared_folders: Collection[str]) -> list[object]:
+    """Return the folders of its files that have no evidence of the whole host."""
+    return [fact.origin.folder for fact in one.facts if fact.origin.folder not in shared_folders]
+
+
+def _united(candidates: Sequence[Candidate], shared: Callable[[Candidate], Collection[object]]) -> list[Candidate]:
+    """Unite the candidates that share something and do not contradict each other.
+
+    What several processes have identifies none of them; nor does what contradicting files have.
+    """
+    held = Counter(what for one in candidates if one.is_process for what in set(shared(one)))
+    united: list[Candidate] = []
+    for one in candidates:
+        own = {what for what in shared(one) if held[what] < 2}
+        partners = [other for other in united if not own.isdisjoint(shared(other)) and not other.contradicts(one)]
+        if not partners or _contradict(partners):
+            united.append(one)
+            continue
+        for other in partners[1:]:
+            partners[0].add(other)
+            united.remove(other)
+        partners[0].add(one)
+    return united
+
+
+def _with_unowned(servers: list[Candidate]) -> list[Candidate]:
+    """Return the listening servers: ports without an owner are one server's unless evidence separates them.
+
+    Of those that it does not place, the owner is another, unknown server.
+    """
+    unowned = [one for one in servers if not one.pids]
+    owned = [one for one in servers if one.pids]
+    unknown = [one for one in unowned if not one.files]
+    reported = [one for one in unowned if one.files]
+    complete = {port for one in reported if one.exact for port in ports_of(one.endpoints)}
+    rest = ports_of(endpoint for one in unknown for endpoint in one.served)
+    separated = _contradict(reported)
+    if not separated and (not complete or rest <= LDAP_PORTS):
+        return [*owned, *_as_one(unowned)]
+    return [*owned, *(reported if separated else _as_one(reported)), *_as_one(unknown)]
+
+
+def _as_one(candidates: Sequence[Candidate]) -> list[Candidate]:
+    for other in candidates[1:]:
+        candidates[0].add(other)
+    return list(candidates[:1])
+
+
+def _placed(servers: list[Candidate], files: list[Candidate]) -> Separation:
+    """Add each file to the only server that it fits; one that reports about a server which fits none is a server."""
+    files = sorted(files, key=lambda one: (-one.known, min(one.files)))
+    if len(servers) == 1 and not _contradict([one for one in (*servers, *files) if one.reports]):
+        servers[0].families.clear()  # a program may have another name; the only server is not in doubt
+    open_to = [
+        one
+        for one in servers
+        if one.known or not _contradict([file for file in files if _fits_only(file, one, servers)])
+    ]
+    ambiguous: list[Any] = []
+    for file in files:
+        fitting = [one for one in open_to if not one.contradicts(file)]
+        if len(fitting) == 1:
+            fitting[0].add(file)
+        elif not fitting and file.reports:
+            servers.append(file)
+            open_to.append(file)
+        elif fitting or servers:
+            ambiguous.extend(file.facts)
+    return Separation(servers=tuple(servers), ambiguous=tuple(ambiguous))
+
+
+def _contradict(candidates: Iterable[Candidate]) -> bool:
+    return any(one.contradicts(other) for one, other in combinations(candidates, 2))
+
+
+def _fits_only(file: Candidate, server: Candidate, servers: Iterable[Candidate]) -> bool:
+    return file.reports and [one for one in servers if not one.contradicts(file)] == [server]

@@ -1,0 +1,185 @@
+"""Servers: the directory servers of every host, their names, and the server of each fact."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ldapdiag.analysis.hosts.candidate import ports_of
+from ldapdiag.analysis.hosts.hints import REPORTS, SERVER_FACTS
+from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
+from ldapdiag.analysis.hosts.listening import listening_processes
+from ldapdiag.analysis.hosts.separation import separate
+from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from ldapdiag.analysis.hosts.candidate import Candidate
+    from ldapdiag.analysis.hosts.hints import Endpoint
+    from ldapdiag.analysis.hosts.host import Host
+
+HOW = (
+    "put it into a folder with the configuration of its server, name it after the server's process or port "
+    "(proc-limits-PID.txt), or collect with ldapdiag collect as root"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListeningServer:
+    """One server of a host: the process that accepts LDAP connections, as far as the evidence shows it."""
+
+    kind: ClassVar[str] = "listening-server"
+    how: ClassVar[str] = SocketTable.how
+
+    server: str
+    """Its name in reports: that of its host where it is the only one."""
+    host: str
+    listeners: frozenset[Endpoint] = frozenset()
+    """The addresses (`*` for any) and ports that a table of its host shows."""
+    pids: frozenset[int] = frozenset()
+    """Its processes; several after a restart. Empty: unknown."""
+    instance: str = ""
+    """The name of its instance (389-ds)."""
+    proxy: str = ""
+    """The program of a proxy ("proxy": unknown); empty: it is a directory server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAttribution:
+    """The facts with their servers, the servers, and a gap for each fact whose server is ambiguous."""
+
+    facts: tuple[Any, ...]
+    servers: tuple[ListeningServer, ...]
+    gaps: tuple[Gap, ...]
+
+
+def attribute_to_servers(hosts: Iterable[Host], facts: Iterable[Any]) -> ServerAttribution:
+    """Find the servers of every host, and the server of every fact about one."""
+    by_host: dict[str, list[Any]] = defaultdict(list)
+    for fact in facts:
+        by_host[fact.origin.host].append(fact)
+    kept: list[Any] = list(by_host[""])
+    servers: list[ListeningServer] = []
+    gaps: list[Gap] = []
+    for host in hosts:
+        own = _of_host(host, by_host[host.host])
+        kept.extend(own.facts)
+        servers.extend(own.servers)
+        gaps.extend(own.gaps)
+    return ServerAttribution(facts=tuple(kept), servers=tuple(servers), gaps=tuple(gaps))
+
+
+def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
+    about_servers = [fact for fact in facts if isinstance(fact, SERVER_FACTS)]
+    known = host.ldap_ports | _reported_ports(about_servers)
+    ports = frozenset[int]().union(*(served_ports(snapshot.sockets, known) for snapshot in host.snapshots))
+    relays = _relays(host, ports, facts)
+    if (
+        ports
+        and ports == relays.keys()
+        and not any(isinstance(fact, REPORTS) for fact in about_servers if not isinstance(fact, Monitor))
+    ):
+        proxy = ListeningServer(
+            server=host.host,
+            host=host.host,
+            listeners=frozenset(("*", port) for port in ports),
+            proxy=relays[min(ports)],
+        )
+        return ServerAttribution(facts=tuple(facts), servers=(proxy,), gaps=())
+    processes = [
+        replace(one, endpoints=endpoints)
+        for one in listening_processes(host, known)
+        if (endpoints := frozenset(endpoint for endpoint in one.endpoints if endpoint[1] not in relays))
+    ]
+    shared = {fact.origin.folder for fact in facts if isinstance(fact, SocketTable | HostDescription)}
+    separation = separate(processes, about_servers, shared)
+    names = _names(host.host, separation.servers)
+    server_of = {id(fact): name for name, one in names.items() for fact in one.facts}
+    ambiguous = {id(fact) for fact in separation.ambiguous}
+    return ServerAttribution(
+        facts=tuple(
+            replace(fact, origin=replace(fact.origin, server=server_of.get(id(fact), "")))
+            for fact in facts
+            if id(fact) not in ambiguous
+        ),
+        servers=tuple(_server(name, host.host, one) for name, one in names.items()),
+        gaps=tuple(_ambiguous(fact, host.host, sorted(names)) for fact in separation.ambiguous),
+    )
+
+
+def _reported_ports(facts: Iterable[Any]) -> frozenset[int]:
+    """Return the ports that servers report."""
+    ports: set[int] = set()
+    for fact in facts:
+        if isinstance(fact, Configuration):
+            ports.update(fact.ports)
+        else:
+            ports.update(port for _, port in getattr(fact, "listeners", ()))
+    return frozenset(ports)
+
+
+def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int, str]:
+    """Return the relays on a host's LDAP ports; where a directory server reports, only those that a table names."""
+    tables = [snapshot.sockets for snapshot in host.snapshots]
+    if any(isinstance(fact, REPORTS) for fact in facts):
+        return relays_at(ports, tables)
+    flows = [fact for fact in facts if isinstance(fact, FlowTable)]
+    return relays_at(ports, tables, flows, [fact for fact in facts if isinstance(fact, BoxTimeouts)])
+
+
+def _server(name: str, host: str, one: Candidate) -> ListeningServer:
+    return ListeningServer(
+        server=name,
+        host=host,
+        listeners=frozenset(one.served),
+        pids=frozenset(one.pids),
+        instance=next(iter(one.instances)) if len(one.instances) == 1 else "",
+    )
+
+
+def _names(host: str, servers: Sequence[Candidate]) -> dict[str, Candidate]:
+    """Return the servers by their names: the host's if there is one; else instance, port, process or product."""
+    if len(servers) == 1:
+        return {host: servers[0]}
+    names: dict[str, Candidate] = {}
+    for one in servers:
+        name = next(name for name in _possible_names(host, one, servers) if name not in names)
+        names[name] = one
+    return dict(sorted(names.items()))
+
+
+def _possible_names(host: str, one: Candidate, servers: Collection[Candidate]) -> Iterator[str]:
+    """Yield the names of a server among several of a host, the best first; none that several may have."""
+    others = [other for other in servers if other is not one]
+    for instance in one.instances:
+        if len(one.instances) == 1 and not any(instance in other.instances for other in others):
+            yield f"slapd-{instance}@{host}"
+    endpoints = one.served or one.endpoints
+    ports = ports_of(endpoints)
+    if ports and not any(min(ports) in ports_of(other.served or other.endpoints) for other in others):
+        yield f"{host}:{min(ports)}"
+    for address, port in sorted(endpoints):
+        yield f"{host}:{f'[{address}]' if ':' in address else address}:{port}"
+    if one.pids:
+        yield f"{host} (process {min(one.pids)})"
+    for family in sorted(one.families):
+        yield f"{family}@{host}"
+    for number in range(1, len(servers) + 1):
+        yield f"{host} (server {number})"
+
+
+def _ambiguous(fact: Any, host: str, names: Sequence[str]) -> Gap:  # noqa: ANN401  facts of all kinds
+    return Gap(
+        target=fact.origin.path,
+        reason=f"the server of this {fact.kind} is ambiguous: {counted(len(names), 'directory server')} on {host} "
+        f"({', '.join(names)})",
+        how=HOW,
+    )

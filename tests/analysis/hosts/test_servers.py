@@ -1,0 +1,253 @@
+"""The servers of a host are separated by processes, ports, products and paths; what fits several belongs to none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import facts
+from ldapdiag.analysis.hosts.servers import ServerAttribution, attribute_to_servers
+from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.monitor import Monitor
+from ldapdiag.evidence.processes import Process, ProcessListener, ProcessTable
+
+NAMESPACE = "net:[4026531840]"
+THREE = [
+    facts.listening(389, owner="slapd", pid=101),
+    facts.listening(636, owner="slapd", pid=101),
+    facts.listening(1389, owner="slapd", pid=102),
+    facts.listening(2389, owner="slapd", pid=103),
+    *facts.at_server(3),
+]
+UNOWNED = [facts.listening(389), facts.listening(636), facts.listening(1389), *facts.at_server(3)]
+
+
+def limits(name: str = "proc-limits.txt", soft: int = 1024, *, asked: str = "", folder: str = "ldap") -> ProcessLimits:
+    origin = replace(facts.origin(name=name), asked=asked, folder=folder)
+    return ProcessLimits(origin=origin, open_files_soft=soft, open_files_hard=soft)
+
+
+def count(name: str) -> DescriptorCount:
+    return DescriptorCount(origin=facts.origin(name=name), open=74)
+
+
+def monitor(name: str, *ports: int, asked: str = "", **values: Any) -> Monitor:
+    origin = replace(facts.origin(name=name), asked=asked)
+    values = {"identity": facts.OPENLDAP, "listeners": tuple(("*", port) for port in ports)} | values
+    return Monitor(origin=origin, **values)
+
+
+def configuration(name: str, *ports: int, asked: str = "", folder: str = "ldap", **values: Any) -> Configuration:
+    origin = replace(facts.origin(name=name), asked=asked, folder=folder)
+    return Configuration(origin=origin, **{"identity": facts.DS389, "ports": ports, "complete": True} | values)
+
+
+def found(rows: list[facts.Row], *evidence: Any, **traits: Any) -> ServerAttribution:
+    traits = {"ldap_ports": frozenset({1389})} | traits
+    return attribute_to_servers([facts.host("ldap", facts.table(rows), **traits)], evidence)
+
+
+def ports_of(own: ServerAttribution) -> dict[str, list[int]]:
+    return {one.server: sorted(port for _, port in one.listeners) for one in own.servers}
+
+
+def files_of(own: ServerAttribution) -> dict[str, str]:
+    return {fact.origin.path.removeprefix("ldap/"): fact.origin.server for fact in own.facts}
+
+
+class TestProcesses:
+    def test_each_process_that_listens_is_a_server(self) -> None:
+        own = found(THREE)
+        assert ports_of(own) == {"ldap:389": [389, 636], "ldap:1389": [1389], "ldap:2389": [2389]}
+        assert {one.server: set(one.pids) for one in own.servers}["ldap:1389"] == {102}
+
+    def test_the_only_one_has_the_name_of_its_host(self) -> None:
+        assert ports_of(found(THREE[:2])) == {"ldap": [389, 636]}
+
+    def test_a_restart_between_two_tables_makes_no_second_server(self) -> None:
+        tables = [
+            facts.table([facts.listening(389, owner="slapd", pid=pid), *facts.at_server(3)], taken=at)
+            for pid, at in ((101, 0), (202, 60))
+        ]
+        own = attribute_to_servers([facts.host("ldap", *tables)], [])
+        assert [(one.server, set(one.pids)) for one in own.servers] == [("ldap", {101, 202})]
+
+    def test_one_port_on_two_addresses_is_two_servers(self) -> None:
+        rows = [
+            facts.row(f"{address}:389", "*:*", facts.TcpState.LISTEN, owner="ns-slapd", pid=pid)
+            for address, pid in (("10.77.1.2", 101), ("10.77.1.3", 102))
+        ]
+        assert sorted(ports_of(found(rows))) == ["ldap:10.77.1.2:389", "ldap:10.77.1.3:389"]
+
+    def test_a_list_of_processes_names_the_owners(self) -> None:
+        listed = ProcessTable(
+            origin=facts.origin(name="processes.txt"),
+            processes=(
+                Process(pid=7, program="slapd", state="S", namespace=NAMESPACE),
+                Process(pid=8, program="ns-slapd", state="S", namespace=NAMESPACE),
+                Process(pid=9, program="slapd", state="Z", namespace=NAMESPACE),
+                Process(pid=10, program="slapd", state="S"),
+            ),
+            listeners=tuple(
+                ProcessListener(pid=pid, address="*", port=port)
+                for pid, port in ((7, 389), (8, 1389), (8, 1636), (9, 2389), (10, 3389))
+            ),
+            configurations=((8, "/etc/dirsrv/slapd-ds2/dse.ldif"),),
+        )
+        own = found([facts.listening(389), facts.listening(1389), *facts.at_server(3)], processes=listed)
+        assert ports_of(own) == {"ldap:389": [389], "slapd-ds2@ldap": [1389, 1636]}
+
+
+class TestFiles:
+    def test_the_process_in_a_command_or_a_name_decides(self) -> None:
+        own = found(
+            THREE,
+            limits("proc-limits.txt", asked="cat /proc/101/limits on ldap"),
+            limits("proc-limits-102.txt"),
+            limits("limits-2389.txt"),
+            count("proc-fd-count-102.txt"),
+        )
+        assert files_of(own) == {
+            "proc-limits.txt": "ldap:389",
+            "proc-limits-102.txt": "ldap:1389",
+            "limits-2389.txt": "ldap:2389",
+            "proc-fd-count-102.txt": "ldap:1389",
+        }
+        assert own.gaps == ()
+
+    def test_what_fits_several_belongs_to_none(self) -> None:
+        own = found(THREE, limits())
+        assert own.facts == ()
+        (gap,) = own.gaps
+        assert gap.reason == (
+            "the server of this process-limits is ambiguous: "
+            "3 directory servers on ldap (ldap:1389, ldap:2389, ldap:389)"
+        )
+        assert "proc-limits-PID.txt" in (gap.how or "")
+
+    def test_the_listeners_that_a_server_reports_decide(self) -> None:
+        own = found(THREE, monitor("one.ldif", 1389), monitor("two.ldif", 389, 636))
+        assert files_of(own) == {"one.ldif": "ldap:1389", "two.ldif": "ldap:389"}
+
+    def test_the_port_of_a_target_decides(self) -> None:
+        at = "LDAP searches for cn-monitor at ldap"
+        own = found(
+            THREE,
+            monitor("cn-monitor.ldif", asked=f"{at}://ldap:1389"),
+            monitor("cn-monitor.ldif", asked=f"{at}s://[fd00::2]", threads=16),
+        )
+        assert {fact.threads: fact.origin.server for fact in own.facts} == {None: "ldap:1389", 16: "ldap:389"}
+
+    def test_the_number_of_a_collected_piece_decides(self) -> None:
+        own = found(
+            THREE,
+            limits("proc-limits-2.txt", asked="cat /proc/102/limits on ldap"),
+            monitor("cn-monitor-2.ldif", asked="ldapsearch -Y EXTERNAL -H ldapi -b cn=Monitor * + on ldap"),
+        )
+        assert set(files_of(own).values()) == {"ldap:1389"}
+
+    def test_a_folder_of_its_own_is_one_server(self) -> None:
+        folder = "ldap/second"
+        own = found(
+            THREE, configuration("slapd.ldif", 1389, folder=folder, identity=facts.OPENLDAP), limits(folder=folder)
+        )
+        assert own.gaps == ()
+        assert {fact.origin.server for fact in own.facts} == {"ldap:1389"}
+
+    def test_the_product_decides_where_one_server_has_it(self) -> None:
+        rows = [facts.listening(389, owner="ns-slapd", pid=1), facts.listening(1389, owner="slapd", pid=2)]
+        own = found(rows, monitor("cn-monitor.ldif"), configuration("dse.ldif"))
+        assert files_of(own) == {"cn-monitor.ldif": "ldap:1389", "dse.ldif": "ldap:389"}
+
+    def test_the_path_of_its_configuration_names_an_instance(self) -> None:
+        rows = [facts.listening(389, owner="ns-slapd", pid=1), facts.listening(1389, owner="ns-slapd", pid=2)]
+        own = found(
+            rows,
+            configuration("dse.ldif", 389, asked="the settings in /etc/dirsrv/slapd-ds1/dse.ldif on ldap"),
+            configuration("dse-2.ldif", 1389, asked="the settings in /etc/dirsrv/slapd-ds2/dse.ldif on ldap"),
+        )
+        assert ports_of(own) == {"slapd-ds1@ldap": [389], "slapd-ds2@ldap": [1389]}
+
+
+class TestWithoutOwners:
+    def test_ports_stay_one_server(self) -> None:
+        assert ports_of(found(UNOWNED)) == {"ldap": [389, 636, 1389]}
+        own = found(UNOWNED, monitor("cn-monitor.ldif", identity=facts.DS389), limits(), count("fd.txt"))
+        assert ports_of(own) == {"ldap": [389, 636, 1389]}
+        assert set(files_of(own).values()) == {"ldap"}
+
+    def test_two_complete_sets_of_ports_are_two_servers(self) -> None:
+        own = found(UNOWNED, configuration("a.ldif", 389, 636), configuration("b.ldif", 1389), limits())
+        assert ports_of(own) == {"ldap:389": [389, 636], "ldap:1389": [1389]}
+        assert files_of(own) == {"a.ldif": "ldap:389", "b.ldif": "ldap:1389"}
+        assert [gap.target for gap in own.gaps] == ["ldap/proc-limits.txt"]
+
+    def test_excerpts_of_one_configuration_are_one_server(self) -> None:
+        own = found(
+            UNOWNED[:2], configuration("a.ldif", 389, complete=False), configuration("b.ldif", 636, complete=False)
+        )
+        assert ports_of(own) == {"ldap": [389, 636]}
+
+    def test_two_products_are_two_servers_of_unknown_ports(self) -> None:
+        own = found(UNOWNED, monitor("cn-monitor.ldif"), configuration("dse.ldif"))
+        assert ports_of(own) == {"ldap:389": [389, 636, 1389], "389ds@ldap": [], "openldap@ldap": []}
+
+    def test_the_ports_of_one_product_leave_the_others_to_the_other(self) -> None:
+        own = found(UNOWNED, monitor("cn-monitor.ldif"), configuration("dse.ldif", 389, 636))
+        assert files_of(own) == {"cn-monitor.ldif": "ldap:1389", "dse.ldif": "ldap:389"}
+
+    def test_monitors_of_servers_that_ran_at_one_time_are_two(self) -> None:
+        at = facts.START
+        evidence = [
+            monitor(
+                name, identity=facts.DS389, started_at=at + timedelta(seconds=start), taken_at=at + timedelta(hours=1)
+            )
+            for name, start in (("a.ldif", 0), ("b.ldif", 300))
+        ]
+        assert len(attribute_to_servers([facts.host("ldap")], evidence).servers) == 2
+
+    def test_monitors_before_and_after_a_restart_are_one(self) -> None:
+        at = facts.START
+        evidence = [
+            monitor(
+                name, identity=facts.DS389, started_at=at + timedelta(hours=start), taken_at=at + timedelta(hours=end)
+            )
+            for name, start, end in (("a.ldif", 0, 1), ("b.ldif", 2, 3))
+        ]
+        assert len(attribute_to_servers([facts.host("ldap")], evidence).servers) == 1
+
+    def test_two_targets_of_one_host_are_two_servers(self) -> None:
+        evidence = [
+            monitor(
+                "cn-monitor.ldif", asked=f"LDAP searches for cn-monitor at ldap://ldap:{port}", identity=facts.DS389
+            )
+            for port in (389, 1389)
+        ]
+        own = attribute_to_servers([facts.host("ldap")], evidence)
+        assert sorted(one.server for one in own.servers) == ["ldap:1389", "ldap:389"]
+
+    def test_two_targets_of_one_server_are_one(self) -> None:
+        evidence = [
+            monitor("cn-monitor.ldif", asked=f"LDAP searches for cn-monitor at {target}", identity=facts.DS389)
+            for target in ("ldap://ldap", "ldaps://ldap")
+        ]
+        assert [one.server for one in attribute_to_servers([facts.host("ldap")], evidence).servers] == ["ldap"]
+
+    def test_two_products_without_a_table(self) -> None:
+        evidence = (monitor("cn-monitor.ldif"), configuration("dse.ldif"), limits())
+        own = attribute_to_servers([facts.host("ldap")], evidence)
+        assert sorted(ports_of(own)) == ["389ds@ldap", "openldap@ldap"]
+        assert [gap.target for gap in own.gaps] == ["ldap/proc-limits.txt"]
+
+
+def test_a_program_of_another_name_stays_the_only_server() -> None:
+    own = found(THREE[:1], configuration("dse.ldif"))
+    assert files_of(own) == {"dse.ldif": "ldap"}
+
+
+def test_limits_of_another_process_are_not_those_of_the_server() -> None:
+    own = found(THREE[:1], limits(asked="cat /proc/999/limits on ldap"))
+    assert own.facts == ()
+    assert len(own.gaps) == 1
