@@ -111,7 +111,7 @@ def _finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if known else Confidence.LIKELY,
-        title=_title(lifetime, bounds),
+        title=_title(lifetime, None if advice.clients_gone else bounds),
         detail="\n".join(idle_sentences(server, advice, bounds)),
         observed=observed(server, lifetime, advice, bounds),
         server=server.name,

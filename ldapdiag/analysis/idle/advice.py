@@ -11,6 +11,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 
 ROUND_SECONDS = (5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 5400, 7200)
@@ -36,6 +37,8 @@ class IdleAdvice:
     server: str
     """The server, by the name of its instance."""
     ghosts: int
+    clients_gone: bool
+    """There are ghosts, and each is of a client that is gone: no middlebox is at fault, and only the server can act."""
     unclassified: int
     """Connections that are neither proven live nor ghosts."""
     recommended_seconds: int
@@ -45,7 +48,7 @@ class IdleAdvice:
     tidy_seconds: int | None
     """An idle timeout below the middlebox's."""
     keepalive_seconds: int | None
-    """Cure: at most half the middlebox's timeout."""
+    """Cure: at most half the middlebox's timeout; where clients are gone, soon enough to find that out."""
     longest_idle_seconds: float | None
     """The longest idle time of a live connection, as far as observed."""
     longest_idle_source: str
@@ -73,17 +76,21 @@ def advise(
     live_idle = [seconds for direction in directions for seconds in direction.idle_times.matched]
     longest, source = _longest_idle(live_idle, traffic)
     recommended, shortened = _drain_seconds(longest, descriptors)
-    drop = bounds.silent_drop_seconds if bounds else None
+    with_ghosts = [direction for direction in directions if direction.ghosts.count]
+    gone = [direction for direction in with_ghosts if direction.style is Style.CLIENT_GONE]
+    clients_gone = bool(gone) and len(gone) == len(with_ghosts)
+    drop = bounds.silent_drop_seconds if bounds and not clients_gone else None
     ages = _ages(host, server.ports)
     matched = sum(direction.matched for direction in directions)
     return IdleAdvice(
         server=server.name,
         ghosts=sum(direction.ghosts.count for direction in directions),
+        clients_gone=clients_gone,
         unclassified=sum(direction.undecided for direction in directions) if pairing else server.established or 0,
         recommended_seconds=recommended,
         shortened=shortened,
         tidy_seconds=at_most(MIDDLEBOX_MARGIN * drop) if drop is not None else None,
-        keepalive_seconds=at_most(drop / 2) if drop is not None else None,
+        keepalive_seconds=_keepalive_seconds(drop, clients_gone=bool(gone)),
         longest_idle_seconds=longest,
         longest_idle_source=source,
         would_close_now=sum(age > recommended for age in ages) if ages is not None else None,
@@ -106,6 +113,13 @@ def _drain_seconds(longest_idle: float | None, descriptors: Descriptors | None) 
     if left is None or left >= drain:
         return drain, False
     return max(SHORTEST_SAFE, at_most(left) or 0), True
+
+
+def _keepalive_seconds(drop: float | None, *, clients_gone: bool) -> int | None:
+    """Return at most half of the middlebox's timeout; where clients are gone, probes also find them soon enough."""
+    limits = [] if drop is None else [drop / 2]
+    limits += [SHORTEST_DRAIN] if clients_gone else []
+    return at_most(min(limits)) if limits else None
 
 
 def at_least(seconds: float) -> int:

@@ -14,6 +14,7 @@ from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
+from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -107,7 +108,7 @@ def _cure_at_clients(
     with_ghosts = [
         direction
         for direction in (pairing.directions if pairing else ())
-        if direction.ghosts.count and not direction.path.translated_by
+        if direction.ghosts.count and not direction.path.translated_by and direction.style is not Style.CLIENT_GONE
     ]
     clients = {name for direction in with_ghosts for name in direction.client_hosts}
     for client in sorted(clients - {server.host}):

@@ -37,7 +37,8 @@ def ghost_sentences(
     """Yield how a direction's ghosts came about, which accounts they belong to, and what proves them."""
     yield _style_sentence(direction, server)
     path = bounds.for_client(direction.client) if bounds else None
-    if path is not None and path.upper_seconds is not None and path.explains_ghosts:
+    applies = path is not None and path.explains_ghosts and direction.style is not Style.CLIENT_GONE
+    if path is not None and path.upper_seconds is not None and applies:
         yield f"{_timeout_action(path, 'the path')}: {path.source}."
     yield from path.remarks if path is not None else ()
     if accounts and len(accounts) == 1:
@@ -72,12 +73,44 @@ def _style_sentence(direction: Direction, server: str) -> str:
                 f"server: since its boot {clients} has received {counted(host.resets or 0, 'reset')}{aborted}."
             )
         case Style.CLIENT_GONE:
-            return (
-                f"{clients} crashed or lost its network, and booted at {host.booted:%F %T} UTC: its connections were "
-                f"lost, and {server} was not notified."
-            )
+            return f"{_how_client_went(direction)}; {server} was not notified. No middlebox is needed to explain them."
         case Style.UNKNOWN:
-            return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
+            return _unknown_sentence(direction, clients, server)
+
+
+def _how_client_went(direction: Direction) -> str:
+    """Return what shows that a client is younger than its connections, as a sentence without its end."""
+    clients, evidence, host = client_names(direction), direction.evidence, direction.evidence.client
+    ghosts = direction.ghosts.count
+    if host.booted is not None and evidence.before_boot >= ghosts:
+        zone = " UTC, if its time zone is that" if host.booted.assumed else " UTC"
+        return (
+            f"{clients} crashed or lost its network, and booted at {host.booted.span.start:%F %T}{zone}: its "
+            "connections were lost"
+        )
+    if evidence.before_start >= ghosts and host.started is not None:
+        what = "the application" if host.owned else "every process there"
+        return (
+            f"{what.capitalize()} on {clients} started at {host.started.span.start:%F %T} UTC, after their last "
+            "segment: the process before it went without closing them (crash of the host or container, a restored "
+            "snapshot), or its FINs were lost"
+        )
+    return (
+        f"{clients} has opened {counted(host.opened or 0, 'connection')} since its network exists, too few to include "
+        "these: it was started again, and the connections from before were lost"
+    )
+
+
+def _unknown_sentence(direction: Direction, clients: str, server: str) -> str:
+    """Return what is not known of the end of the connections, and what a middlebox on the path excludes."""
+    if 0 < direction.ghosts.count <= direction.evidence.still_carried:
+        middleboxes = " and ".join(direction.path.middleboxes)
+        return (
+            f"{middleboxes} still has them as established, so it has not dropped their state: either {clients} went "
+            "without closing them, or another middlebox drops packets. The times at which it booted and its processes "
+            "started would settle it."
+        )
+    return f"Whether packets from {clients} to {server} are dropped silently or answered by a reset is unknown."
 
 
 def _drop_signs(direction: Direction) -> Iterator[str]:

@@ -37,10 +37,21 @@ class AbsenceContext:
     """Client ports of other hosts' connections to this endpoint that the server does not show as theirs."""
     tracked: bool = False
     """The client's own connection tracking was read, so what it translates for containers is known."""
+    before_boot: frozenset[int] = frozenset()
+    """Rows that received their last segment before the client's host booted: no process on it has them."""
     has_live: bool = False
     """Some connection of the direction is live."""
     dead: frozenset[int] = frozenset()
-    """Rows that a middlebox, or unanswered probes, prove dead."""
+    """Rows that a middlebox, unanswered probes, or a boot of the client prove dead."""
+
+    @property
+    def stands_alone(self) -> bool:
+        """Return whether the client's table shows all connections from its address.
+
+        A container behind this address needs a host that forwards packets, for IPv6 by another setting.
+        """
+        forwards = self.client.kernel.number(IP_FORWARD) if self.client.kernel else None
+        return forwards == 0 and ":" not in self.unjoined.client
 
 
 class ExplainedRows(NamedTuple):
@@ -100,8 +111,12 @@ def closing_at_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explai
 
 
 def carried_by_middlebox(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
-    """Explain rows that a middlebox has as established: their client may be in a container or zone."""
-    carried = frozenset(row for row in rows if _is_carried(context, row))
+    """Explain rows that a middlebox has as established: their client may be in a container or zone.
+
+    A middlebox also has the connections of a client that crashed, which has closed none of them.
+    """
+    possible = () if context.stands_alone else (row for row in rows if row not in context.before_boot)
+    carried = frozenset(row for row in possible if _is_carried(context, row))
     hosts = " and ".join(sorted({_tracking(context, row)[0].host for row in carried}))
     return ExplainedRows(
         carried,
@@ -140,7 +155,7 @@ def open_at_other_host(context: AbsenceContext, rows: Sequence[int]) -> Explaine
 
 def in_unread_namespace(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain rows that may belong to an unread network namespace of the client's machine, unless proven dead."""
-    unread = None if context.tracked else unread_namespaces(context.client)
+    unread = None if context.tracked or context.stands_alone else unread_namespaces(context.client)
     return ExplainedRows(
         frozenset(row for row in rows if unread and row not in context.dead),
         f"{unread}: they may belong to a process there (read them as root, or with --sudo)",

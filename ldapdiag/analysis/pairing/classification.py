@@ -76,7 +76,8 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
     on_path = tuple(one for one in context.middleboxes if one.whole and any(map(one.carries, unjoined.keys())))
     gone = [*virtual.absent, *states.present_earlier, *(row for row, _ in states.retransmitting)]
     without_flow = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
-    dead = without_flow.union(row for row in gone if probes_unanswered(unjoined.table, row))
+    unanswered = (row for row in gone if probes_unanswered(unjoined.table, row))
+    dead = without_flow.union(unanswered, context.before_boot.intersection(gone))
     dead_since = dead.intersection(states.present_earlier)
     context = replace(context, has_live=bool(matched), dead=dead)
     explained = explain_absences(context, sorted({*virtual.absent, *dead_since}))

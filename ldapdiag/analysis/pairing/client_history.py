@@ -1,25 +1,24 @@
-"""Client history: when a client's host booted, and how its connections have ended since, by its TCP counters."""
+"""Client history: since when a client exists, and how its connections have ended since, by its TCP counters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.pairing.client_age import Since, booted_since, started_since
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
 
-SECOND = timedelta(seconds=1)
-"""Boot times are whole seconds."""
-
 RESETS = "TcpEstabResets"
 """Connections that went from ESTABLISHED to CLOSED at once (RFC 4022, tcpEstabResets): by a reset received, or one of
 the host's own (net/ipv4/tcp.c, tcp_set_state)."""
+OPENED = "TcpActiveOpens"
+"""Connections that were opened from this side (RFC 4022, tcpActiveOpens); of each network namespace its own."""
 ABORTS = (
     "TcpExtTCPAbortOnTimeout",
     "TcpExtTCPAbortOnData",
@@ -35,8 +34,14 @@ tcp_write_err; tcp.c, __tcp_close). Where packets are dropped silently, each dea
 class ClientHistory:
     """The past of a client's host. None: not in the evidence."""
 
-    booted: datetime | None = None
-    """The earliest possible time of its boot."""
+    booted: Since | None = None
+    """When it booted."""
+    started: Since | None = None
+    """When the first of the processes started that may own its connections to the server."""
+    owned: bool = False
+    """`started` is of the processes that own its present connections to the server."""
+    opened: int | None = None
+    """Connections that its TCP stack has opened since it exists: since the boot, or since its namespace was made."""
     resets: int | None = None
     """Resets received since its boot: a lower bound."""
     resets_at_most: int | None = None
@@ -47,11 +52,14 @@ class ClientHistory:
 NO_HISTORY = ClientHistory()
 
 
-def history_of(host: Host) -> ClientHistory:
-    """Return the history of a client's host, from its description and counters."""
+def history_of(host: Host, owners: Collection[int] = ()) -> ClientHistory:
+    """Return the history of a client's host; `owners` are the processes that own its connections to the server."""
     counters = host.counters.values if host.counters else {}
     return ClientHistory(
-        booted=booted_at(host),
+        booted=booted_since(host),
+        started=started_since(host, owners),
+        owned=bool(owners),
+        opened=counters.get(OPENED),
         resets=received_resets(counters),
         resets_at_most=counters.get(RESETS),
         aborted=aborted_connections(counters),
@@ -74,20 +82,30 @@ def aborted_connections(counters: Mapping[str, int]) -> int | None:
     return sum(known) if known else None
 
 
-def booted_at(host: Host) -> datetime | None:
-    """Return the earliest possible boot time of a host, by the clock of its snapshots."""
-    description = host.description
-    if description is None or description.booted is None or description.clock is None:
-        return None
-    up = description.clock - description.booted
-    taken = description.origin.taken
-    return (taken.start if taken else description.clock) - up - SECOND
+def rows_before(snapshot: Snapshot, rows: Iterable[int], since: Since | None) -> frozenset[int]:
+    """Return those of a server's rows that received their last segment before something began."""
+    if since is None or snapshot.taken is None:
+        return frozenset()
+    seconds = (snapshot.taken.end - since.span.start).total_seconds()
+    ages = ((row, column_seconds(snapshot.sockets.last_received, row)) for row in rows)
+    return frozenset(row for row, age in ages if age is not None and age > seconds)
 
 
-def count_before_boot(snapshot: Snapshot, rows: Iterable[int], booted: datetime | None) -> int:
-    """Return how many of a server's rows received their last segment before the client's host booted."""
-    if booted is None or snapshot.taken is None:
+def rows_after(snapshot: Snapshot, rows: Iterable[int], since: Since | None) -> frozenset[int]:
+    """Return those of a server's rows that certainly received their last segment after something began."""
+    if since is None or snapshot.taken is None:
+        return frozenset()
+    seconds = (snapshot.taken.start - since.latest.end).total_seconds()
+    ages = ((row, column_seconds(snapshot.sockets.last_received, row)) for row in rows)
+    return frozenset(row for row, age in ages if age is not None and age < seconds)
+
+
+def count_not_opened(history: ClientHistory, ghosts: int, present: int) -> int:
+    """Return how many of so many ghosts, at least, a client's TCP stack cannot have opened since it exists.
+
+    It counts fewer connections than the ghosts and those `present` now. A count below those present is no total since
+    the beginning (nstat without -a).
+    """
+    if history.opened is None or history.opened < present:
         return 0
-    since_boot = (snapshot.taken.start - booted).total_seconds()
-    ages = (column_seconds(snapshot.sockets.last_received, row) for row in rows)
-    return sum(age is not None and age > since_boot for age in ages)
+    return min(ghosts, max(0, ghosts + present - history.opened))

@@ -86,6 +86,8 @@ class SocketIdleTimes:
     """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
     ghosts: tuple[float, ...] = ()
     """Of each ghost at the server, until its snapshot."""
+    ghosts_of_running_clients: tuple[float, ...] = ()
+    """Those of them whose client's host and processes are known to have existed before the last segment arrived."""
     probed: float | None = None
     """The longest time without a packet on the client's sockets that send keepalive probes; None: none does."""
 

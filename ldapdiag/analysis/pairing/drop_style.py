@@ -16,7 +16,7 @@ class Style(StrEnum):
     RESET_TO_CLIENT = "reset-to-client"
     """The client received a reset, and the server did not."""
     CLIENT_GONE = "client-gone"
-    """The client's host has booted since."""
+    """The client's host, namespace or process is younger than the connection."""
     UNKNOWN = "unknown"
 
 
@@ -32,6 +32,12 @@ class GhostEvidence:
     """Ghosts whose client has closed and still retransmits its FIN: packets are dropped on the path."""
     before_boot: int = 0
     """Ghosts that received their last segment before their client's host booted."""
+    before_start: int = 0
+    """Ghosts that received their last segment before any process started that may own the client's connections."""
+    not_opened: int = 0
+    """Ghosts, at least, that the client's TCP stack cannot have opened since it exists."""
+    still_carried: int = 0
+    """Ghosts that the table of a middlebox on the path still contains as established."""
     client: ClientHistory = NO_HISTORY
     """The history of the client's host; NO_HISTORY where there are several hosts."""
     all_namespaces_read: bool = False
@@ -47,7 +53,7 @@ def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     client = evidence.client
     enough_resets = client.resets is not None and client.resets >= ghosts
     enough_aborts = client.aborted is not None and client.aborted >= ghosts
-    if ghosts and evidence.before_boot >= ghosts:
+    if ghosts and _is_client_gone(ghosts, evidence):
         return Style.CLIENT_GONE
     if evidence.retransmitting:
         return Style.SILENT_DROP
@@ -57,3 +63,15 @@ def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     if evidence.probes_unanswered or (ghosts and enough_aborts and few_resets):
         return Style.SILENT_DROP
     return Style.UNKNOWN
+
+
+def _is_client_gone(ghosts: int, evidence: GhostEvidence) -> bool:
+    """Return whether what had the connections is gone: no middlebox is needed to explain the ghosts.
+
+    A boot, and a TCP stack that has opened fewer connections, decide alone. A process that ends closes its connections,
+    so that of ghosts older than the processes either the client was lost as a whole, or its FINs were. If the table of
+    a middlebox lacks them, it may have dropped its state before, and the start of the processes decides nothing.
+    """
+    if evidence.before_boot >= ghosts or evidence.not_opened >= ghosts:
+        return True
+    return evidence.before_start >= ghosts and (evidence.not_opened > 0 or evidence.without_flow < ghosts)

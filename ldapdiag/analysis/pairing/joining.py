@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
-from ldapdiag.analysis.pairing.client_history import count_before_boot, history_of
+from ldapdiag.analysis.pairing.client_history import (
+    ClientHistory,
+    count_not_opened,
+    history_of,
+    rows_after,
+    rows_before,
+)
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import Timer
+from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -47,7 +53,8 @@ def join(
     """
     indexes = nearest_first(client, unjoined.snapshot)
     near = indexes[0]
-    context = _context(unjoined, client, near, middleboxes, foreign_ports)
+    history = history_of(client.host, _owners(unjoined, near))
+    context = _context(unjoined, client, near, middleboxes, foreign_ports, history)
     rows = classify(context, indexes)
     live = {port: row for port, row in near.established(unjoined.direction).items() if port not in shared_ports}
     churn = observe_churn(unjoined, near, rows, live)
@@ -69,11 +76,12 @@ def join(
         stranded=half_open(stranded, near.table.local_port),
         join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
         path=_path(rows),
-        evidence=_evidence(unjoined, client.host, rows, absent),
+        evidence=_evidence(context, rows, absent, history),
         idle_times=SocketIdleTimes(
             matched=churn.idle_seconds,
             before_loss=_idle_before_loss(near, rows),
             ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
+            ghosts_of_running_clients=_idle_of_running_clients(unjoined, absent, history),
             probed=_probed(near, rows),
         ),
         tables=_quality(unjoined, near),
@@ -87,8 +95,10 @@ def _context(
     near: ClientIndex,
     middleboxes: Sequence[Middlebox],
     foreign_ports: Collection[int],
+    history: ClientHistory,
 ) -> AbsenceContext:
     """Return the context of absences; connection tracking of the client's own host proves nothing of its sockets."""
+    assumed = history.booted is not None and history.booted.assumed
     outside = tuple(one for one in middleboxes if one.relay is Relay.PROXY or one.host != client.host.host)
     return AbsenceContext(
         unjoined=unjoined,
@@ -97,7 +107,15 @@ def _context(
         middleboxes=outside,
         foreign_ports=frozenset(foreign_ports),
         tracked=len(outside) < len(middleboxes),
+        before_boot=frozenset() if assumed else rows_before(unjoined.snapshot, unjoined.rows, history.booted),
     )
+
+
+def _owners(unjoined: UnjoinedDirection, near: ClientIndex) -> frozenset[int]:
+    """Return the processes at the client that own connections of a direction."""
+    pids = near.table.pid
+    rows = near.sockets.get(unjoined.direction, {}).values()
+    return frozenset(pid for row in rows if pids is not None and (pid := pids[row]))
 
 
 def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
@@ -141,19 +159,33 @@ def _path(rows: Classified) -> Path:
     )
 
 
-def _evidence(unjoined: UnjoinedDirection, client: Host, rows: Classified, absent: AbsentRows) -> GhostEvidence:
+def _evidence(context: AbsenceContext, rows: Classified, absent: AbsentRows, history: ClientHistory) -> GhostEvidence:
     """Return the evidence about a direction's ghosts."""
-    history, known = history_of(client), absent.rows
-    retransmitting = [row for row, _ in rows.retransmitting]
-    ghosts = () if known is None else (*known, *retransmitting)
+    unjoined, near, known = context.unjoined, context.near, absent.rows or ()
+    ghosts = () if absent.rows is None else (*known, *(row for row, _ in rows.retransmitting))
+    states, present = near.table.state, near.sockets.values()
+    established = sum(states[row] is TcpState.ESTABLISHED for ports in present for row in ports.values())
+    description = context.client.description
     return GhostEvidence(
         without_flow=sum(row in rows.without_flow for row in ghosts),
-        probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in known or ()),
-        retransmitting=len(retransmitting),
-        before_boot=count_before_boot(unjoined.snapshot, known or (), history.booted),
+        probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in known),
+        retransmitting=len(rows.retransmitting),
+        before_boot=len(rows_before(unjoined.snapshot, known, history.booted)),
+        before_start=len(rows_before(unjoined.snapshot, known, history.started)),
+        not_opened=count_not_opened(history, len(known), established),
+        still_carried=sum(any(one.carries(unjoined.key_of(row)) for one in rows.on_path) for row in known),
         client=history,
-        all_namespaces_read=client.description is not None and client.description.namespaces_unread == 0,
+        all_namespaces_read=description is not None and description.namespaces_unread == 0,
     )
+
+
+def _idle_of_running_clients(
+    unjoined: UnjoinedDirection, absent: AbsentRows, history: ClientHistory
+) -> tuple[float, ...]:
+    """Return the idle times of the ghosts whose client's host and processes are older than their last segment."""
+    running = rows_after(unjoined.snapshot, absent.rows or (), history.booted)
+    running &= rows_after(unjoined.snapshot, running, history.started if history.owned else None)
+    return tuple(sorted(seconds_since_received(unjoined.table, running)))
 
 
 def _idle_before_loss(near: ClientIndex, rows: Classified) -> tuple[float, ...]:

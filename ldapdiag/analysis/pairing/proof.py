@@ -53,7 +53,8 @@ def _certain(direction: Direction) -> str | None:
     if evidence.without_flow == count:
         middleboxes = " and ".join(direction.path.middleboxes)
         return f"{middleboxes} carries the live connections and has no entry for any of these {count}."
-    if evidence.before_boot >= count > 0:
+    booted = evidence.client.booted
+    if evidence.before_boot >= count > 0 and not (booted and booted.assumed):
         clients = " or ".join(direction.client_hosts)
         return f"{clients} has booted since their last segment arrived, so no process on it can have them."
     if evidence.probes_unanswered + evidence.retransmitting >= count:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import facts
-from facts import at_client, at_server, listening, row_of_another_service, table
+from facts import START, at_client, at_server, listening, row_of_another_service, table
 from ldapdiag.analysis.idle.sentences import ghost_sentences
+from ldapdiag.analysis.pairing.drop_style import GhostEvidence, style_of
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import TcpCounters
+from ldapdiag.evidence.processes import BootTime, Process, ProcessTable
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.direction import Direction
@@ -69,6 +73,90 @@ class TestBooting:
     def test_a_second_is_allowed_for_times_in_whole_seconds(self) -> None:
         assert separated(idle_ms=102_100, description=facts.description(up=100)).evidence.before_boot == 3
         assert separated(idle_ms=101_900, description=facts.description(up=100)).evidence.before_boot == 0
+
+
+def listed(*ages: float, program: str = "java") -> ProcessTable:
+    """Return processes of app1 of these ages, numbered from 1."""
+    found = tuple(Process(pid=n, program=program, age_seconds=age) for n, age in enumerate(ages, 1))
+    return ProcessTable(origin=facts.origin("app1", "processes.txt", taken=0), processes=found)
+
+
+class TestProcesses:
+    """A process that ends closes its connections; what is older than all of them was lost as a whole, or its FINs."""
+
+    def test_what_is_older_than_every_process_went_with_another(self) -> None:
+        direction = separated(processes=listed(100, 50))
+        assert str(direction.style) == "client-gone"
+        assert proof_of(direction).degree == "likely"
+        assert "Every process there on app1 started at 2026-11-20 08:58:19 UTC" in said(direction)
+
+    def test_one_older_process_may_have_had_them(self) -> None:
+        assert str(separated(processes=listed(1000, 50)).style) == "unknown"
+
+    def test_a_start_outweighs_counters_that_any_lost_packet_raises(self) -> None:
+        counters = counted(TcpEstabResets=0, TcpExtTCPAbortOnTimeout=3)
+        assert str(separated(processes=listed(100), counters=counters).style) == "client-gone"
+
+    def test_the_table_of_a_middlebox_without_them_outweighs_a_start(self) -> None:
+        """An application that was started again after its firewall had dropped its state closes nothing, either."""
+        lost = GhostEvidence(before_start=3, without_flow=3)
+        assert style_of(3, lost) == "unknown"
+        assert style_of(3, replace(lost, not_opened=1)) == "client-gone"
+        assert style_of(3, replace(lost, without_flow=2)) == "client-gone"
+        assert style_of(3, replace(lost, before_boot=3)) == "client-gone"
+
+
+class TestCounters:
+    @pytest.mark.parametrize(
+        ("opened", "style"),
+        [(2, "unknown"), (3, "client-gone"), (4, "unknown"), (600, "unknown")],
+        ids=["no total", "only those present", "one more", "long up"],
+    )
+    def test_a_stack_that_has_opened_fewer_is_younger(self, opened: int, style: str) -> None:
+        direction = separated(counters=counted(TcpActiveOpens=opened))
+        assert str(direction.style) == style
+
+    def test_the_sentence_names_the_number(self) -> None:
+        direction = separated(counters=counted(TcpActiveOpens=3))
+        assert "app1 has opened 3 connections since its network exists" in said(direction)
+
+
+def said(direction: Direction) -> str:
+    return " ".join(ghost_sentences(direction, "ldap", None, None))
+
+
+class TestCarried:
+    """A middlebox keeps what a crashed client has not closed; a client that forwards nothing has no one behind it."""
+
+    def joined(self, **client: Any) -> Direction:
+        at_ldap = table([listening(), *at_server(5, last_received=IDLE_MS)], columns=("last_received",), taken=1)
+        at_app1 = table([*at_client(2), *row_of_another_service()], "app1", taken=0)
+        hosts = facts.host("ldap", at_ldap), facts.host("app1", at_app1, **client)
+        (direction, *_) = pair(facts.server(), hosts, (facts.flows(at_server(5), taken=0),)).directions
+        return direction
+
+    def test_they_may_belong_to_a_container(self) -> None:
+        direction = self.joined()
+        assert (direction.ghosts.count, direction.undecided) == (0, 3)
+
+    def test_a_client_that_forwards_nothing_has_no_container_behind_its_address(self) -> None:
+        kernel = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "0"})
+        direction = self.joined(kernel=kernel)
+        assert (direction.ghosts.count, str(direction.style)) == (3, "unknown")
+        assert "fw still has them as established, so it has not dropped their state" in said(direction)
+
+    def test_a_boot_ends_them_whatever_the_middlebox_has(self) -> None:
+        direction = self.joined(description=facts.description(up=100, namespaces_unread=2))
+        assert (direction.ghosts.count, str(direction.style)) == (3, "client-gone")
+        assert proof_of(direction).degree == "certain"
+
+    def test_a_boot_by_a_clock_without_a_zone_proves_none_dead(self) -> None:
+        boot = BootTime(
+            origin=facts.origin("app1", "uptime.txt", taken=0), booted=START - timedelta(seconds=100), zoned=False
+        )
+        assert self.joined(boot=boot).ghosts.count == 0
+        direction = separated(boot=boot)
+        assert (str(direction.style), proof_of(direction).degree) == ("client-gone", "likely")
 
 
 class TestNamespaces:

@@ -1,0 +1,121 @@
+"""Client age: since when a client's host and its processes exist.
+
+What is older than the client went with its predecessor: the host booted, or the application or its container was
+started again (docs/how-it-decides.md, "A client that is gone").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.origin import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.evidence.processes import BootTime, Process, ProcessTable
+
+SECOND = timedelta(seconds=1)
+"""Times of boot and start are whole seconds, or derived from such."""
+
+LATEST_ZONE = timedelta(hours=12)
+"""A local time that is read as UTC is at most so much too early (UTC-12); a time too late cannot be excluded."""
+
+INIT = 1
+"""The process from which all others of a host or container descend: a list that contains it is complete."""
+KERNEL_THREADS = 2, "kthreadd"
+"""The kernel starts it at boot; only a list of a whole host contains it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Since:
+    """The interval in which something began, by the clock of the snapshots."""
+
+    span: Span
+    assumed: bool = False
+    """It was printed without a time zone, and UTC is assumed."""
+
+    @property
+    def latest(self) -> Span:
+        """Return the interval in which it began, whatever the time zone may be."""
+        return Span(start=self.span.start, end=self.span.end + (LATEST_ZONE if self.assumed else timedelta(0)))
+
+
+def booted_since(host: Host) -> Since | None:
+    """Return when a host booted: by its description, by a file of its own, or by the kernel's first thread."""
+    description = host.description
+    if description is not None and description.booted is not None and description.clock is not None:
+        taken = description.origin.taken or Span(start=description.clock, end=description.clock)
+        return _ago(taken, (description.clock - description.booted).total_seconds())
+    if host.boot is not None and (since := _of_file(host.boot)):
+        return since
+    thread = host.processes.process(KERNEL_THREADS[0]) if host.processes else None
+    if host.processes is None or thread is None or thread.program != KERNEL_THREADS[1]:
+        return None
+    return _started(host.processes, thread)
+
+
+def started_since(host: Host, owners: Collection[int]) -> Since | None:
+    """Return when the first of the processes started that may own a client's connections; None if unknown.
+
+    With `owners`, the processes that own its present connections: those and all of the same program. Without, every
+    process of the network namespace, or of the whole list if it is complete.
+    """
+    table = host.processes
+    if table is None:
+        return None
+    known = {process.pid: process for process in table.processes}
+    if owners and not known.keys() >= set(owners):
+        return None
+    programs = {known[pid].program for pid in owners}
+    candidates = [one for one in table.processes if one.program in programs] if owners else _everyone(host, table)
+    return _first(table, candidates)
+
+
+def _everyone(host: Host, table: ProcessTable) -> list[Process]:
+    """Return all processes of a client's namespace; none where the list may be a selection."""
+    namespace = host.description.namespace if host.description else ""
+    if namespace and any(process.namespace == namespace for process in table.processes):
+        return [process for process in table.processes if process.namespace in {namespace, ""}]
+    return list(table.processes) if table.process(INIT) and not namespace else []
+
+
+def _first(table: ProcessTable, processes: Iterable[Process]) -> Since | None:
+    """Return the earliest start; None if one of them is unknown."""
+    starts = [_started(table, process) for process in processes]
+    known = [since for since in starts if since is not None]
+    return min(known, key=lambda since: since.span.start) if known and len(known) == len(starts) else None
+
+
+def _started(table: ProcessTable, process: Process) -> Since | None:
+    taken = table.origin.taken
+    if taken is not None and process.age_seconds is not None:
+        return _ago(taken, process.age_seconds)
+    if process.started is None:
+        return None
+    span = Span(start=process.started - SECOND, end=process.started + SECOND)
+    return _plausible(Since(span=span, assumed=not table.zoned), taken)
+
+
+def _of_file(boot: BootTime) -> Since | None:
+    rounding = timedelta(seconds=boot.rounding_seconds)
+    if boot.up_seconds is not None and boot.origin.taken is not None:
+        return _ago(boot.origin.taken, boot.up_seconds, rounding)
+    if boot.booted is None:
+        return None
+    span = Span(start=boot.booted - SECOND, end=boot.booted + rounding)
+    return _plausible(Since(span=span, assumed=not boot.zoned), boot.origin.taken)
+
+
+def _plausible(since: Since, taken: Span | None) -> Since | None:
+    """Return it, unless it lies in the future: then its time zone is not UTC, or the clocks differ."""
+    return None if taken is not None and since.span.start > taken.end else since
+
+
+def _ago(taken: Span, seconds: float, rounding: timedelta = SECOND) -> Since:
+    """Return what began so many seconds before a moment of a capture; the seconds are rounded down."""
+    age = timedelta(seconds=seconds)
+    return Since(span=Span(start=taken.start - age - rounding, end=taken.end - age + SECOND))
