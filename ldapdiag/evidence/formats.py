@@ -53,6 +53,8 @@ MODULES = (
     "host_formats.proc_netstat",
     "host_formats.host_description",
     "host_formats.ip_route",
+    "host_formats.failed_probe",
+    "host_formats.proc_threads",
     "host_formats.proc_limits",
     "host_formats.processes",
     "host_formats.ps",

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 SSH = "LDAPDIAG_SSH"
 """Environment variable: the command to run instead of ssh, with its options."""
-PARTS = ("frame", "host", "snapshots", "processes", "servers", "paths", "directories", "haproxy", "logs", "main")
+PARTS = (
+    "frame", "host", "snapshots", "processes", "servers", "threads", "paths", "directories", "haproxy", "logs", "main",
+)  # fmt: skip
 """The files of sources/live/ssh/collect, in the order in which they form one script."""
 MAX_LINE_BYTES = 1 << 16
 """A longer line is processed in parts; no part cuts a marker that is shorter than MAX_MARKER_BYTES."""

@@ -10,9 +10,11 @@ snapshot() {
     done
     counters . . "$1"
     SERVERS=`find_servers`
+    threads . "$OWN_NAMESPACE" "$1"
     middlebox . . "$OWN_NAMESPACE" "$1"
     for snapshot_one in `current_others`; do
         other "$snapshot_one"
+        threads "ns:$OTHER_NAME" "net:[$OTHER_NUMBER]" "$1"
         middlebox "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]" "$1"
     done
 }
