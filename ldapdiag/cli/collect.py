@@ -98,7 +98,7 @@ def _collect(arguments: list[str], options: OptionsFactory, stop: Event, output:
         gathered = ask(targets, collection, stop=stop, progress=progress or NO_PROGRESS)
     if not outputs_share_terminal():
         print_gaps(gathered.gaps)
-    if not gathered.pieces:
+    if not gathered.has_answers:
         print_error(f"cannot write {output}: no evidence was collected")
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)
     names: Mapping[str, str] = {}

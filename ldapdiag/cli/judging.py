@@ -82,6 +82,7 @@ def run_diagnosis(
 ) -> Diagnosis:
     """Gather the evidence, and run the checks on it. Raises typer.Exit without evidence."""
     from ldapdiag.evidence.access_log import AccessLog  # noqa: PLC0415  import late: --help must be quick
+    from ldapdiag.evidence.ldap_probe import LdapProbe  # noqa: PLC0415
     from ldapdiag.evidence.schema import Schema  # noqa: PLC0415
     from ldapdiag.report.progress import show_progress  # noqa: PLC0415
     from ldapdiag.sources.gathering import gather  # noqa: PLC0415
@@ -102,7 +103,8 @@ def run_diagnosis(
         )
     if (notice := native.notice()) and any(isinstance(fact, AccessLog) for fact in bundle.facts):
         print_error(notice)
-    if all(isinstance(fact, Schema) for fact in bundle.facts):  # which any server shows to any client
+    # Any server shows its schema to any client; and a server that did not answer has left no evidence to judge others.
+    if all(isinstance(fact, Schema | LdapProbe) for fact in bundle.facts):
         every = verbose or not bundle.gaps
         print_gaps((*bundle.gaps, *(one for one in bundle.passed_over if every or one.files)))
         raise typer.Exit(INTERRUPTED if stop.is_set() else FAILED)

@@ -19,6 +19,7 @@ from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import BootTime, ProcessTable
 from ldapdiag.evidence.server_log import ServerLog
@@ -69,7 +70,10 @@ def attribute(bundle: Bundle) -> Attribution:
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:
-        host = by_fact[id(fact)] if id(fact) in by_fact else _host_of(fact, by_folder, without_table, servers)
+        if isinstance(fact, LdapProbe):
+            host: str | None = _probed_host(fact, groups, by_folder)
+        else:
+            host = by_fact[id(fact)] if id(fact) in by_fact else _host_of(fact, by_folder, without_table, servers)
         if host is None:
             gaps.append(_ambiguous(fact, by_folder, servers))
         else:
@@ -191,6 +195,13 @@ def _host_of(
     if len(servers) == 1:
         return next(iter(servers))
     return None if servers or by_folder.get(folder) else base_name(folder)
+
+
+def _probed_host(probe: LdapProbe, groups: list[HostGroup], by_folder: dict[str, set[str]]) -> str:
+    """Return the host that a failed probe was for: by its address, else by its folder, whose name is the target's."""
+    owners = sorted(group.name for group in groups if probe.address and probe.address in group.addresses)
+    in_folder = sorted(by_folder.get(probe.origin.folder, ()))
+    return next(iter(owners or in_folder), base_name(probe.origin.folder))
 
 
 def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> Gap:  # noqa: ANN401  facts of all kinds

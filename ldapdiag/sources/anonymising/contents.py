@@ -55,6 +55,8 @@ ORDINARY = frozenset(
 """Words of paths that name no one."""
 
 PATH_WORD = re.compile(r"[A-Za-z0-9_]+")
+PROBED = re.compile(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
+"""A target with a name, not an address, in a file of format ldap-probe."""
 
 DIAG_FIRST = b"inet_diag dump "
 DIAG_MESSAGE = 20
@@ -88,11 +90,20 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
         new = re.sub(r"(?m)(?<=^name: )\S+", lambda found: anonymiser.host(found[0]), anonymiser.text(text))
     elif kind == "processes":
         new = anonymiser.text(CONFIGURATION.sub(lambda found: _path(found[0], anonymiser), text))
+    elif kind == "ldap-probe":
+        new = PROBED.sub(lambda found: _probed(found, anonymiser), anonymiser.text(text))
     else:
         if kind in SOCKET_TABLES:
             _learn_hosts(text, anonymiser)
         new = anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
     return new.encode(encoding, errors)
+
+
+def _probed(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
+    """Return the URL of a directory server with a pseudonym for its name, and without the path of a local socket."""
+    if found["scheme"] == "ldapi":
+        return f"{found['scheme']}://"
+    return f"{found['scheme']}://{anonymiser.host(found['name'])}{found['rest']}"
 
 
 def _learn_hosts(text: str, anonymiser: TextAnonymiser) -> None:

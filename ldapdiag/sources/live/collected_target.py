@@ -9,6 +9,7 @@ from ldapdiag.analysis.hosts.host import own_addresses
 from ldapdiag.analysis.hosts.listeners import served_ports
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.host_facts import HostDescription
+from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.targets import LocalTarget
@@ -62,6 +63,11 @@ class CollectedTarget:
     facts: list[Fact] = field(default_factory=list)
     """Facts of the first collection; they decide the order of the later snapshots."""
 
+    @property
+    def has_answered(self) -> bool:
+        """Return whether there is any answer; a failed probe of a directory server is none."""
+        return any(not is_failed_probe(piece) for piece in self.pieces)
+
     def serves(self, ports: Collection[int]) -> bool:
         """Return whether a directory server listens on this host."""
         return any(served_ports(fact, ports) for fact in self.facts if isinstance(fact, SocketTable))
@@ -91,6 +97,11 @@ class CollectedTarget:
         counts = [monitor.current_connections for monitor in monitors]
         parts += ["cn=monitor" if count is None else f"cn=monitor {_count(count, 'connection')}" for count in counts]
         return ", ".join(parts) or _count(len(self.pieces), "file")
+
+
+def is_failed_probe(piece: Input) -> bool:
+    """Return whether a piece only records that a directory server did not answer."""
+    return any(isinstance(fact, LdapProbe) for fact in piece.facts)
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.live.collected_target import CollectedTarget
+from ldapdiag.sources.live.collected_target import CollectedTarget, is_failed_probe
 from ldapdiag.sources.live.host_folders import in_host_folders, without_duplicates
 from ldapdiag.sources.recognition.reading import with_facts
 
@@ -44,6 +44,11 @@ class LiveEvidence:
     gaps: tuple[Gap, ...]
     clock_offsets: dict[str, ClockOffset]
     """By target."""
+
+    @property
+    def has_answers(self) -> bool:
+        """Return whether any target answered; a failed probe of a directory server is no answer."""
+        return not all(map(is_failed_probe, self.pieces))
 
 
 def collect_live(
@@ -108,7 +113,7 @@ def _collect(target: CollectedTarget, progress: Progress) -> None:
     target.pieces[:] = map(with_facts, target.pieces)
     target.facts.extend(fact for piece in target.pieces for fact in piece.facts)
     gap = next(iter(target.gaps), None)
-    if target.pieces:
+    if target.has_answered:
         progress.answered(target.collector.target, target.summary, time.monotonic() - started, gap)
     elif gap is not None:
         progress.failed(replace(gap, target=target.collector.target))

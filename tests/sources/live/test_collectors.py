@@ -74,9 +74,11 @@ def test_a_failure_of_a_directory_has_the_target_as_named() -> None:
     (server,) = collectors.collectors_for(
         [parse_target("ldap://[::1]:1")], CollectionOptions(timeout_seconds=2), threading.Event()
     )
-    (gap,) = server.collect()
+    probe, gap = server.collect()
     assert isinstance(gap, Gap)
     assert gap.target == "ldap://[::1]:1"
+    assert not isinstance(probe, Gap)
+    assert b"outcome: refused" in probe.open().read()
     (server,) = collectors.collectors_for(
         [parse_target("ldap://no-such-host.invalid")], CollectionOptions(timeout_seconds=1), threading.Event()
     )

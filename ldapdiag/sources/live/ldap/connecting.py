@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import normalise_address
+from ldapdiag.evidence.ldap_probe import ProbeOutcome
 
 if TYPE_CHECKING:
     from ldapdiag.sources.targets import LdapAddress
@@ -35,15 +36,25 @@ CONNECT_ADVICE = {
     errno.ENOENT: "check the path of the socket ('ss -xl' lists the sockets that servers listen on)",
     errno.EACCES: "run as a user with access to this socket",
 }
+OUTCOMES = {
+    errno.ECONNREFUSED: ProbeOutcome.REFUSED,
+    errno.EHOSTUNREACH: ProbeOutcome.UNREACHABLE,
+    errno.ENETUNREACH: ProbeOutcome.UNREACHABLE,
+    errno.ETIMEDOUT: ProbeOutcome.TIMED_OUT,
+}
+"""What a failed connection shows of the server; other errors show only a fault of this host or of the command."""
 
 
 class QueryFailed(Exception):  # noqa: N818  not an error of the program: it ends as a gap
-    """A query to a directory server failed: the reason, and what to do next."""
+    """A query to a directory server failed: the reason, what to do next, and what it shows of the server."""
 
-    def __init__(self, reason: str, how: str | None = None) -> None:
+    def __init__(self, reason: str, how: str | None = None, outcome: ProbeOutcome | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.how = how
+        self.outcome = outcome
+        self.peer: str | None = None
+        """The address that was tried, if the connection failed."""
 
 
 @dataclass(slots=True)
@@ -64,7 +75,7 @@ class TimeLimit:
             raise QueryFailed("interrupted before the last answer")
         remaining = self.deadline - time.monotonic()
         if remaining <= 0:
-            raise QueryFailed(f"no answer in {self.seconds} s", RETRY)
+            raise QueryFailed(f"no answer in {self.seconds} s", RETRY, ProbeOutcome.NO_ANSWER)
         return min(remaining, TICK_SECONDS)
 
 
@@ -86,14 +97,22 @@ def connect(address: LdapAddress, time_limit: TimeLimit) -> socket.socket:
     failure = QueryFailed(f"cannot connect to {address.host}: it has no address")
     for left, (family, endpoint) in zip(range(len(resolved), 0, -1), resolved, strict=True):
         share = time.monotonic() + (time_limit.deadline - time.monotonic()) / left
+        tried = normalise_address(endpoint[0])
         try:
             return _connect_one(family, endpoint, share, time_limit)
         except OSError as error:
-            failure = QueryFailed(
-                f"cannot connect to {normalise_address(endpoint[0])} port {address.port}: {_message(error)}",
-                CONNECT_ADVICE.get(error.errno or 0, RETRY),
-            )
+            failure = _connect_failure(f"{tried} port {address.port}", error)
+        except QueryFailed as over:
+            over.outcome, over.peer = over.outcome and ProbeOutcome.TIMED_OUT, tried
+            raise
+        failure.peer = tried
     raise failure
+
+
+def _connect_failure(where: str, error: OSError) -> QueryFailed:
+    number = error.errno or 0
+    reason = f"cannot connect to {where}: {_message(error)}"
+    return QueryFailed(reason, CONNECT_ADVICE.get(number, RETRY), OUTCOMES.get(number))
 
 
 def secure(sock: socket.socket, address: LdapAddress, trust: TlsTrust, time_limit: TimeLimit) -> ssl.SSLSocket:
@@ -136,7 +155,7 @@ def receive(sock: socket.socket, time_limit: TimeLimit) -> bytes:
         except TimeoutError:
             continue
         except OSError as error:
-            raise QueryFailed(f"the connection failed: {_message(error)}", RETRY) from None
+            raise QueryFailed(f"the connection failed: {_message(error)}", RETRY, ProbeOutcome.CLOSED) from None
 
 
 def _context(trust: TlsTrust) -> ssl.SSLContext:
@@ -215,9 +234,7 @@ def _connect_local(path: str, time_limit: TimeLimit) -> socket.socket:
                 return sock
     except OSError as error:
         sock.close()
-        raise QueryFailed(
-            f"cannot connect to the socket {path}: {_message(error)}", CONNECT_ADVICE.get(error.errno or 0, RETRY)
-        ) from None
+        raise _connect_failure(f"the socket {path}", error) from None
     except QueryFailed:
         sock.close()
         raise

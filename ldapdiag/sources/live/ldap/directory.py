@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
+from ldapdiag.evidence.host_formats import failed_probe
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
@@ -26,6 +27,7 @@ from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTru
 from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage
 from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
 from ldapdiag.sources.live.ldap.result_codes import NOT_SHOWN, SUCCESS, list_cut, search_refused
+from ldapdiag.sources.targets import LOCAL_SOCKET
 
 if TYPE_CHECKING:
     import socket
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ldapdiag.evidence.family import Family
+    from ldapdiag.evidence.ldap_probe import ProbeOutcome
     from ldapdiag.sources.collection_options import BindOptions
     from ldapdiag.sources.live.ldap.queries import Query
     from ldapdiag.sources.targets import LdapAddress
 
 WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3"
 TLS_PORTS = frozenset({636, 3269})
+FAILED_PROBE = "ldap-probe.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class DirectoryAnswers:
     pieces: tuple[Input, ...] = ()
     gaps: tuple[Gap, ...] = ()
     peer: str | None = None
-    """The server's address of the connection; None for a local socket, and without a connection."""
+    """The server's address, also of a connection that failed; None for a local socket, and without an address."""
 
 
 def query_directory(
@@ -71,6 +75,7 @@ def query_directory(
         session.run()
     except QueryFailed as failure:
         session.add_gap(failure.reason, failure.how)
+        session.note_outcome(failure)
     except MalformedMessage:
         session.add_gap("the server sent data that is not LDAP", "check host and port")
     except Exception as error:  # noqa: BLE001  ldap3 may raise anything on hostile bytes; the run must continue
@@ -100,12 +105,24 @@ class _Session:
         self.peer: str | None = None
         self.client: tuple[str, int] | None = None
         """The client endpoint of this session, which is no client of the incident."""
+        self.outcome: ProbeOutcome | None = None
+        """How the session failed before any answer; None: it did not."""
+        self.started = self.ended = datetime.now(UTC)
         self.account = bind.dn
         self.sock: socket.socket | None = None
         self.connection: LdapConnection | None = None
 
     def add_gap(self, reason: str, how: str | None = None) -> None:
         self.gaps.append(Gap(target=self.label, reason=reason, how=how))
+
+    def note_outcome(self, failure: QueryFailed) -> None:
+        """Remember how the server failed to answer, unless it has answered before."""
+        tried = self.sock is not None or failure.peer is not None or self.address.scheme == LOCAL_SOCKET
+        answered = self.connection is not None and self.connection.has_answered
+        if failure.outcome is not None and tried and not answered:
+            self.peer = self.peer or failure.peer
+            self.outcome = failure.outcome
+            self.ended = datetime.now(UTC)
 
     def run(self) -> None:
         """Connect, bind, and send the queries. Raises QueryFailed when the session cannot continue."""
@@ -127,8 +144,10 @@ class _Session:
             self.sock.close()
 
     def answers(self, folder: str) -> DirectoryAnswers:
-        pieces = tuple(self._piece(file, folder) for file, buffer in self.files.items() if buffer.entries)
-        return DirectoryAnswers(pieces=pieces, gaps=tuple(self.gaps), peer=self.peer)
+        pieces = [self._piece(file, folder) for file, buffer in self.files.items() if buffer.entries]
+        if self.outcome is not None:
+            pieces.append(self._failed_probe(self.outcome, folder))
+        return DirectoryAnswers(pieces=tuple(pieces), gaps=tuple(self.gaps), peer=self.peer)
 
     @property
     def _account_label(self) -> str:
@@ -206,6 +225,18 @@ class _Session:
         else:
             refusal = cut or search_refused(result, f"{subject}{base}")
             self.add_gap(refusal.reason, refusal.how or query.how)
+
+    def _failed_probe(self, outcome: ProbeOutcome, folder: str) -> Input:
+        seconds = (self.ended - self.started).total_seconds()
+        text = failed_probe.as_text(self.label, self.peer or "", self.address.port or 0, outcome, max(0.0, seconds))
+        return Input(
+            path=f"{folder.rpartition('/')[2]}/{FAILED_PROBE}",
+            folder=folder,
+            label=f"{self.label} ({FAILED_PROBE})",
+            source=partial(BytesIO, text.encode()),
+            taken=Span(start=self.started, end=self.ended),
+            asked=f"an LDAP connection to {self.label}",
+        )
 
     def _piece(self, file: str, folder: str) -> Input:
         comment = ""

@@ -10,6 +10,7 @@ import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TlsTrust, receive, secure
@@ -82,7 +83,8 @@ class _Strategy(SyncStrategy):
                 raise QueryFailed(f"its answer exceeds {MAX_BYTES >> 20} MiB", READ_SOCKETS)
             chunk = receive(self.connection.socket, self.time_limit)
             if not chunk:
-                raise QueryFailed("the server closed the connection before its answer was complete", READ_SOCKETS)
+                reason = "the server closed the connection before its answer was complete"
+                raise QueryFailed(reason, READ_SOCKETS, ProbeOutcome.CLOSED)
             self.received += len(chunk)
             if not self.budget.take(len(chunk)):
                 raise QueryFailed(
