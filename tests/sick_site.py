@@ -14,6 +14,7 @@ from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Bundle
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
+from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.sockets import Timer
 from reading import facts_of
 from traffic import DISPLAY_NAME, Log
@@ -125,6 +126,14 @@ def bundle() -> Bundle:
         access_log(),
         *indexes("ldap", INDEXES),
         facts.table([facts.listening(), facts.row("10.77.1.3:389", f"{facts.OTHER}:60000")], "ldap2"),
+        LdapProbe(
+            origin=facts.origin("ldap3", "ldap-probe.txt"),
+            target="ldap://ldap3",
+            address="10.77.1.4",
+            port=389,
+            outcome=ProbeOutcome.REFUSED,
+            seconds=0.01,
+        ),
         *indexes("ldap2", INDEXES.replace("cn=mail,", "cn=roomNumber,").replace("cn: mail", "cn: roomNumber")),
     ]
     return Bundle(facts=tuple(facts.nobodys(fact) for fact in told))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.searches import below
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME, display_name
 from ldapdiag.analysis.log.traffic import Traffic
@@ -46,7 +47,7 @@ class Churn:
 
 
 @check
-def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Clients that open a connection for nearly every operation.
 
     ## What it looks at
@@ -76,6 +77,9 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     Scripts and log-ins on many small hosts, or behind a NAT or a proxy: then the address is the middlebox's, and
     each application behind it may be modest.
     """
+    if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
+        yield NotJudged.lacking(doubt, subject=server.name)
+        return
     churning = list(_ranked(traffic))
     for number, (severity, churn) in enumerate(churning[:MOST]):
         yield _finding(server, traffic, churn, severity, 0 if number else len(churning) - MOST)

@@ -9,6 +9,7 @@ from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
 from ldapdiag.analysis.hosts.snapshots import Snapshot
+from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.check import check
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
@@ -24,7 +25,7 @@ Direction = tuple[str, str, int]
 
 
 @check
-def judge(server: Instance, host: Host) -> Iterator[Verdict]:
+def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Clients that do not read what the server sends.
 
     ## What it looks at
@@ -51,6 +52,9 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     ## When it is harmless
     A slow line during a large answer: ten seconds later Send-Q has changed.
     """
+    if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
+        yield NotJudged.lacking(doubt, subject=server.name)
+        return
     if host.latest is None:
         reason = f"no table of {host.host}'s sockets"
         yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=HOW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.log.close_reasons import CloseReasons, close_reasons_of
 from ldapdiag.analysis.log.spellings import UNKNOWN_NAME
 from ldapdiag.analysis.log.traffic import Traffic
@@ -24,7 +25,7 @@ MOST = 20
 
 
 @check
-def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
+def judge(server: Instance, traffic: Traffic, responsiveness: Responsiveness | None = None) -> Iterator[Verdict]:
     """Connections that end without UNBIND, or because data no longer passes.
 
     ## What it looks at
@@ -52,6 +53,9 @@ def judge(server: Instance, traffic: Traffic) -> Iterator[Verdict]:
     Probes of a load balancer, and interrupted command-line tools. Behind a NAT or a proxy the address is the
     middlebox's.
     """
+    if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
+        yield NotJudged.lacking(doubt, subject=server.name)
+        return
     family = traffic.workload.family
     every = [close_reasons_of(client, family) for client in traffic.workload.clients]
     judged = [(one, severity) for one in every if (severity := severity_of(one)) is not None]

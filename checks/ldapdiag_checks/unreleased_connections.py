@@ -8,6 +8,7 @@ from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.sentences import client_names
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
@@ -27,6 +28,7 @@ def judge(
     accounts: Accounts | None = None,
     descriptors: Descriptors | None = None,
     servers: tuple[Instance, ...] = (),
+    responsiveness: Responsiveness | None = None,
 ) -> Iterator[Verdict]:
     """Applications that keep far more connections open than they use.
 
@@ -51,6 +53,9 @@ def judge(
     A pool that is sized for a peak is idle at night. Compare with the same hour of a working day.
     """
     proxies = {server.host for server in servers if server.proxy}
+    if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
+        yield NotJudged.lacking(doubt, subject=pairing.server)
+        return
     directions = [direction for direction in pairing.directions if direction.server_count]
     if not directions:
         yield Clear(subject=pairing.server, reason="no connection is established at the server")

@@ -14,6 +14,7 @@ from ldapdiag.analysis.indexes.server_indexes import ServerIndexes, find_server_
 from ldapdiag.analysis.indexes.unused_indexes import UnusedIndexes, find_unused_indexes
 from ldapdiag.analysis.load.accounts import Accounts, count_accounts
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
+from ldapdiag.analysis.load.responsiveness import Responsiveness, assess
 from ldapdiag.analysis.log.traffic import Traffic, combine_logs
 from ldapdiag.analysis.pairing.pairing import Pairing, pair
 from ldapdiag.evidence.indexes import IndexConfiguration
@@ -28,6 +29,7 @@ PROVIDERS: Mapping[type[Any], Callable[..., Any]] = {
     GhostLifetime: measure_lifetime,
     Accounts: count_accounts,
     Descriptors: count_descriptors,
+    Responsiveness: assess,
     IdleAdvice: advise,
     IdleBounds: bound_idle,
     ServerIndexes: find_server_indexes,

@@ -1,0 +1,157 @@
+"""server-unresponsive: servers that do not answer, and what keeps them from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.load.responsiveness import AGAIN, Condition, Responsiveness, condition_of
+from ldapdiag.analysis.load.unresponsive_sentences import REASONS, failed_probe, sentences
+from ldapdiag.check import check
+from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.sockets import SocketTable
+from ldapdiag.evidence.threads import ProcessThreads
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import Remedy
+from ldapdiag.servers.hang_remedies import continue_process, save_state
+from ldapdiag.wording import counted
+
+
+@check
+def judge(
+    servers: tuple[Responsiveness, ...], probes: tuple[LdapProbe, ...], hosts: tuple[Host, ...]
+) -> Iterator[Verdict]:
+    """Servers that do not answer, and what keeps them from it.
+
+    ## What it looks at
+    Requests that stand unread at the server's end (Recv-Q of accepted and waiting connections; the byte of a FIN does
+    not count): the same socket had them 2 s before or more and nothing was read since, or the newest arrived 2 s ago
+    (10 s in a single table). Three such connections are needed, and four times as many as the server read from
+    meanwhile; connections with unsent data wait for their client and do not count. The state of its process. An LDAP
+    target that refused the connection, or did not answer.
+
+    Two readings of /proc/PID/task separate the reasons: stopped; blocked on a disk (uninterruptible); looping (a thread
+    uses 25 % of a processor or more); blocked on a lock (a futex that is no condition); out of threads (all wait).
+
+    - certain: the process is stopped, a target refused the connection, or byte counters or ages prove that nothing was
+      read.
+    - likely: only Recv-Q shows it; or a target gave no answer.
+
+    ## Severity
+    - critical: the process is stopped, or requests stand unread.
+    - high: a target that was named cannot be reached.
+
+    ## Why it matters
+    All clients wait, then give up: pools are idle, connections churn, close without UNBIND or pile up. None of that is
+    their doing, so the checks that judge clients are not judged for this server.
+
+    ## What to do
+    Save the stacks before the restart, which ends the incident and destroys its reason. A stopped process continues
+    with SIGCONT. A looping thread: compare its stack with costly-search. A lock: find the thread that has it. A disk or
+    a network file system: see dmesg. Out of threads: see worker-saturation and what each stack waits for.
+
+    ## When it is harmless
+    A target that is switched off for maintenance, or an address that was mistyped.
+    """
+    for server in servers:
+        if server.is_down:
+            yield _finding(server)
+        else:
+            yield _without_finding(server)
+    claimed = {id(probe) for server in servers for probe in server.probes}
+    others = {probe.target: probe for probe in probes if id(probe) not in claimed}
+    for probe in others.values():
+        yield _unreached(probe, condition_of(probe, hosts))
+    if not servers and not others:
+        reason = "no directory server is in the evidence"
+        yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=AGAIN)
+
+
+def severity_of(server: Responsiveness) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    standing = server.unread is not None and server.unread.stand
+    return Severity.CRITICAL if standing or server.condition is Condition.STOPPED else Severity.HIGH
+
+
+def confidence_of(server: Responsiveness) -> Confidence:
+    """Return how sure it is, by the words of the manual page."""
+    proven = server.unread is not None and server.unread.stand and server.unread.exact
+    refused = any(probe.outcome is ProbeOutcome.REFUSED for probe in server.probes)
+    return Confidence.CERTAIN if proven or refused or server.condition is Condition.STOPPED else Confidence.LIKELY
+
+
+def _finding(server: Responsiveness) -> Finding:
+    unread, activity = server.unread, server.activity
+    return Finding(
+        subject=server.server,
+        severity=severity_of(server),
+        confidence=confidence_of(server),
+        title=f"{server.server} {REASONS[server.condition]}",
+        detail="\n".join(sentences(server)),
+        observed={
+            "server": server.server,
+            "state": str(server.condition),
+            "target": server.probes[0].target if server.probes else None,
+            "outcome": str(server.probes[0].outcome) if server.probes else None,
+            "pid": activity.pid if activity else None,
+            "threads": activity.threads if activity else None,
+            "waiting": unread.standing if unread else None,
+            "not_accepted": unread.not_accepted if unread else None,
+            "served": unread.served if unread else None,
+            "unread_bytes": unread.bytes if unread else None,
+            "since_seconds": unread.seconds if unread else None,
+        },
+        server=server.server,
+        hosts=(server.host,),
+        remedies=tuple(_remedies(server)),
+        origins=server.origins,
+    )
+
+
+def _remedies(server: Responsiveness) -> Iterator[Remedy]:
+    stopped = server.condition is Condition.STOPPED
+    if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS}:
+        return
+    pid, program = (server.activity.pid, server.activity.program) if server.activity else (None, "")
+    yield save_state(server.server, pid, program, stopped=stopped)
+    if stopped and pid is not None:
+        yield continue_process(server.server, pid)
+
+
+def _without_finding(server: Responsiveness) -> Verdict:
+    if (doubt := server.doubt) is not None:
+        return NotJudged.lacking(doubt, subject=server.server)
+    unread = server.unread
+    if server.condition is Condition.UNKNOWN:
+        reason = f"no table of {server.server} shows unread data (Recv-Q), and no LDAP query was answered"
+        missing = (SocketTable.kind, ProcessThreads.kind)
+        return NotJudged(subject=server.server, reason=reason, missing=missing, how=AGAIN)
+    if unread is None:
+        return Clear(subject=server.server, reason="it answered an LDAP query")
+    waits = f"unread requests stand on {counted(unread.standing, 'connection')}"
+    return Clear(subject=server.server, reason=f"{waits}, and it read from {unread.served:,}")
+
+
+def _unreached(probe: LdapProbe, condition: Condition) -> Finding:
+    """Return the finding of a target of which no evidence but the failed probe exists, or its host's table."""
+    host = probe.origin.host
+    advice = "" if condition is Condition.NOT_LISTENING else "Its sockets and threads show why: name its host, too."
+    unknown = ("pid", "threads", "waiting", "not_accepted", "served", "unread_bytes", "since_seconds")
+    return Finding(
+        subject=probe.target,
+        severity=Severity.HIGH,
+        confidence=Confidence.CERTAIN if probe.outcome is ProbeOutcome.REFUSED else Confidence.LIKELY,
+        title=f"{probe.target} {REASONS[condition]}",
+        detail="\n".join(filter(None, (failed_probe(probe), advice))),
+        observed={
+            "server": host,
+            "state": str(condition),
+            "target": probe.target,
+            "outcome": str(probe.outcome),
+            **dict.fromkeys(unknown),
+        },
+        server=host or None,
+        hosts=(host,) if host else (),
+        remedies=(save_state(host or probe.target, None, "", stopped=False),),
+        origins=(probe.origin.path,),
+    )

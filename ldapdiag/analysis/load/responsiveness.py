@@ -1,0 +1,225 @@
+"""Responsiveness: whether one server reads its requests and answers, and if not, what keeps it from that.
+
+A process that is stopped, requests that stand unread, and a probe that was refused or not answered show that a server
+does not answer. What its threads do is then the reason, never a proof of its own: an idle server waits, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import ClassVar
+
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS
+from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.thread_activity import STOPPED, ThreadActivity, thread_activity
+from ldapdiag.analysis.load.unread_requests import UnreadRequests, unread_requests
+from ldapdiag.analysis.log.traffic import Traffic
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
+from ldapdiag.evidence.log.stamps import SECOND
+from ldapdiag.evidence.processes import ProcessTable
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
+from ldapdiag.evidence.threads import ProcessThreads
+
+FULL = 0.95
+"""Share of the descriptor limit from which a server may be unable to accept a connection."""
+AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"
+
+
+class Condition(StrEnum):
+    """What a server does."""
+
+    ANSWERS = "answers"
+    UNKNOWN = "unknown"
+    DOUBTFUL = "doubtful"
+    STOPPED = "stopped"
+    LOOPING = "looping"
+    OUT_OF_THREADS = "out-of-threads"
+    LOCKED = "blocked-on-lock"
+    DISK = "blocked-on-disk"
+    OUT_OF_DESCRIPTORS = "out-of-descriptors"
+    NOT_LISTENING = "not-listening"
+    UNREACHABLE = "unreachable"
+    """It reads the requests of others: the path to it, or the address, is the reason."""
+    NO_ANSWER = "no-answer"
+    """The reason is unknown."""
+
+
+UNKNOWABLE = frozenset({Condition.ANSWERS, Condition.UNKNOWN, Condition.DOUBTFUL})
+CLIENTS_ARE_JUDGED = frozenset(
+    {Condition.ANSWERS, Condition.UNKNOWN, Condition.OUT_OF_DESCRIPTORS, Condition.UNREACHABLE}
+)
+"""Clients are served on their open connections: what they do with them is their own doing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Responsiveness:
+    """Whether one server answers, with the evidence. None: not in the evidence."""
+
+    kind: ClassVar[str] = "responsiveness"
+    how: ClassVar[str] = AGAIN
+
+    server: str
+    host: str
+    condition: Condition
+    unread: UnreadRequests | None = None
+    activity: ThreadActivity | None = None
+    probes: tuple[LdapProbe, ...] = ()
+    """Those of its own ports that failed."""
+    log_ended_seconds: float | None = None
+    """Seconds from the last record of its access logs to the latest snapshot."""
+    origins: tuple[str, ...] = ()
+
+    @property
+    def is_down(self) -> bool:
+        """Return whether it is found not to answer."""
+        return self.condition not in UNKNOWABLE
+
+    @property
+    def doubt(self) -> Missing | None:
+        """Return why nothing can be said of its clients: they may only wait for it. None where it serves them."""
+        if self.condition in CLIENTS_ARE_JUDGED:
+            return None
+        if self.condition is not Condition.DOUBTFUL:
+            reason = f"the server may not answer: {self.server} is {self.condition}, see server-unresponsive"
+            return Missing(host=self.server, reason=reason, lacks=(self.kind,), how=self.how)
+        count = self.unread.connections if self.unread else 0
+        reason = f"the server may not answer: unread requests on {count:,} connections of {self.server}"
+        return Missing(host=self.server, reason=reason, lacks=(SocketTable.kind,), how=AGAIN)
+
+
+def assess(
+    server: Instance,
+    host: Host,
+    threads: tuple[ProcessThreads, ...],
+    processes: tuple[ProcessTable, ...],
+    probes: tuple[LdapProbe, ...],
+    descriptors: Descriptors | None = None,
+    traffic: Traffic | None = None,
+) -> Responsiveness | Missing:
+    """Judge whether a server answers, from its sockets, its threads, and the probes of its ports."""
+    if (inapplicable := server.not_a_directory) is not None:
+        return inapplicable
+    own = tuple(probe for probe in probes if probe.origin.host == server.host and probe.port in {0, *server.ports})
+    unread = _with_answer(unread_requests(host, server.ports), server, host)
+    pid = process_of(server, host, threads)
+    readings = [one for one in threads if one.origin.host == server.host and one.pid == pid]
+    activity = thread_activity(readings)
+    stopped = activity.stopped if activity else _listed_as_stopped(server.host, pid, processes)
+    return Responsiveness(
+        server=server.name,
+        host=server.host,
+        condition=_condition(server, unread, activity, own, descriptors, stopped=stopped),
+        unread=unread,
+        activity=activity,
+        probes=own,
+        log_ended_seconds=_log_ended(host, traffic),
+        origins=tuple(
+            sorted(
+                {
+                    *(host.latest.origins if host.latest else ()),
+                    *(activity.origins if activity else ()),
+                    *(probe.origin.path for probe in own),
+                }
+            )
+        ),
+    )
+
+
+def _with_answer(unread: UnreadRequests | None, server: Instance, host: Host) -> UnreadRequests | None:
+    """Count the answer of cn=monitor as one connection more that was served, if it came while the requests waited."""
+    answered = server.monitor.origin.taken if server.monitor else None
+    taken = host.latest.taken if host.latest else None
+    if unread is None or answered is None or taken is None:
+        return unread
+    waited = (taken.start - answered.end).total_seconds() <= (unread.seconds or 0.0)
+    return replace(unread, served=unread.served + 1) if waited else unread
+
+
+def process_of(server: Instance, host: Host, threads: tuple[ProcessThreads, ...]) -> int | None:
+    """Return the number of a server's process: the owner of its sockets, else the only one whose threads were read."""
+    owners = set[int]()
+    for table in [snapshot.sockets for snapshot in host.snapshots if snapshot.sockets.pid is not None]:
+        rows = zip(table.local_port, table.state, table.pid or (), strict=True)
+        owners |= {pid for port, state, pid in rows if pid and port in server.ports and state is TcpState.LISTEN}
+    read = {one.pid for one in threads if one.origin.host == server.host}
+    known = owners & read or owners or read
+    return next(iter(known)) if len(known) == 1 else None
+
+
+def _listed_as_stopped(host: str, pid: int | None, tables: tuple[ProcessTable, ...]) -> bool:
+    """Return whether a list of processes shows the server as stopped: by its number, else its only such process."""
+    listed = [process for table in tables if table.origin.host == host for process in table.processes]
+    own = [one for one in listed if one.pid == pid] or [one for one in listed if one.program in DIRECTORY_PROGRAMS]
+    return bool(own) and len({one.pid for one in own}) == 1 and all(one.state in STOPPED for one in own if one.state)
+
+
+def condition_of(probe: LdapProbe, hosts: tuple[Host, ...]) -> Condition:
+    """Return what a failed probe shows of a port at which no server is known."""
+    table = next((host.latest.sockets for host in hosts if host.host == probe.origin.host and host.latest), None)
+    if table is None or not probe.port or TcpState.LISTEN not in set(table.state):
+        return Condition.NO_ANSWER
+    listening = {port for port, state in zip(table.local_port, table.state, strict=True) if state is TcpState.LISTEN}
+    return Condition.NO_ANSWER if probe.port in listening else Condition.NOT_LISTENING
+
+
+def _condition(
+    server: Instance,
+    unread: UnreadRequests | None,
+    activity: ThreadActivity | None,
+    probes: tuple[LdapProbe, ...],
+    descriptors: Descriptors | None,
+    *,
+    stopped: bool,
+) -> Condition:
+    if stopped:
+        return Condition.STOPPED
+    exhausted = descriptors is not None and (descriptors.exhausted or (descriptors.share or 0.0) >= FULL)
+    if unread is not None and unread.stand and not (exhausted and unread.all_wait_to_be_accepted):
+        return _reason(activity)
+    if probes:
+        return _reason_of_failed_probe(unread, activity, probes, exhausted=exhausted)
+    if unread is not None and unread.may_stand and not exhausted:
+        return Condition.DOUBTFUL
+    return Condition.UNKNOWN if unread is None and server.monitor is None else Condition.ANSWERS
+
+
+def _reason(activity: ThreadActivity | None) -> Condition:
+    """Return why a server does not read, from what its threads do."""
+    if activity is None:
+        return Condition.NO_ANSWER
+    reasons = {
+        Condition.DISK: activity.on_disk,
+        Condition.LOOPING: activity.running,
+        Condition.LOCKED: activity.locked,
+        Condition.OUT_OF_THREADS: activity.reads_waits,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), Condition.NO_ANSWER)
+
+
+def _reason_of_failed_probe(
+    unread: UnreadRequests | None,
+    activity: ThreadActivity | None,
+    probes: tuple[LdapProbe, ...],
+    *,
+    exhausted: bool,
+) -> Condition:
+    if exhausted:
+        return Condition.OUT_OF_DESCRIPTORS
+    if unread is not None and unread.served:
+        return Condition.UNREACHABLE
+    silent = any(probe.outcome is ProbeOutcome.NO_ANSWER for probe in probes)
+    certain = activity is not None and (activity.on_disk or activity.running or activity.locked)
+    return _reason(activity) if silent and certain else Condition.NO_ANSWER
+
+
+def _log_ended(host: Host, traffic: Traffic | None) -> float | None:
+    """Return how long before the latest snapshot the access logs end; None where either time is unknown."""
+    last = traffic.segment.last_time if traffic else None
+    if last is None or host.latest is None or host.latest.taken is None:
+        return None
+    seconds = host.latest.taken.start.timestamp() - last / SECOND
+    return seconds if seconds >= 0 else None

@@ -1,0 +1,122 @@
+"""ThreadActivity: what keeps the threads of a process from work: stopped, running, waiting for a lock or a disk.
+
+Threads that wait for work and threads that wait for a lock look alike in ps; here the system call of each separates
+them (evidence/host_formats/proc_threads.py). What a thread does is a reason only for a server that is seen not to
+answer: an idle one has only waiting threads, a busy one has running ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.threads import TICKS_PER_SECOND, ProcessThreads, Thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+STOPPED = frozenset("Tt")
+DISK, RUNNING = "D", "R"
+BUSY = 0.25
+"""Share of a processor that a running thread uses; a looping one uses all that other programs leave."""
+LISTENING = frozenset({"epoll_wait", "epoll_pwait", "accept", "accept4", "clock_nanosleep", "wait4"})
+"""System calls in which threads wait for work or for the time."""
+LISTENING_FUNCTIONS = ("ep_poll", "do_epoll_wait", "inet_csk_accept", "hrtimer_nanosleep", "futex")
+POLLING = frozenset({"poll", "ppoll", "select", "pselect6"})
+"""389-ds waits for requests in poll, and for a client that does not read, too."""
+TRANSFERS = frozenset(
+    {"read", "write", "writev", "connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "ioctl", "fsync", "fdatasync"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadActivity:
+    """The threads of one server process in the latest reading, compared with the one before."""
+
+    pid: int
+    program: str
+    threads: int
+    readings: int
+    seconds: float | None
+    """Between the two readings; None: there is one, or their times are unknown."""
+    stopped: bool
+    running: int
+    """Threads that run and have used BUSY of a processor since; in a single reading those that run."""
+    processor_seconds: float | None
+    """Processor time of the whole process between the readings."""
+    on_disk: int
+    """Threads in uninterruptible sleep that have not run since."""
+    locked: int
+    """Threads that wait for a lock, the same one as in the reading before."""
+    locks: int
+    """The locks they wait for."""
+    transferring: int
+    """Threads that wait in a read or write of a file, a pipe or a connection, as before."""
+    polling: int
+    """Threads that wait in poll or select: for requests, or for one client."""
+    waits: tuple[tuple[str, int], ...]
+    """What all threads wait in, the commonest first: a system call, else a function of the kernel."""
+    reads_waits: bool
+    """Whether it is known what the threads wait in; only root may read it."""
+    origins: tuple[str, ...]
+
+
+def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None:
+    """Return the activity of one process from its last two readings; None without any."""
+    ordered = sorted(readings, key=_order)
+    if not ordered:
+        return None
+    latest, before = ordered[-1], ordered[-2] if len(ordered) > 1 else None
+    earlier = {thread.number: thread for thread in before.threads} if before else {}
+    seconds = _seconds(before, latest)
+    same = [thread for thread in latest.threads if before is None or _unmoved(earlier.get(thread.number), thread)]
+    locks = Counter(thread.lock for thread in same if thread.lock)
+    return ThreadActivity(
+        pid=latest.pid,
+        program=latest.program,
+        threads=len(latest.threads),
+        readings=len(ordered),
+        seconds=seconds,
+        stopped=latest.state in STOPPED and (before is None or before.state in STOPPED),
+        running=sum(_runs(thread, earlier.get(thread.number), seconds) for thread in latest.threads),
+        processor_seconds=(latest.ticks - before.ticks) / TICKS_PER_SECOND if before and seconds else None,
+        on_disk=sum(thread.state == DISK for thread in same),
+        locked=locks.total(),
+        locks=len(locks),
+        transferring=sum(thread.call in TRANSFERS for thread in same),
+        polling=sum(thread.call in POLLING for thread in same),
+        waits=_waits(latest.threads),
+        reads_waits=any(thread.call or thread.waits_in for thread in latest.threads),
+        origins=tuple(sorted({one.origin.path for one in ordered[-2:]})),
+    )
+
+
+def _order(reading: ProcessThreads) -> tuple[float, float, str]:
+    taken = reading.origin.taken
+    return reading.uptime_seconds or 0.0, taken.start.timestamp() if taken else 0.0, reading.origin.path
+
+
+def _seconds(before: ProcessThreads | None, latest: ProcessThreads) -> float | None:
+    if before is None or before.uptime_seconds is None or latest.uptime_seconds is None:
+        return None
+    return latest.uptime_seconds - before.uptime_seconds or None
+
+
+def _unmoved(before: Thread | None, after: Thread) -> bool:
+    """Return whether a thread has not run between two readings, and waits in the same way."""
+    if before is None:
+        return False
+    waited = (before.state, before.ticks, before.call, before.lock)
+    return waited == (after.state, after.ticks, after.call, after.lock)
+
+
+def _runs(thread: Thread, before: Thread | None, seconds: float | None) -> bool:
+    if seconds is None or before is None:
+        return thread.state == RUNNING
+    return thread.ticks - before.ticks >= BUSY * seconds * TICKS_PER_SECOND
+
+
+def _waits(threads: Sequence[Thread]) -> tuple[tuple[str, int], ...]:
+    named = Counter(name for thread in threads if (name := thread.call or thread.waits_in))
+    return tuple(sorted(named.items(), key=lambda one: (-one[1], one[0])))
