@@ -202,7 +202,13 @@ GROUPED: Mapping[str, tuple[type[Any], Mapping[str, str]]] = {
     ),
     "idle_times": (
         SocketIdleTimes,
-        {"idle_seconds": "matched", "idle_before_loss": "before_loss", "ghost_ages": "ghosts", "probed": "probed"},
+        {
+            "idle_seconds": "matched",
+            "idle_before_loss": "before_loss",
+            "ghost_ages": "ghosts",
+            "ages_of_running": "ghosts_of_running_clients",
+            "probed": "probed",
+        },
     ),
     "tables": (TableQuality, {"headerless": "headerless", "partial": "partial", "unreadable": "unreadable"}),
     "evidence": (GhostEvidence, {name.name: name.name for name in fields(GhostEvidence)}),

@@ -15,6 +15,7 @@ from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexpl
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
 from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
+from ldapdiag.analysis.idle.youngest_ghosts import bounding_idle_times, supporting_remarks
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -43,12 +44,14 @@ class PathBounds:
     closes_both_ends: bool = False
     """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
     suspects: tuple[str, ...] = ()
+    loose: bool = False
+    """The upper bound is the idle time of ghosts, which may have been dropped long before."""
     drop_seen: bool = False
     """Connections were dropped after an idle time that agrees with these bounds."""
     explains_ghosts: bool = True
     """False: all ghosts on this path were idle for less than the setting, which did not cause them."""
     remarks: tuple[str, ...] = ()
-    """What contradicts a setting on this path, as sentences."""
+    """What contradicts a setting on this path, or supports a timeout without bounding it, as sentences."""
 
     @property
     def is_cause(self) -> bool:
@@ -65,6 +68,7 @@ class PathBounds:
             "source": self.source,
             "suspects": list(self.suspects),
             "box": self.middlebox,
+            "loose": self.loose,
             "drop_seen": self.drop_seen,
             "remarks": list(self.remarks),
         }
@@ -126,7 +130,7 @@ class IdleBounds:
         path = self.soonest_cause
         if path is None:
             return None
-        return path.lower_seconds if path.lower_seconds is not None else path.upper_seconds
+        return path.lower_seconds if path.lower_seconds is not None or path.loose else path.upper_seconds
 
     @property
     def lower_seconds(self) -> float | None:
@@ -208,7 +212,24 @@ def _path(
         if contradicted is None:
             return _configured_path(setting, carried, measured, remarks)
         remarks.append(contradicted)
-    return replace(measure(name, directions), remarks=tuple(remarks))
+    return _with_youngest_ghosts(measure(name, directions), directions, remarks)
+
+
+def _with_youngest_ghosts(path: PathBounds, directions: Sequence[Direction], remarks: Sequence[str]) -> PathBounds:
+    """Return measured bounds with what the youngest ghosts add: an upper bound where nothing else gives one."""
+    youngest = agreed(bounding_idle_times(directions))
+    known = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss]) is not None
+    if youngest is None or known or (path.lower_seconds is not None and youngest < path.lower_seconds):
+        return replace(path, remarks=(*remarks, *supporting_remarks(directions, path.upper_seconds)))
+    ghosts = "the youngest ghosts, whose clients have run since"
+    return replace(
+        path,
+        upper_seconds=youngest,
+        loose=True,
+        source=ghosts if path.lower_seconds is None else f"{path.source} and {ghosts}",
+        suspects=suspects(path.lower_seconds, youngest) if path.lower_seconds is not None else (),
+        remarks=tuple(remarks),
+    )
 
 
 def _configured_path(

@@ -79,7 +79,7 @@ def join(
         evidence=_evidence(context, rows, absent, history),
         idle_times=SocketIdleTimes(
             matched=churn.idle_seconds,
-            before_loss=_idle_before_loss(near, rows),
+            before_loss=_idle_before_loss(unjoined, near, rows),
             ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
             ghosts_of_running_clients=_idle_of_running_clients(unjoined, absent, history),
             probed=_probed(near, rows),
@@ -188,11 +188,16 @@ def _idle_of_running_clients(
     return tuple(sorted(seconds_since_received(unjoined.table, running)))
 
 
-def _idle_before_loss(near: ClientIndex, rows: Classified) -> tuple[float, ...]:
-    """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy)."""
+def _idle_before_loss(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
+    """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy).
+
+    A middlebox that still has a connection has not dropped its state: its packets are lost for another reason.
+    """
     idle: list[float] = []
-    for _, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
+    for at_server, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
         if row is None or not retransmits(near.table, row):
+            continue
+        if any(middlebox.carries(unjoined.key_of(at_server)) for middlebox in rows.on_path):
             continue
         received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
         if received is not None and busy:
