@@ -24,6 +24,8 @@ LATER = 600
 
 LIVING = facts.at_server(200, facts.APP2, last_received=HOUR, timer=Timer.KEEPALIVE)
 GHOSTS = facts.at_server(150, facts.APP1, last_received=HOUR, timer=Timer.KEEPALIVE, probes=5)
+SEVERED = facts.at_server(12, facts.APP2, first=50000, last_received=HOUR)
+"""Both ends have these; the firewall does not, and drops the requests in them."""
 STRANDED = facts.at_client(20, facts.APP1, first=60000, last_received=HOUR)
 
 PROXY, DIALLED = "10.77.5.1", "10.77.5.2"
@@ -38,6 +40,7 @@ def server_rows() -> list[facts.Row]:
         facts.listening(receive_queue=5, send_queue=4),
         *GHOSTS,
         *LIVING,
+        *SEVERED,
         *HELD,
         *facts.at_server(12, facts.OTHER, state=facts.TcpState.CLOSE_WAIT),
         *facts.at_server(3, facts.OTHER, first=50000, send_queue=1000, timer=Timer.PERSIST, last_received=HOUR),
@@ -111,7 +114,9 @@ def indexes(host: str, text: str) -> list[Any]:
 
 def bundle() -> Bundle:
     """Return everything that was read at the site."""
-    alive = [facts.row(f"{facts.APP2}:{one.key[3]}", f"{facts.LDAP}:389", last_received=HOUR) for one in LIVING]
+    sending = {"last_received": HOUR, "timer": Timer.RETRANSMIT, "retransmits": 5}
+    alive = facts.at_client(12, facts.APP2, first=50000, **sending)
+    alive += [facts.row(f"{facts.APP2}:{one.key[3]}", f"{facts.LDAP}:389", last_received=HOUR) for one in LIVING]
     told = [
         *(facts.table(server_rows(), taken=moment) for moment in (0, LATER)),
         *(facts.table(STRANDED, "app1", taken=moment) for moment in (0, LATER)),

@@ -136,7 +136,10 @@ def _live_counts(direction: Direction, server: str) -> str:
         where = f"carried by {direction.path.translated_by}"
     else:
         where = f"live at {client_names(direction)}"
-    return f"{direction.server_count:,} at {server}, {direction.matched:,} of them {where}{closing}"
+    unproven = sum(direction.severed.unproven.values())
+    unanswered = direction.severed.count + unproven
+    others = f", {unanswered:,} established there but not proven live (see severed-connections)" if unanswered else ""
+    return f"{direction.server_count:,} at {server}, {direction.live - unproven:,} of them {where}{others}{closing}"
 
 
 def _title(direction: Direction) -> str:

@@ -33,9 +33,9 @@ def judge(
     """Applications that keep far more connections open than they use.
 
     ## What it looks at
-    Connections that are present at both ends. An application keeps too many if there are 100 or more, or 25 % of
-    the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s. Connections of a proxy
-    are those of its clients, and are judged there.
+    Connections that are present at both ends, without severed ones. An application keeps too many if there are 100 or
+    more, or 25 % of the server's descriptor limit, and at least 90 % of them have been idle for more than 60 s.
+    Connections of a proxy are those of its clients, and are judged there.
 
     ## Severity
     - high: half of the descriptor limit.
@@ -62,25 +62,24 @@ def judge(
     for direction in directions:
         if direction.missing is not None:
             yield NotJudged.lacking(direction.missing, subject=direction.subject)
-        elif not is_many(direction.matched, descriptors):
+        elif not is_many(direction.live, descriptors):
             yield Clear(
-                subject=direction.subject, reason=f"{counted(direction.matched, 'connection')} present at both ends"
+                subject=direction.subject, reason=f"{counted(direction.live, 'connection')} present at both ends"
             )
         elif direction.proxy_legs is not None or proxies.intersection(direction.client_hosts):
             yield _of_a_proxy(direction)
         elif direction.idle_count is None:
             yield NotJudged(
                 subject=direction.subject,
-                reason=f"{counted(direction.matched, 'connection')} present at both ends, but no table shows "
-                "idle times",
+                reason=f"{counted(direction.live, 'connection')} present at both ends, but no table shows idle times",
                 missing=("ages",),
                 how=f"at either end: {SS_COMMAND}",
             )
-        elif direction.idle_count < IDLE_SHARE * direction.matched:
-            busy = direction.matched - direction.idle_count
+        elif direction.idle_count < IDLE_SHARE * direction.live:
+            busy = direction.live - direction.idle_count
             yield Clear(
                 subject=direction.subject,
-                reason=f"{busy:,} of {counted(direction.matched, 'connection')} used in the last minute",
+                reason=f"{busy:,} of {counted(direction.live, 'connection')} used in the last minute",
             )
         else:
             yield _finding(direction, pairing.server, accounts, descriptors)
@@ -111,18 +110,18 @@ def _finding(direction: Direction, server: str, accounts: Accounts | None, descr
     return Finding(
         subject=direction.subject,
         key=direction.key,
-        severity=Severity.HIGH if limit and direction.matched >= HALF * limit else Severity.MEDIUM,
-        confidence=Confidence.CERTAIN if direction.idle_count == direction.matched else Confidence.LIKELY,
-        title=f"{who} keeps {direction.matched:,} connections open and uses few of them",
+        severity=Severity.HIGH if limit and direction.live >= HALF * limit else Severity.MEDIUM,
+        confidence=Confidence.CERTAIN if direction.idle_count == direction.live else Confidence.LIKELY,
+        title=f"{who} keeps {direction.live:,} connections open and uses few of them",
         detail=(
-            f"{direction.matched:,} connections are present at both ends, so none is a ghost; {direction.idle_count:,} "
+            f"{direction.live:,} connections are present at both ends, so none is a ghost; {direction.idle_count:,} "
             f"have been idle for more than a minute, the longest for {direction.longest_idle_seconds or 0:,.0f} s.\n"
             f"The application opens connections and does not release them. No middlebox on the path is to blame."
         ),
         observed={
             "server": direction.server,
             "client": direction.client,
-            "connections": direction.matched,
+            "connections": direction.live,
             "idle": direction.idle_count,
             "accounts": owners,
         },

@@ -107,6 +107,66 @@ def close_ghosts(server: str, port: int, client: str, client_ports: tuple[int, .
     )
 
 
+def close_at_client(client: str, server_address: str, server_port: int, client_ports: tuple[int, ...]) -> Remedy | None:
+    """Close those sockets of a client that are proven dead; None when the server is not given as an address."""
+    if not client_ports or not ADDRESS.fullmatch(server_address):
+        return None
+    address = f"[{server_address}]" if ":" in server_address else server_address
+    ports = " ".join(map(str, sorted(set(client_ports))))
+    chosen = f"( dport = :{server_port} and dst {address} and sport = :$port )"
+    return Remedy(
+        title=f"Close the {counted(len(set(client_ports)), 'dead connection')} to {server_address} now",
+        target=client,
+        where=Where.CLIENT,
+        kind=RemedyKind.SHELL,
+        text=f'for port in {ports}; do\n  ss -K -Htn state established "{chosen}"\ndone',
+        changes="The kernel closes these sockets; the application receives an error at once, and connects again.",
+        risk=(
+            "Run it soon after the snapshot that found them: if a live connection has reused a port, it is closed too. "
+            "This needs root and a kernel with INET_DIAG_DESTROY; without them nothing is closed."
+        ),
+        undo="None needed: the application opens new connections.",
+        verify=f'for port in {ports}; do\n  ss -Htn state established "{chosen}"\ndone | wc -l    # 0',
+    )
+
+
+def replace_connections(client: str, server_address: str, count: int) -> Remedy:
+    """Advise to replace the dead connections of a pool."""
+    return Remedy(
+        title=f"Replace the {counted(count, 'connection')} in the pools on {client}",
+        target=client,
+        where=Where.CLIENT,
+        kind=RemedyKind.ADVICE,
+        text=(
+            f"Reset the connection pools to {server_address} on {client}, or restart the application. Configure the "
+            "pool to test a connection before use, with a response timeout of a few seconds."
+        ),
+        changes="The application opens new connections, for which the middlebox makes new entries.",
+        risk="Requests on the dead connections fail; they would have failed after their timeout.",
+        undo="None needed.",
+        verify=f"ss -Htno dst {host_name(server_address)} | grep -c 'timer:(on'    # 0",
+    )
+
+
+def find_lost_state(box: str) -> Remedy:
+    """Advise to find out why a middlebox lost its table, and to make the loss visible."""
+    return Remedy(
+        title="Find out why the middlebox lost its flow table",
+        target=box,
+        where=Where.BOX,
+        kind=RemedyKind.ADVICE,
+        text=(
+            f"Look on {box} for a restart of the firewall, a failover without synchronised state (conntrackd), a "
+            "flush (conntrack -F) or a full table (dmesg: table full, dropping packet). Answer packets without an "
+            "entry by a reset instead of dropping them."
+        ),
+        changes="Clients receive an error at once instead of a timeout when the table is lost again.",
+        risk="A reset also reveals the firewall to a scan.",
+        undo="Restore the former rule.",
+        verify="conntrack -L -p tcp --dport 389 | wc -l    # about the number of connections at the server",
+    )
+
+
 def listen_ceiling(wanted: int) -> CommandPair:
     """Return the commands that raise the kernel's limit for listen backlogs if it is lower."""
     # listen(2): a backlog above somaxconn is silently truncated; 4096 since Linux 5.4, 128 before.

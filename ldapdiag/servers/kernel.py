@@ -10,6 +10,7 @@ CONNTRACK_ESTABLISHED = "net.netfilter.nf_conntrack_tcp_timeout_established"
 CONNTRACK_COUNT = "net.netfilter.nf_conntrack_count"
 CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
 CONNTRACK_BUCKETS = "net.netfilter.nf_conntrack_buckets"
+CONNTRACK_LOOSE = "net.netfilter.nf_conntrack_tcp_loose"
 
 # tcp(7): tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes. They apply only to sockets with SO_KEEPALIVE.
 KERNEL_KEEPALIVE_TIME = 7200

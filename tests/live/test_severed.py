@@ -7,19 +7,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.applications import OPEN
+from lab import boxes
+from lab.applications import OPEN, UNANSWERED
 from lab.host import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Desk, Said
+    from lab.applications import Application
     from lab.host import End, Host
+    from lab.topology import Topology
 
 COUNT = 20
+BOX_SECONDS = 2
+HOSTS = ("ssh://ldap", "ssh://app1", "ssh://app2", "ssh://fw")
+FOREVER = 600
+"""Seconds, of which none passes: a client that waits for its answer longer than the test."""
+LOSE_STATE = ["conntrack", "-D", "-p", "tcp", "-s", "10.77.2.2", "--dport", "389"]
+FLOWS = "conntrack -L > {folder}/conntrack.txt; date -u +%FT%T.%NZ > {folder}/captured-at.txt"
 CAPTURE = "date -u +%FT%T.%NZ > {folder}/captured-at.txt; ss -tanoiep > {folder}/ss.txt"
 SILENCE = "table inet silence { chain forward { type filter hook forward priority 0; tcp sport 389 drop; }; }\n"
 """Nothing that a directory server sends arrives."""
+TRACKING = "table inet tracking { chain forward { type filter hook forward priority 0; ct state new accept; }; }\n"
 
 
 def by_hand(folder: Path, *hosts: Host, desk: Desk | None = None, run: str = CAPTURE) -> str:
@@ -42,6 +52,18 @@ def collected(desk: Desk, folder: Path, *targets: str) -> str:
     code, _, err = desk.run("collect", *targets, "--apart", "0.3", "--output", archive)
     assert code == 0, err
     return archive
+
+
+def _ages(host: Host, held: Application) -> int:
+    """Return for how many milliseconds the connections of an application have received nothing, at least."""
+    shown = host.run(["ss", "-HtniO", "state", "established", "sport", "=", ":389"]).splitlines()
+    ports = {port for _, port in held.truth().ends(OPEN)}
+    ages = [int(line.partition("lastrcv:")[2].split()[0]) for line in shown if _port(line) in ports]
+    return min(ages, default=0)
+
+
+def _port(line: str) -> int:
+    return int(line.split()[3].rpartition(":")[2])
 
 
 class TestStranded:
@@ -86,3 +108,143 @@ class TestStranded:
         (verdict,) = [one for one in said.report["verdicts"] if one["check"] == "stranded-connections"]
         assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["socket-table"])
         assert "the table of ldap's sockets lists listening sockets only" in verdict["reason"]
+
+
+class Site:
+    """A firewall that keeps idle connections for an hour, until it loses those of app1; app2 has a pool beside."""
+
+    def __init__(self, topology: Topology, server, start) -> None:
+        self.topology, self.server, self.start = topology, server, start
+        self.fw = topology.fw
+        start(topology.app2, "pool", name="foo", count=5, every=0.5)
+        self.beside: Application | None = None
+
+    def lose_state(self) -> None:
+        """Lose the entries of app1's connections, and let it open two more afterwards."""
+        self.fw.run(LOSE_STATE)
+        self.beside = self.start(self.topology.app1, "pool", name="foo", count=2, every=0.3)
+
+    def send(self, held: Application) -> None:
+        """Let an application send a request on each of its connections, and wait until each is sent again."""
+        held.process.stdin.write(b"use\n")
+        held.process.stdin.flush()
+        wait_for(lambda: self.unanswered() >= COUNT, "the client does not retransmit")
+
+    def unanswered(self) -> int:
+        shown = self.topology.app1.run(["ss", "-Htno", "state", "established", "dport", "=", ":389"])
+        return sum("timer:(on," in line and not line.endswith(",0)") for line in shown.splitlines())
+
+    @property
+    def at_both_ends(self) -> set[End]:
+        return self.topology.app1.ends("ESTAB") & self.server.held()
+
+
+@pytest.fixture
+def site(laboratory, topology, start) -> Site:
+    boxes.silent_drop(topology.fw, 3600)
+    return Site(topology, laboratory.slapd(topology.ldap), start)
+
+
+def severed(said: Said, ends: set[End], *, confidence: str) -> dict:
+    """Return what was observed of severed connections, once they are exactly these."""
+    (found,) = said.found("severed-connections")
+    seen = found["observed"]
+    assert {(seen["client"], port) for port in seen["severed_client_ports"]} == ends
+    assert (seen["middlebox"], found["confidence"]) == ("fw", confidence)
+    assert said.outcome("severed-connections", "10.77.3.2 -> 10.77.1.2:389") == "clear"
+    return seen
+
+
+class TestLostState:
+    def test_every_way_of_capture_finds_them_beside_ghosts_and_live_ones(self, site, desk, tmp_path) -> None:
+        topology = site.topology
+        doomed = site.start(topology.app1, "held", count=6)
+        held = site.start(topology.app1, "held", count=COUNT, patience=FOREVER)
+        ends = held.truth().ends(OPEN)
+        site.lose_state()
+        doomed.order("use")
+        wait_for(lambda: not topology.app1.ends("FIN-WAIT-1"), "the client's kernel does not give up")
+        site.send(held)
+        assert ends <= site.at_both_ends
+        by_hand(tmp_path / "hand", topology.ldap, topology.app1, topology.app2)
+        by_hand(tmp_path / "hand", topology.fw, run=FLOWS)
+        for evidence in (HOSTS, (collected(desk, tmp_path, *HOSTS),), (str(tmp_path / "hand"),)):
+            said = desk.diagnose(*evidence, "--apart", "0.5")
+            seen = severed(said, ends, confidence="certain")
+            assert (seen["unanswered"], seen["style"]) == (COUNT, "silent-drop")
+            assert said.ghost_ends == doomed.truth().ends(UNANSWERED)
+            assert (seen["matched"], said.code) == (COUNT + 2, 1)
+
+    def test_without_the_firewalls_table_nothing_is_claimed_and_it_is_named(self, site, desk) -> None:
+        held = site.start(site.topology.app1, "held", count=COUNT, patience=FOREVER)
+        site.lose_state()
+        site.send(held)
+        said = desk.diagnose("ssh://ldap", "ssh://app1", "--apart", "0.3")
+        (verdict,) = [
+            one
+            for one in said.report["verdicts"]
+            if (one["check"], one["subject"]) == ("severed-connections", "10.77.2.2 -> 10.77.1.2:389")
+        ]
+        assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["flow-table"])
+
+    @pytest.mark.parametrize(("loose", "confidence"), [(0, "likely"), (1, "possible")])
+    def test_before_anything_is_sent_the_firewalls_setting_decides(self, site, desk, loose, confidence) -> None:
+        site.fw.sysctl(net__netfilter__nf_conntrack_tcp_loose=loose)
+        held = site.start(site.topology.app1, "held", count=COUNT)
+        site.lose_state()
+        wait_for(lambda: _ages(site.topology.ldap, held) > 3_000, "its connections do not rest")
+        said = desk.diagnose(*HOSTS, "--apart", "0.3")
+        seen = severed(said, held.truth().ends(OPEN), confidence=confidence)
+        assert (seen["unanswered"], seen["style"], said.ghosts) == (0, "unknown", {})
+
+    def test_what_the_firewall_takes_up_again_is_not_severed(self, site, desk) -> None:
+        """Without a rule, Linux makes a new entry for a packet in the middle of a connection."""
+        site.fw.sysctl(net__netfilter__nf_conntrack_tcp_loose=1)
+        site.fw.run(["nft", "delete", "table", "inet", "firewall"])
+        site.fw.run(["nft", "-f", "-"], stdin=TRACKING)
+        held = site.start(site.topology.app1, "held", count=COUNT)
+        site.lose_state()
+        held.order("use")
+        said = desk.diagnose(*HOSTS, "--apart", "0.3")
+        assert held.truth().fates == {OPEN: COUNT}
+        assert said.outcomes("severed-connections") == {"clear"}
+
+
+class TestExpiry:
+    def test_idle_connections_whose_entries_expired(self, laboratory, topology, desk, start, tmp_path) -> None:
+        """Nobody has sent anything yet; the shortest of their idle times bounds the timeout."""
+        boxes.silent_drop(topology.fw, BOX_SECONDS)
+        laboratory.slapd(topology.ldap)
+        held = start(topology.app1, "held", count=COUNT)
+        start(topology.app1, "pool", name="foo", count=3, every=0.3)
+        start(topology.app2, "pool", name="foo", count=5, every=0.5)
+        ends = held.truth().ends(OPEN)
+        wait_for(lambda: _ages(topology.ldap, held) > 2_000 * BOX_SECONDS, "its connections are not idle")
+        said = desk.diagnose(*HOSTS, "--apart", "0.3")
+        seen = severed(said, ends, confidence="likely")
+        assert said.code == 1
+        assert seen["idle_seconds"] >= BOX_SECONDS
+        assert said.ghosts == {}
+        by_hand(tmp_path, topology.fw, run=FLOWS)
+        by_hand(tmp_path, topology.ldap, topology.app1, topology.app2)
+        said = desk.diagnose(str(tmp_path))
+        assert said.outcome("severed-connections", "10.77.2.2 -> 10.77.1.2:389") == "not-judged"
+        by_hand(tmp_path, topology.fw, run="sysctl -a 2>/dev/null | grep conntrack > {folder}/sysctl.txt")
+        severed(desk.diagnose(str(tmp_path)), ends, confidence="likely")
+
+    def test_none_is_invented_while_200_connections_a_second_come_and_go(
+        self, laboratory, topology, desk, start
+    ) -> None:
+        boxes.silent_drop(topology.fw, 3600)
+        laboratory.slapd(topology.ldap)
+        start(topology.app1, "churn", name="foo", rate=200, life=0.3)
+        held = start(topology.app1, "held", count=5)
+        start(topology.app2, "churn", rate=100, life=0.05)
+        for _ in range(3):
+            said = desk.diagnose(*HOSTS, "--apart", "0.3")
+            assert said.found("severed-connections") == []
+        topology.fw.run([*LOSE_STATE, "--sport", str(min(held.truth().ends(OPEN))[1])])
+        wait_for(lambda: _ages(topology.ldap, held) > 4_000, "its connections are not idle")
+        said = desk.diagnose(*HOSTS, "--apart", "0.3")
+        (found,) = said.found("severed-connections")
+        assert found["observed"]["severed_client_ports"] == [min(held.truth().ends(OPEN))[1]]

@@ -81,7 +81,7 @@ def advise(
     clients_gone = bool(gone) and len(gone) == len(with_ghosts)
     drop = bounds.silent_drop_seconds if bounds and not clients_gone else None
     ages = _ages(host, server.ports)
-    matched = sum(direction.matched for direction in directions)
+    live = sum(direction.live for direction in directions)
     return IdleAdvice(
         server=server.name,
         ghosts=sum(direction.ghosts.count for direction in directions),
@@ -94,7 +94,7 @@ def advise(
         longest_idle_seconds=longest,
         longest_idle_source=source,
         would_close_now=sum(age > recommended for age in ages) if ages is not None else None,
-        would_cut_live=sum(seconds > recommended for seconds in live_idle) if live_idle or not matched else None,
+        would_cut_live=sum(seconds > recommended for seconds in live_idle) if live_idle or not live else None,
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.idle.advice import IdleAdvice
     from ldapdiag.analysis.idle.bounds import IdleBounds, PathBounds
+    from ldapdiag.analysis.pairing.direction import Severed
 
 MOST_SETTINGS = 5
 """Settings that a sentence names."""
@@ -127,6 +128,33 @@ def _drop_signs(direction: Direction) -> Iterator[str]:
 
 def _have(count: int) -> str:
     return "has" if count == 1 else "have"
+
+
+def severed_sentences(severed: Severed) -> Iterator[str]:
+    """Yield what severed connections cost, and whether they were idle for too long or lost for another reason."""
+    box, kept = severed.middlebox, severed.kept_seconds
+    if severed.unanswered:
+        yield (
+            f"{box} drops their packets and notifies neither end (silent drop): a request on each waits for the "
+            "application's timeout, or for minutes of retransmissions."
+        )
+    else:
+        yield f"If {box} drops the next packet of each, the request in it waits for a timeout."
+    if not severed.idle_seconds:
+        return
+    shortest = severed.idle_seconds[0]
+    if severed.expired_seconds is not None:
+        yield f"Each had been idle for {shortest:,.0f} s or more: the entries have expired."
+    elif kept is not None:
+        yield (
+            f"They were not idle for too long: one had been idle for {shortest:,.0f} s, and {box} keeps entries for "
+            f"{kept:,.0f} s or more. It has lost them: a restart, a failover, a flush or a full table."
+        )
+    else:
+        yield (
+            f"One had been idle for only {shortest:,.0f} s. Whether the entries expired or {box} has lost its table is "
+            "unknown: the table has no established entry to compare with."
+        )
 
 
 def idle_sentences(server: Instance, advice: IdleAdvice, bounds: IdleBounds | None) -> Iterator[str]:

@@ -34,16 +34,23 @@ class Accounts:
 
     def of_ghost_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of a direction's ghosts; None where the server's list does not identify the ghosts."""
-        if direction.ghosts.ports is not None and self.by_endpoint:
-            endpoints = [(direction.client, port) for port in direction.ghosts.ports]
-            if all(endpoint in self.by_endpoint for endpoint in endpoints):
-                return ranked(Counter(self.by_endpoint[endpoint] for endpoint in endpoints))
-        return self._only_account(direction, direction.ghosts.count)
+        return self._of_ports(direction, direction.ghosts.ports, direction.ghosts.count)
+
+    def of_severed_connections(self, direction: Direction) -> Mapping[str, int] | None:
+        """Return the accounts of a direction's severed connections; None where the server's list does not show them."""
+        return self._of_ports(direction, direction.severed.ports, direction.severed.count)
 
     def of_all_connections(self, direction: Direction) -> Mapping[str, int] | None:
         """Return the accounts of all connections of a direction; None where the server's list lacks some of them."""
         known = self.by_client_and_account.get(direction.client)
         return known if known and sum(known.values()) >= direction.server_count else None
+
+    def _of_ports(self, direction: Direction, ports: tuple[int, ...] | None, count: int) -> Mapping[str, int] | None:
+        if ports is not None and self.by_endpoint:
+            endpoints = [(direction.client, port) for port in ports]
+            if all(endpoint in self.by_endpoint for endpoint in endpoints):
+                return ranked(Counter(self.by_endpoint[endpoint] for endpoint in endpoints))
+        return self._only_account(direction, count)
 
     def _only_account(self, direction: Direction, count: int) -> Mapping[str, int] | None:
         known = self.by_client_and_account.get(direction.client, {})

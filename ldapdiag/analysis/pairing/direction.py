@@ -60,6 +60,48 @@ class HalfOpen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Severed:
+    """Connections that are established at both ends, and that a middlebox on the path has no entry for."""
+
+    ports: tuple[int, ...] = ()
+    """Their client ports, as the server shows them."""
+    rows: frozenset[int] = frozenset()
+    """Their rows in the server's table."""
+    unproven: Mapping[str, int] = field(default_factory=dict)
+    """Connections without an entry that are not counted, by the reason."""
+    unanswered: int = 0
+    """Those of them of which an end has unanswered segments or keepalive probes."""
+    middlebox: str = ""
+    tracks: bool = False
+    """The middlebox has entries for other connections of this path; otherwise only the routes lead through it."""
+    is_whole: bool = False
+    """Its flow table is known to be whole, because ldapdiag or its script took it."""
+    is_timed: bool = False
+    """The times of the flow table and of the socket tables are known."""
+    accepts_unknown: bool | None = None
+    """Its kernel makes an entry for a packet of a connection that has none (nf_conntrack_tcp_loose); None: unknown."""
+    kept_seconds: float | None = None
+    """The longest time left of an established entry there: it does not drop entries that were idle for less."""
+    idle_seconds: tuple[float, ...] = ()
+    """For how long each had been idle when the flow table was taken, ascending; empty where no table shows ages."""
+
+    @property
+    def count(self) -> int:
+        """Return how many connections are severed."""
+        return len(self.ports)
+
+    @property
+    def expired_seconds(self) -> float | None:
+        """Return the shortest idle time after which the middlebox had no entry; None when it lost them otherwise.
+
+        A restart, a failover or a full table takes entries of any age: younger ones than it keeps otherwise.
+        """
+        if not self.idle_seconds or self.kept_seconds is None or self.idle_seconds[0] < self.kept_seconds:
+            return None
+        return self.idle_seconds[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
     """The middleboxes between both ends."""
 
@@ -81,7 +123,7 @@ class SocketIdleTimes:
     """TCP idle times of a direction's connections, in seconds; empty where no table shows ages."""
 
     matched: tuple[float, ...] = ()
-    """Of each live connection, until its snapshot."""
+    """Of each live connection, until its snapshot; severed ones are not live."""
     before_loss: tuple[float, ...] = ()
     """Of each retransmitting connection, until its first unanswered segment was sent (lastrcv - busy)."""
     ghosts: tuple[float, ...] = ()
@@ -175,13 +217,15 @@ class Direction:
     client_count: int | None = None
     """Established at the client."""
     matched: int = 0
-    """Established at both ends."""
+    """Established at both ends, severed ones included."""
     closing: int = 0
     """Server sockets whose client was closing or opening: present at both ends, in different states."""
     ghosts: HalfOpen = field(default_factory=HalfOpen)
     """Established at the server, absent at the client."""
     stranded: HalfOpen = field(default_factory=HalfOpen)
     """Established at the client, absent at the server."""
+    severed: Severed = field(default_factory=Severed)
+    """Established at both ends, without an entry at a middlebox on the path."""
     join: JoinKey = JoinKey.FOUR_TUPLE
     path: Path = field(default_factory=Path)
     evidence: GhostEvidence = field(default_factory=GhostEvidence)
@@ -204,6 +248,11 @@ class Direction:
         return style_of(self.ghosts.count, self.evidence)
 
     @property
+    def live(self) -> int:
+        """Return how many connections are established at both ends and not severed."""
+        return self.matched - self.severed.count
+
+    @property
     def undecided(self) -> int:
         """Return how many of the server's connections are neither proven dead nor known to be live."""
         return self.server_count if self.missing is not None else sum(self.ghosts.unproven.values())
@@ -211,7 +260,7 @@ class Direction:
     @property
     def idle_count(self) -> int | None:
         """Return how many live connections have been idle for over IDLE_SECONDS; None when no age is known."""
-        if self.matched and not self.idle_times.matched:
+        if self.live and not self.idle_times.matched:
             return None
         return sum(seconds > IDLE_SECONDS for seconds in self.idle_times.matched)
 

@@ -49,6 +49,8 @@ class Middlebox:
     """Flows of which the table has the client's end only."""
     times: tuple[Span | None, ...]
     """When each flow table was taken."""
+    longest_left: float | None
+    """The longest time left of an established flow, in seconds: its idle timeout is not shorter. None: not shown."""
     origins: tuple[str, ...]
 
     def carries(self, key: Key) -> bool:
@@ -100,6 +102,15 @@ def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
         translated_clients=frozenset((client[0], *client[2:]) for _, client in translated),
         translated=frozenset(server[2] for server, _ in translated),
         unjoined=tuple(unjoined),
+        longest_left=max(
+            (
+                left
+                for table in tables
+                for state, left in zip(table.state, table.seconds_left, strict=True)
+                if state == CARRIED and left is not None
+            ),
+            default=None,
+        ),
         times=tuple(table.origin.taken for table in joined or tables),
         origins=tuple(sorted(table.origin.path for table in tables)),
     )

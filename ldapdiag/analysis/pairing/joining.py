@@ -6,7 +6,7 @@ docs/how-it-decides.md, "Joining the two ends" and "Snapshots and skew".
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
@@ -23,6 +23,7 @@ from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
+from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.evidence.flows import Relay
 from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.wording import counted
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
 
+class Joined(NamedTuple):
+    """A direction, and the sockets of its connections that both tables show as established."""
+
+    direction: Direction
+    matched: MatchedEnds | None = None
+
+
 def join(
     unjoined: UnjoinedDirection,
     server: Host,
@@ -44,7 +52,7 @@ def join(
     foreign_ports: Collection[int] = (),
     shared_ports: Collection[int] = (),
     inner_ports: Collection[int] = (),
-) -> Direction:
+) -> Joined:
     """Join one direction, and claim only what neither skew nor an incomplete table can explain.
 
     `foreign_ports` are those of AbsenceContext. `shared_ports` are the client's ports that another server with the same
@@ -63,7 +71,8 @@ def join(
     absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
     virtual = rows.virtual.count if rows.virtual else 0
-    return Direction(
+    pairs = tuple(Pair(row, client_row) for row, client_row in rows.matched if client_row is not None)
+    direction = Direction(
         client=unjoined.client,
         server_address=unjoined.server_address,
         server_port=unjoined.server_port,
@@ -87,6 +96,7 @@ def join(
         tables=_quality(unjoined, near),
         origins=_origins(unjoined, near, rows.on_path),
     )
+    return Joined(direction, MatchedEnds(unjoined, near, client.indexes, pairs))
 
 
 def _context(

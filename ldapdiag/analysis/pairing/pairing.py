@@ -15,8 +15,9 @@ from ldapdiag.analysis.pairing.carriers import find_carriers
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
-from ldapdiag.analysis.pairing.joining import join
+from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
+from ldapdiag.analysis.pairing.severed import TrackingBox, with_severed
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.via_translation import join_via_translation
@@ -26,9 +27,10 @@ from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ldapdiag.analysis.hosts.snapshots import Snapshot
+    from ldapdiag.analysis.pairing.carriers import Carriers
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
 
 
@@ -54,26 +56,40 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows)
     clients = Clients(hosts, server, middleboxes)
-    hops = NextHops(hosts)
+    on_path = _PathFinder(host, {one.host: one for one in hosts}, middleboxes, NextHops(hosts))
     directions = [
-        _on_its_path(_join_direction(one, host, clients, middleboxes), one, host, middleboxes, hops)
+        on_path.complete(_join_direction(one, host, clients, middleboxes), one)
         for one in _find_directions(server, host, host.latest, clients)
     ]
     return Pairing(server=server.name, host=server.host, directions=tuple(directions))
 
 
-def _on_its_path(
-    direction: Direction,
-    unjoined: UnjoinedDirection,
-    server: Host,
-    middleboxes: tuple[Middlebox, ...],
-    hops: NextHops,
-) -> Direction:
-    """Return a direction with the middleboxes that carry it; a host that translates for its containers is one."""
-    ends = set(direction.client_hosts) - set(direction.path.middleboxes)
-    ports = unjoined.server_index.sockets.get(unjoined.direction, {})
-    carriers = find_carriers(unjoined.direction, ports, server, ends, middleboxes, hops)
-    return replace(direction, path=replace(direction.path, carriers=carriers))
+@dataclass(frozen=True, slots=True)
+class _PathFinder:
+    """Finds the middleboxes on the path of each direction, and what they have severed."""
+
+    server: Host
+    hosts: Mapping[str, Host]
+    middleboxes: tuple[Middlebox, ...]
+    hops: NextHops
+
+    def complete(self, joined: Joined, unjoined: UnjoinedDirection) -> Direction:
+        """Return a direction with its middleboxes; a host that translates for its containers is one."""
+        direction = joined.direction
+        ends = set(direction.client_hosts) - set(direction.path.middleboxes)
+        ports = unjoined.server_index.sockets.get(unjoined.direction, {})
+        carriers = find_carriers(unjoined.direction, ports, self.server, ends, self.middleboxes, self.hops)
+        direction = replace(direction, path=replace(direction.path, carriers=carriers))
+        if joined.matched is None or not joined.matched.pairs:
+            return direction
+        return with_severed(direction, joined.matched, list(self._tracking(carriers)))
+
+    def _tracking(self, carriers: Carriers) -> Iterator[TrackingBox]:
+        """Yield the middleboxes on a path that track packets; a proxy has connections of its own."""
+        for box in self.middleboxes:
+            if box.relay is Relay.NAT and box.whole and carriers.includes(box.host):
+                tracks = box.host in carriers.by_table | carriers.by_address
+                yield TrackingBox(box, self.hosts.get(box.host), tracks)
 
 
 def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:
@@ -101,18 +117,18 @@ def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: 
 
 def _join_direction(
     unjoined: UnjoinedDirection, server: Host, clients: Clients, middleboxes: tuple[Middlebox, ...]
-) -> Direction:
+) -> Joined:
     """Join one direction: via the middlebox that translates its address, or with the host that owns it."""
     if not unjoined.rows and (missing := not_joined.why_unseen(unjoined, server, clients, middleboxes)):
-        return _not_judged(unjoined, missing)
+        return Joined(_not_judged(unjoined, missing))
     translator = next((one for one in middleboxes if unjoined.client in one.translated), None)
     client = clients.owner(unjoined.client, server)
     proxy = translator if translator is not None and translator.relay is Relay.PROXY else None
     if translator and client and container_host.is_container_host(unjoined, translator, client):
-        return _join_container_host(unjoined, server, client, clients, middleboxes, translator)
+        return Joined(_join_container_host(unjoined, server, client, clients, middleboxes, translator))
     connects = client is not None and bool(client.directions_to(*unjoined.endpoint))
     if translator is not None and not (proxy and connects):
-        joined = join_via_translation(unjoined, translator, clients.all, client)
+        joined = Joined(join_via_translation(unjoined, translator, clients.all, client))
         legs_of = None
     elif client is not None and not not_joined.hides_clients(unjoined, client, clients):
         foreign, shared = not_joined.foreign_ports(unjoined, client, clients), clients.shared_ports(unjoined, server)
@@ -121,10 +137,11 @@ def _join_direction(
     else:
         carrying = tuple(one.host for one in middleboxes if any(map(one.carries, unjoined.keys())))
         missing = not_joined.why_unread(unjoined, client, clients, middleboxes)
-        return _not_judged(unjoined, missing, Path(middleboxes=carrying))
+        return Joined(_not_judged(unjoined, missing, Path(middleboxes=carrying)))
     if proxy is None:
         return joined
-    return replace(joined, proxy_legs=match_legs(unjoined, server, proxy, clients.all, legs_of))
+    legs = match_legs(unjoined, server, proxy, clients.all, legs_of)
+    return joined._replace(direction=replace(joined.direction, proxy_legs=legs))
 
 
 def _not_judged(unjoined: UnjoinedDirection, missing: Missing, path: Path | None = None) -> Direction:
@@ -152,4 +169,4 @@ def _join_container_host(
     traced = inner.hosts | {client.host.host}
     foreign = frozenset(port for port, hosts in clients.unseen_ports(unjoined).items() if not hosts <= traced)
     joined = join(own, server, client, middleboxes, foreign, clients.shared_ports(own, server))
-    return container_host.add_translated(joined, inner, tracker)
+    return container_host.add_translated(joined.direction, inner, tracker)

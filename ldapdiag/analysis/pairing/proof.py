@@ -1,4 +1,4 @@
-"""Proof: how certain it is that a direction's ghosts are dead (docs/how-it-decides.md, "What proves one")."""
+"""Proof: how certain it is that connections are dead (docs/how-it-decides.md, "What proves one")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.analysis.pairing.direction import Direction, Severed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +70,41 @@ def _table_limits(direction: Direction) -> str:
             f" {counted(unreadable, 'line')} of the client's table could not be read, and may contain some of them."
         )
     return limits
+
+
+def proof_of_severed(severed: Severed) -> Proof:
+    """Return how certain it is that severed connections are dead, although both ends have them.
+
+    A middlebox without an entry may still accept the next packet, and make an entry then.
+    """
+    box, count = severed.middlebox, severed.count
+    if not severed.unanswered:
+        return _proof_of_quiet(severed)
+    unanswered = f"Packets of {severed.unanswered:,} of them are unanswered, and {box} has no entry for any."
+    if not severed.tracks:
+        degree: Literal["likely", "possible"] = "likely" if severed.is_whole else "possible"
+        return Proof(degree, f"{unanswered} Routes lead through {box}; its table has no connection of this path.")
+    if severed.unanswered < count:
+        return Proof("likely", f"{unanswered} The others have sent nothing since.")
+    if not severed.is_timed:
+        times = "Not certain: the times of the tables are unknown (captured-at.txt)."
+        return Proof("likely", f"{unanswered} {times}")
+    return Proof("certain", f"{box} has entries for other connections of this path. {unanswered}")
+
+
+def _proof_of_quiet(severed: Severed) -> Proof:
+    """Return the proof of severed connections of which no end has sent anything since."""
+    box = severed.middlebox
+    sent = "Neither end has sent anything on them since."
+    if severed.accepts_unknown is False and severed.tracks and severed.is_whole:
+        return Proof(
+            "likely",
+            f"{sent} {box} makes no entry for a packet in the middle of a connection (nf_conntrack_tcp_loose = 0): it "
+            "treats the next one as invalid, which a stateful rule set drops.",
+        )
+    loose = {
+        None: f"whether {box} accepts the next packet is unknown (sysctl net.netfilter.nf_conntrack_tcp_loose)",
+        True: f"{box} makes a new entry for the next packet (nf_conntrack_tcp_loose = 1) unless a rule asks for a SYN",
+        False: f"the flow table of {box} may be a selection, or not on this path",
+    }[severed.accepts_unknown]
+    return Proof("possible", f"{sent} Not proven: {loose}. To settle it, send a request on one of them.")

@@ -1,0 +1,128 @@
+"""severed-connections: connections established at both ends that a middlebox on the path no longer tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ldapdiag.analysis.idle.advice import IdleAdvice
+from ldapdiag.analysis.idle.sentences import client_names, reason_list, severed_sentences
+from ldapdiag.analysis.idle.severed_remedies import severed_remedies
+from ldapdiag.analysis.load.accounts import Accounts
+from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.drop_style import Style
+from ldapdiag.analysis.pairing.pairing import Pairing
+from ldapdiag.analysis.pairing.proof import proof_of_severed
+from ldapdiag.check import check
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.sockets import SS_COMMAND
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.wording import are, counted
+
+MANY, SOME = 100, 10
+HALF = 0.5
+
+
+@check
+def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice | None = None) -> Iterator[Verdict]:
+    """Connections established at both ends that a middlebox on the path no longer tracks.
+
+    ## What it looks at
+    Each connection that both ends have established is looked up in the flow table of every middlebox on its path. It
+    is severed if it existed when the table was taken, nothing has arrived at either end since, and the table has no
+    entry for it. Such a connection is neither a ghost nor stranded: it is dead, and neither end has noticed yet. A
+    middlebox counts if its table has carried this path or the routes lead through it, and if no connection in use
+    lacks an entry as well.
+
+    - certain: the table has entries for other connections of this path, and packets of every severed one are
+      unanswered (retransmissions, keepalive probes).
+    - likely: packets of some are unanswered; or none was sent, and the middlebox accepts no packet of a connection
+      without an entry (nf_conntrack_tcp_loose = 0).
+    - possible: none was sent, and the middlebox may accept the next one.
+
+    ## Severity
+    - high: 100 or more, or half of the client's connections when that is 10 or more.
+    - medium: 10 or more.
+    - low: fewer; or no packet is unanswered, and the middlebox may accept the next one.
+
+    ## Why it matters
+    Both socket tables look healthy, but the next request on each connection is dropped: the application waits for
+    its own timeout, or for minutes of retransmissions. Then the client gives up, and a ghost remains at the server.
+
+    ## What to do
+    Make the applications replace these connections now. If they were idle for longer than the middlebox keeps an
+    entry, send keepalive probes earlier (see idle-timeout). If not, find out why the middlebox lost its table:
+    a restart, a failover without synchronised state, a flush, or a full table (conntrack-table-full).
+
+    ## When it is harmless
+    A middlebox that makes a new entry for the next packet loses nothing. An administrator who has just flushed the
+    table expects it; the pools recover after one timeout.
+    """
+    directions = [direction for direction in pairing.directions if direction.missing is not None or direction.matched]
+    if not directions:
+        yield Clear(subject=pairing.server, reason="no connection is established at both ends")
+    for direction in directions:
+        severed = direction.severed
+        if direction.missing is not None:
+            yield NotJudged.lacking(direction.missing, subject=direction.subject)
+        elif severed.count:
+            yield _finding(direction, pairing, accounts, advice)
+        elif severed.unproven:
+            count = sum(severed.unproven.values())
+            yield NotJudged(
+                subject=direction.subject,
+                reason=f"{count:,} of {counted(direction.matched, 'connection')} established at both ends "
+                f"{are(count)} proven neither live nor dead: {reason_list(severed.unproven)}",
+                missing=() if severed.middlebox else (FlowTable.kind,),
+                how=f"{FlowTable.how.partition(';')[0]}; at both ends, before and after: {SS_COMMAND}",
+            )
+        else:
+            yield Clear(subject=direction.subject, reason=_clear(direction))
+
+
+def _clear(direction: Direction) -> str:
+    boxes = " and ".join(sorted(direction.path.middleboxes))
+    if not boxes:
+        return "no flow table of a middlebox on this path was read, and no packet of either end is unanswered"
+    connections = counted(direction.matched, "connection")
+    return f"none of {connections} established at both ends is known to lack an entry at {boxes}"
+
+
+def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, advice: IdleAdvice | None) -> Finding:
+    severed, clients = direction.severed, client_names(direction)
+    proof = proof_of_severed(severed)
+    owners = accounts.of_severed_connections(direction) if accounts else None
+    return Finding(
+        subject=direction.subject,
+        key=direction.key,
+        severity=severity_of(direction),
+        confidence=Confidence(proof.degree),
+        title=(
+            f"{severed.count:,} of the {direction.matched:,} connections that {clients} and {pairing.host} both have "
+            f"no longer exist at {severed.middlebox} between them"
+        ),
+        detail="\n".join([*severed_sentences(severed), proof.because]),
+        observed=direction.observed
+        | {
+            "severed": severed.count,
+            "severed_client_ports": list(severed.ports),
+            "unanswered": severed.unanswered,
+            "unproven": sum(severed.unproven.values()),
+            "middlebox": severed.middlebox,
+            "idle_seconds": severed.idle_seconds[0] if severed.idle_seconds else None,
+            "style": str(Style.SILENT_DROP if severed.unanswered else Style.UNKNOWN),
+            "accounts": owners,
+        },
+        server=pairing.server,
+        hosts=tuple(sorted({*direction.client_hosts, pairing.host, severed.middlebox})),
+        remedies=tuple(severed_remedies(direction, pairing.host, proof, advice)),
+        origins=direction.origins,
+    )
+
+
+def severity_of(direction: Direction) -> Severity:
+    """Return how bad it is, by the numbers of the manual page."""
+    severed = direction.severed
+    count = severed.count
+    if count < SOME or not (severed.unanswered or severed.accepts_unknown is False):
+        return Severity.LOW
+    return Severity.HIGH if count >= MANY or count >= HALF * direction.matched else Severity.MEDIUM

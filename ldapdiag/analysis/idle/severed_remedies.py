@@ -1,0 +1,44 @@
+"""Severed remedies: replace the dead connections at both ends, and keep the middlebox from losing more of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.idle.sentences import client_names
+from ldapdiag.servers.host_remedies import (
+    close_at_client,
+    close_ghosts,
+    find_lost_state,
+    replace_connections,
+    set_client_keepalive,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ldapdiag.analysis.idle.advice import IdleAdvice
+    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.analysis.pairing.proof import Proof
+    from ldapdiag.remedy import Remedy
+
+
+def severed_remedies(direction: Direction, server: str, proof: Proof, advice: IdleAdvice | None) -> Iterator[Remedy]:
+    """Yield the remedies for the severed connections of a direction, in order.
+
+    Sockets are closed by command only where each is proven dead.
+    """
+    severed, clients = direction.severed, client_names(direction)
+    yield replace_connections(clients, direction.server_address, severed.count)
+    if proof.degree == "certain" and not direction.path.translated_by:
+        endpoint = direction.server_address, direction.server_port
+        for remedy in (
+            close_at_client(clients, *endpoint, severed.ports),
+            close_ghosts(server, direction.server_port, direction.client, severed.ports),
+        ):
+            if remedy is not None:
+                yield remedy
+    if severed.expired_seconds is None:
+        yield find_lost_state(severed.middlebox)
+    elif advice is not None and advice.keepalive_seconds is not None:
+        for host in direction.client_hosts:
+            yield set_client_keepalive(host, advice.keepalive_seconds)

@@ -1,0 +1,165 @@
+"""Severed connections: established at both ends, although a middlebox on their path has no entry for them.
+
+Neither end has noticed it. A middlebox proves it only if its table is no selection, and if no connection that was in
+use lacks an entry as well (docs/how-it-decides.md, "What a severed connection is").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.hosts.ages import seconds_since_received
+from ldapdiag.analysis.pairing.direction import Direction, Severed, SocketIdleTimes
+from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
+from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_LOOSE
+from ldapdiag.wording import are, counted
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
+
+NO_AGES = "no table shows when they were last used (ss -i), or no times of the tables are known (captured-at.txt)"
+
+MAY_HAVE_ENDED = "they may have ended before the flow table was taken"
+NO_TABLE = "their packets are unanswered, and no flow table of a middlebox on the path was read"
+MOST = 0.9
+"""Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
+SEVERAL = 2
+"""A single connection with an unanswered packet may have lost it by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackingBox:
+    """A middlebox on the path that tracks connections."""
+
+    box: Middlebox
+    host: Host | None
+    tracks: bool
+    """Its table contains connections of this path; otherwise only the routes lead through it."""
+
+    @property
+    def accepts_unknown(self) -> bool | None:
+        """Return whether its kernel makes an entry for a packet of a connection that has none; None: unknown."""
+        loose = self.host.kernel.number(CONNTRACK_LOOSE) if self.host and self.host.kernel else None
+        return None if loose is None else loose != 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether its table is known to be whole: ldapdiag took it, or it is as long as the kernel counts."""
+        if self.host is None or self.host.description is not None:
+            return self.host is not None
+        entries = self.host.kernel.number(CONNTRACK_COUNT) if self.host.kernel else None
+        return entries is not None and len(self.box.flows) >= MOST * entries
+
+    def has_entry(self, matched: MatchedEnds, pair: Pair) -> bool:
+        """Return whether it tracks a connection in any state, by the key of either end."""
+        key, client = matched.server_key(pair), matched.client_key(pair)
+        return key in self.box.flows or client in self.box.client_keys or (*client[2:], *client[:2]) in self.box.flows
+
+
+def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Direction:
+    """Return a direction with its severed connections, which do not count as live.
+
+    Where the middlebox has lost entries before their time, what its clients measure is not its idle timeout.
+    """
+    severed = find_severed(matched, boxes)
+    if not severed.count:
+        return replace(direction, severed=severed)
+    live = [pair for pair in matched.pairs if pair.row not in severed.rows]
+    at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live))
+    at_client = seconds_since_received(matched.near.table, (pair.client_row for pair in live))
+    before_loss = direction.idle_times.before_loss if severed.expired_seconds is not None else ()
+    origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
+    return replace(
+        direction,
+        severed=severed,
+        idle_times=SocketIdleTimes(matched=tuple(at_server or at_client), before_loss=before_loss),
+        origins=tuple(sorted(origins.union(direction.origins))),
+    )
+
+
+def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
+    """Return the connections of a direction that one of the middleboxes on its path has severed."""
+    if not boxes:
+        unanswered = sum(map(matched.is_unanswered, matched.pairs))
+        return Severed(unproven={NO_TABLE: unanswered} if unanswered >= SEVERAL else {})
+    found = [_severed_at(tracking, matched, boxes) for tracking in boxes]
+    order = [one for one in found if one.count] or [one for one in found if one.unproven]
+    return max(order, key=lambda one: (one.unanswered, one.count), default=Severed())
+
+
+def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
+    """Return the connections that one middlebox has no entry for, and that nothing shows to be live."""
+    carried = [pair for pair in matched.pairs if tracking.has_entry(matched, pair)]
+    has_entry = frozenset(carried)
+    lacking = [pair for pair in matched.pairs if pair not in has_entry]
+    tracer = EntryTracer(tracking.box, matched, carried)
+    traces = {pair: tracer.trace(pair) for pair in lacking}
+    dead = [pair for pair in lacking if traces[pair] in {Trace.UNANSWERED, Trace.QUIET}]
+    unanswered = [pair for pair in dead if traces[pair] is Trace.UNANSWERED]
+    count = Counter(traces.values())
+    unknown = Counter({NO_AGES: count[Trace.UNKNOWN], MAY_HAVE_ENDED: count[Trace.ENDED]})
+    used = [pair for pair in lacking if traces[pair] is Trace.USED and tracer.existed_before(pair)]
+    reason = (
+        _used_without_entry(tracking, used)
+        or _unanswered_with_entry(tracking, matched, carried)
+        or _other_way(tracking, matched, dead, boxes)
+        or _may_be_selection(tracking, carried, dead, unanswered)
+    )
+    if reason:
+        return Severed(unproven=dict(+(Counter({reason: len(dead)}) + unknown)), middlebox=tracking.box.host)
+    idle = {pair: tracer.idle_seconds(pair) for pair in dead}
+    kept = tracking.box.longest_left
+    return Severed(
+        ports=tuple(sorted(matched.server_key(pair)[3] for pair in dead)),
+        rows=frozenset(pair.row for pair in dead),
+        unproven=dict(+unknown),
+        unanswered=len(unanswered),
+        middlebox=tracking.box.host,
+        tracks=tracking.tracks,
+        is_whole=tracking.is_whole,
+        is_timed=tracer.is_timed,
+        accepts_unknown=tracking.accepts_unknown,
+        kept_seconds=kept,
+        idle_seconds=tuple(sorted(seconds for seconds in idle.values() if seconds is not None)),
+    )
+
+
+def _used_without_entry(tracking: TrackingBox, used: Sequence[Pair]) -> str | None:
+    """Return why the middlebox decides nothing: connections pass although it has no entry for them."""
+    count = counted(len(used), "connection")
+    return f"{tracking.box.host} has no entry for {count} in use either" if used else None
+
+
+def _unanswered_with_entry(tracking: TrackingBox, matched: MatchedEnds, carried: Sequence[Pair]) -> str | None:
+    """Return why the missing entries are not the cause: what has an entry is unanswered as well."""
+    unanswered = sum(map(matched.is_unanswered, carried))
+    if not carried or 2 * unanswered < len(carried):
+        return None
+    count = counted(unanswered, "connection")
+    return f"{count} with an entry at {tracking.box.host} {are(unanswered)} unanswered as well"
+
+
+def _other_way(
+    tracking: TrackingBox, matched: MatchedEnds, dead: Sequence[Pair], boxes: Sequence[TrackingBox]
+) -> str | None:
+    """Return why they may pass by: another middlebox carries them, and no connection is known to pass through both."""
+    for other in boxes:
+        if other is tracking or not any(other.box.carries(matched.server_key(pair)) for pair in dead):
+            continue
+        if not any(other.has_entry(matched, pair) and tracking.has_entry(matched, pair) for pair in matched.pairs):
+            return f"{other.box.host} carries them, and they may not pass through {tracking.box.host}"
+    return None
+
+
+def _may_be_selection(
+    tracking: TrackingBox, carried: Sequence[Pair], dead: Sequence[Pair], unanswered: Sequence[Pair]
+) -> str | None:
+    """Return why the flow table may not contain all entries; None where it is whole, or each of them is unanswered."""
+    if tracking.is_whole or len(unanswered) == len(dead) or len(carried) >= len(dead):
+        return None
+    box = tracking.box.host
+    return f"the flow table of {box} has few connections of this path, and may be a selection (sysctl -a counts them)"

@@ -1,0 +1,177 @@
+"""Connections without an entry: what both ends show of a connection that a middlebox's flow table does not contain.
+
+The entry may be missing because the connection was opened after the table was taken. So each end is asked for its age:
+how long ago anything arrived there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
+from ldapdiag.analysis.pairing.skew import minimum_age_seconds
+from ldapdiag.evidence.sockets import TcpState
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
+    from ldapdiag.analysis.pairing.flow_tables import Middlebox
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.sockets import Key, SocketTable
+
+CLOCK_SECONDS = 1.0
+"""The collection script reports times in whole seconds."""
+
+CLOSED_SECONDS = 10.0
+"""Linux keeps the entry of a connection that has ended for longer, whatever ended it (nf_conntrack_tcp_timeout_close;
+Documentation/networking/nf_conntrack-sysctl.rst)."""
+
+
+class Pair(NamedTuple):
+    """The sockets of one connection: a row of the server's table, and one of the client's nearest."""
+
+    row: int
+    client_row: int
+
+
+class Trace(Enum):
+    """What both ends show of a connection without an entry."""
+
+    USED = auto()
+    """Something has arrived since the flow table was taken: it is live."""
+    UNANSWERED = auto()
+    """It existed then, and segments or keepalive probes of an end are unanswered."""
+    QUIET = auto()
+    """It existed then, and nothing has arrived since."""
+    NEW = auto()
+    """It may have been opened since, or used."""
+    ENDED = auto()
+    """The flow table was taken later, and it may have ended before."""
+    UNKNOWN = auto()
+    """No table shows ages, or no time is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedEnds:
+    """Both ends of the connections of one direction that are established at both."""
+
+    unjoined: UnjoinedDirection
+    near: ClientIndex
+    """The client's snapshot nearest to the server's."""
+    indexes: Sequence[ClientIndex]
+    """All snapshots of the client."""
+    pairs: Sequence[Pair]
+
+    def server_key(self, pair: Pair) -> Key:
+        """Return the key of a connection as the server writes it."""
+        return self.unjoined.key_of(pair.row)
+
+    def client_key(self, pair: Pair) -> Key:
+        """Return the key of a connection as the client's host writes it."""
+        table, row = self.near.table, pair.client_row
+        return table.local_address[row], table.local_port[row], table.remote_address[row], table.remote_port[row]
+
+    def is_unanswered(self, pair: Pair) -> bool:
+        """Return whether segments or keepalive probes of either end are unanswered."""
+        ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
+        return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in ends)
+
+
+class _End(NamedTuple):
+    """One end's snapshot against the time of the flow table, in seconds."""
+
+    table: SocketTable
+    apart: float
+    """The longest time between both."""
+    existed: float
+    """A connection that is older existed when the flow table was taken."""
+    since: float | None
+    """The shortest time since the flow table; None when that was taken later."""
+    shift: float
+    """From the snapshot to the flow table, at most; negative when the flow table is the earlier one."""
+
+    def age(self, row: int) -> float | None:
+        """Return how long ago anything arrived on a socket; None where the table does not show it."""
+        ages = (column_seconds(column, row) for column in (self.table.last_received, self.table.last_acknowledged))
+        return min((age for age in ages if age is not None), default=None)
+
+
+class EntryTracer:
+    """Traces the connections that one middlebox has no entry for; `carried` are those that it has."""
+
+    def __init__(self, box: Middlebox, matched: MatchedEnds, carried: Sequence[Pair]) -> None:
+        self._matched = matched
+        server = _end(matched.unjoined.snapshot, box, [pair.row for pair in carried])
+        client = _end(matched.near.snapshot, box, [pair.client_row for pair in carried])
+        self._ends = (server, client)
+        self._earlier = _earlier_indexes(matched, box)
+        self.is_timed = server is not None or client is not None
+        self._is_near = all(end.since is None and end.apart < CLOSED_SECONDS for end in self._ends if end is not None)
+
+    def trace(self, pair: Pair) -> Trace:
+        """Return what both ends show of a connection."""
+        ages = list(self._ages(pair))
+        later = [(end, age) for end, age in ages if end.since is not None]
+        if any(age < (end.since or 0.0) - CLOCK_SECONDS for end, age in later):
+            return Trace.USED
+        if any(age <= end.apart + CLOCK_SECONDS for end, age in later):
+            return Trace.NEW
+        existed = any(age > end.existed + CLOCK_SECONDS for end, age in ages)
+        if self._matched.is_unanswered(pair) and (existed or self._is_near or self.existed_before(pair)):
+            return Trace.UNANSWERED
+        if existed:
+            return Trace.QUIET
+        return Trace.ENDED if ages else Trace.UNKNOWN
+
+    def existed_before(self, pair: Pair) -> bool:
+        """Return whether a snapshot of the client before the flow table shows the same socket."""
+        address, port, dialled, dialled_port = self._matched.client_key(pair)
+        cookie = _cookie(self._matched.near, pair.client_row)
+        for index in self._earlier:
+            row = index.sockets.get((dialled, dialled_port, address), {}).get(port)
+            if row is not None and index.table.state[row] is TcpState.ESTABLISHED and _cookie(index, row) == cookie:
+                return True
+        return False
+
+    def idle_seconds(self, pair: Pair) -> float | None:
+        """Return for how long a connection had been idle when the flow table was taken, at most; None if unknown."""
+        return min((end.shift + age for end, age in self._ages(pair)), default=None)
+
+    def _ages(self, pair: Pair) -> Iterator[tuple[_End, float]]:
+        for end, row in zip(self._ends, pair, strict=True):
+            if end is not None and (age := end.age(row)) is not None:
+                yield end, age
+
+
+def _end(snapshot: Snapshot, box: Middlebox, carried: Sequence[int]) -> _End | None:
+    """Return a snapshot against the flow table nearest to it; None where a time is unknown."""
+    taken, own = box.nearest_time(snapshot.taken), snapshot.taken
+    if taken is None or own is None:
+        return None
+    apart = own.seconds_apart(taken)
+    idle_seconds = seconds_since_received(snapshot.sockets, carried)
+    return _End(
+        table=snapshot.sockets,
+        apart=apart,
+        existed=max(apart, minimum_age_seconds(own, taken, idle_seconds)),
+        since=None if own.end < taken.start else max(0.0, (own.start - taken.end).total_seconds()),
+        shift=(taken.end - own.start).total_seconds(),
+    )
+
+
+def _earlier_indexes(matched: MatchedEnds, box: Middlebox) -> Sequence[ClientIndex]:
+    """Return the snapshots of the client before a flow table that was taken before one of both ends' snapshots."""
+    ends = [taken.start for snapshot in (matched.unjoined.snapshot, matched.near.snapshot) if (taken := snapshot.taken)]
+    between = [span.start for span in box.times if span is not None and ends and span.end <= max(ends)]
+    return [
+        index
+        for index in matched.indexes
+        if between and index.snapshot.taken is not None and index.snapshot.taken.end <= max(between)
+    ]
+
+
+def _cookie(index: ClientIndex, row: int) -> int | None:
+    return None if index.table.cookie is None else index.table.cookie[row]

@@ -1,0 +1,175 @@
+"""Which connections of both ends a middlebox has severed, what proves it, and what its table cannot prove."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import facts
+from facts import APP1, at_client, at_server, flows, listening, table
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.pairing.direction import Direction
+from ldapdiag.analysis.pairing.pairing import pair
+from ldapdiag.analysis.pairing.proof import proof_of_severed
+from ldapdiag.evidence.host_facts import Route
+from ldapdiag.evidence.sockets import Timer
+
+LIVE, DEAD = 5, 20
+FIRST_DEAD = 50000
+IDLE_MS = 60_000
+SENDING: dict[str, Any] = {"timer": Timer.RETRANSMIT, "retransmits": 4}
+PROBING: dict[str, Any] = {"timer": Timer.KEEPALIVE, "probes": 2}
+ROUTES = tuple(Route(network=f"10.77.{n}.0/24", on_link=True) for n in (1, 2, 3))
+
+
+def fw(*, loose: int | None = None, described: bool = True, routes: tuple[Route, ...] = (), **kernel: int) -> Host:
+    settings = kernel | ({} if loose is None else {"tcp_loose": loose})
+    return Host(
+        host="fw",
+        description=facts.description("fw") if described else None,
+        kernel=facts.settings(**settings) if settings else None,
+        routes=routes,
+    )
+
+
+def dead_rows(idle_ms: int | None = IDLE_MS, *, at: Any = at_server, **columns: Any) -> list[facts.Row]:
+    ages = {} if idle_ms is None else {"last_received": idle_ms}
+    return at(DEAD, first=FIRST_DEAD, **ages, **columns)
+
+
+def severing(
+    *boxes: Any,
+    client: dict[str, Any] | None = None,
+    idle_ms: int | None = IDLE_MS,
+    live_ms: int | None = 100,
+    times: tuple[float | None, ...] = (3, 4),
+    hosts: tuple[Host, ...] = (),
+    earlier: bool = False,
+) -> Direction:
+    """Return app1's direction: five live connections, and twenty that no box has an entry for; `times` of both ends."""
+    ages = {} if live_ms is None else {"last_received": live_ms}
+    at_ldap = [listening(), *at_server(LIVE, **ages), *dead_rows(idle_ms)]
+    at_app1 = [*at_client(LIVE, **ages), *dead_rows(idle_ms, at=at_client, **(client or {}))]
+    columns = ("receive_queue",) if idle_ms is None else ("receive_queue", "last_received")
+    server = facts.host("ldap", table(at_ldap, columns=columns, taken=times[0]))
+    before = [table(at_app1, "app1", columns=columns, taken=-9)] if earlier else []
+    app1 = facts.host("app1", *before, table(at_app1, "app1", columns=columns, taken=times[1]))
+    (direction, *_) = pair(facts.server(), (server, app1, *(hosts or (fw(),))), boxes).directions
+    return direction
+
+
+def table_of_fw(*, carries: int = LIVE, taken: float | None = 0, left: float = 20, host: str = "fw") -> Any:
+    known = flows(at_server(carries), host, taken=taken)
+    return replace(known, seconds_left=[left] * carries)
+
+
+PORTS = tuple(range(FIRST_DEAD, FIRST_DEAD + DEAD))
+
+
+class TestProof:
+    def test_unanswered_packets_without_an_entry_are_certain(self) -> None:
+        found = severing(table_of_fw(), client=SENDING)
+        assert (found.severed.ports, found.severed.unanswered, found.severed.middlebox) == (PORTS, DEAD, "fw")
+        assert (found.matched, found.live, found.ghosts.count, found.stranded.count) == (LIVE + DEAD, LIVE, 0, 0)
+        assert proof_of_severed(found.severed).degree == "certain"
+
+    def test_so_are_unanswered_keepalive_probes(self) -> None:
+        assert proof_of_severed(severing(table_of_fw(), client=PROBING).severed).degree == "certain"
+
+    @pytest.mark.parametrize(("loose", "degree"), [(0, "likely"), (1, "possible"), (None, "possible")])
+    def test_quiet_ones_depend_on_what_the_box_does_with_the_next_packet(self, loose: int, degree: str) -> None:
+        found = severing(table_of_fw(), hosts=(fw(loose=loose),))
+        assert (found.severed.count, found.severed.unanswered) == (DEAD, 0)
+        assert proof_of_severed(found.severed).degree == degree
+
+    def test_without_times_unanswered_ones_are_likely(self) -> None:
+        found = severing(table_of_fw(taken=None), client=SENDING, times=(None, None))
+        assert (found.severed.count, proof_of_severed(found.severed).degree) == (DEAD, "likely")
+
+    @pytest.mark.parametrize(("described", "degree"), [(True, "likely"), (False, "possible")])
+    def test_a_box_that_lost_everything_is_known_by_the_routes(self, *, described: bool, degree: str) -> None:
+        other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
+        found = severing(other, client=SENDING, hosts=(fw(described=described, routes=ROUTES),))
+        assert (found.severed.count, found.severed.tracks) == (LIVE + DEAD - LIVE, False)
+        assert proof_of_severed(found.severed).degree == degree
+
+
+class TestLive:
+    def test_what_was_used_since_the_table_was_taken_is_live(self) -> None:
+        assert severing(table_of_fw(), idle_ms=1_000).severed.count == 0
+
+    def test_what_may_have_been_opened_since_is_no_finding(self) -> None:
+        found = severing(table_of_fw(), idle_ms=4_100)
+        assert (found.severed.count, found.severed.unproven) == (0, {})
+
+    def test_an_entry_in_any_state_is_an_entry(self) -> None:
+        offloaded = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], state="OFFLOAD", taken=0)
+        assert severing(offloaded, table_of_fw(), client=SENDING).severed.count == 0
+
+    def test_a_box_without_an_entry_for_connections_in_use_proves_nothing(self) -> None:
+        """They pass without an entry, or another way: they existed before, and have been used since."""
+        found = severing(table_of_fw(carries=2), earlier=True)
+        assert found.severed.count == 0
+        assert sum(found.severed.unproven.values()) == DEAD
+
+    def test_nor_does_one_whose_entries_are_unanswered_as_well(self) -> None:
+        """The cause is elsewhere: the server's cable is out."""
+        entries = flows([*at_server(LIVE), *at_server(12, first=FIRST_DEAD)], taken=0)
+        assert severing(entries, client=SENDING).severed.count == 0
+
+    def test_an_alternative_box_may_carry_them(self) -> None:
+        second = flows(at_server(DEAD, first=FIRST_DEAD), "fw2", taken=0)
+        found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
+
+    def test_a_second_box_on_the_same_path_does_not(self) -> None:
+        second = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], "fw2", taken=0)
+        found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
+        assert (found.severed.count, found.severed.middlebox) == (DEAD, "fw")
+
+
+class TestLimitsOfTables:
+    def test_without_ages_quiet_ones_are_not_judged(self) -> None:
+        found = severing(table_of_fw(), idle_ms=None, live_ms=None)
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
+
+    def test_a_short_table_taken_by_hand_may_be_a_selection(self) -> None:
+        found = severing(table_of_fw(), hosts=(fw(described=False),))
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
+
+    def test_one_as_long_as_the_kernel_counts_is_none(self) -> None:
+        assert severing(table_of_fw(), hosts=(fw(described=False, count=LIVE),)).severed.count == DEAD
+        assert severing(table_of_fw(), hosts=(fw(described=False, count=2 * LIVE),)).severed.count == 0
+
+    def test_a_table_taken_much_later_proves_nothing_of_young_ones(self) -> None:
+        found = severing(table_of_fw(taken=8), idle_ms=5_000)
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
+        assert severing(table_of_fw(taken=8)).severed.count == DEAD
+
+    def test_one_taken_seconds_later_proves_unanswered_ones(self) -> None:
+        """The entry of a connection that ended meanwhile would still be there."""
+        assert severing(table_of_fw(taken=8), idle_ms=5_000, client=SENDING).severed.count == DEAD
+        assert severing(table_of_fw(taken=60), idle_ms=5_000, client=SENDING).severed.count == 0
+
+    def test_without_any_table_unanswered_packets_are_not_judged(self) -> None:
+        found = severing(client=SENDING)
+        assert (found.severed.count, found.severed.middlebox) == (0, "")
+        assert sum(found.severed.unproven.values()) == DEAD
+
+
+class TestTimeout:
+    def test_ages_of_live_connections_are_not_those_of_severed_ones(self) -> None:
+        assert severing(table_of_fw()).idle_times.matched == (0.1,) * LIVE
+
+    def test_expired_ones_bound_the_timeout(self) -> None:
+        severed = severing(table_of_fw(left=20)).severed
+        assert severed.expired_seconds == pytest.approx(IDLE_MS / 1000 - 3, abs=1.1)
+
+    def test_those_that_the_box_lost_otherwise_do_not(self) -> None:
+        busy = SENDING | {"busy": 4_000}
+        found = severing(table_of_fw(left=3_599), client=busy)
+        assert found.severed.expired_seconds is None
+        assert found.idle_times.before_loss == ()
+        assert severing(table_of_fw(left=20), client=busy).idle_times.before_loss == (56.0,) * DEAD

@@ -1,0 +1,106 @@
+"""severed-connections: what both ends still have and a middlebox between them no longer tracks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import facts
+from ldapdiag.analysis.pairing.direction import Severed
+from ldapdiag.evidence.bundle import Missing
+from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
+from ldapdiag.remedy import RemedyKind
+from ldapdiag_checks.severed_connections import judge
+
+
+def severed(count: int, **traits: Any) -> Severed:
+    known: dict[str, Any] = {"unanswered": count, "middlebox": "fw", "tracks": True, "is_whole": True, "is_timed": True}
+    return Severed(ports=tuple(range(50000, 50000 + count)), **known | traits)
+
+
+def judged(found: Severed, matched: int = 1000, **numbers: Any) -> Verdict:
+    told = facts.direction(server_count=matched, matched=matched, severed=found, **numbers)
+    (verdict,) = judge(facts.pairing(told))
+    return verdict
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "severity"),
+    [
+        (100, 1000, Severity.HIGH),
+        (99, 1000, Severity.MEDIUM),
+        (10, 20, Severity.HIGH),
+        (10, 21, Severity.MEDIUM),
+        (9, 9, Severity.LOW),
+    ],
+)
+def test_severity_by_number_and_share(count: int, of: int, severity: Severity) -> None:
+    found = judged(severed(count), of)
+    assert isinstance(found, Finding)
+    assert found.severity is severity
+
+
+def test_reports_number_ports_and_box() -> None:
+    found = judged(severed(3, idle_seconds=(40.0, 50.0, 60.0), kept_seconds=30.0), 12)
+    assert isinstance(found, Finding)
+    assert found.confidence is Confidence.CERTAIN
+    assert found.observed["severed_client_ports"] == [50000, 50001, 50002]
+    assert (found.observed["middlebox"], found.observed["idle_seconds"], found.observed["style"]) == (
+        "fw",
+        40.0,
+        "silent-drop",
+    )
+    assert "the entries have expired" in found.detail
+
+
+def test_tells_an_expired_entry_from_a_lost_table() -> None:
+    lost = judged(severed(3, idle_seconds=(2.0, 2.0, 2.0), kept_seconds=3599.0), 12)
+    assert isinstance(lost, Finding)
+    assert "fw keeps entries for 3,599 s or more" in lost.detail
+    assert any("Find out why" in remedy.title for remedy in lost.remedies)
+
+
+@pytest.mark.parametrize("accepts", [True, None])
+def test_is_low_and_possible_while_the_next_packet_may_pass(accepts: bool | None) -> None:  # noqa: FBT001  a case
+    found = judged(severed(500, unanswered=0, accepts_unknown=accepts))
+    assert isinstance(found, Finding)
+    assert (found.severity, found.confidence, found.observed["style"]) == (
+        Severity.LOW,
+        Confidence.POSSIBLE,
+        "unknown",
+    )
+
+
+def test_closes_sockets_by_command_only_where_each_is_proven() -> None:
+    certain, likely = judged(severed(3)), judged(severed(3, unanswered=0, accepts_unknown=False))
+    assert isinstance(certain, Finding)
+    assert isinstance(likely, Finding)
+    commands = [remedy for remedy in certain.remedies if remedy.kind is RemedyKind.SHELL]
+    assert [remedy.target for remedy in commands] == ["app1", "ldap"]
+    assert "dport = :389 and dst 10.77.1.2 and sport = :$port" in commands[0].text
+    assert not [remedy for remedy in likely.remedies if remedy.kind is RemedyKind.SHELL]
+
+
+def test_what_is_not_proven_is_not_judged() -> None:
+    verdict = judged(Severed(unproven={"their packets are unanswered, and no table was read": 20}), 25)
+    assert isinstance(verdict, NotJudged)
+    assert verdict.missing == ("flow-table",)
+    assert "20 of 25 connections" in verdict.reason
+
+
+def test_what_the_box_tracks_is_clear() -> None:
+    verdict = judged(Severed(), 25, middleboxes=("fw",))
+    assert isinstance(verdict, Clear)
+    assert "none of 25 connections" in verdict.reason
+
+
+def test_a_client_that_was_not_read_is_not_judged() -> None:
+    missing = Missing(reason="no table", lacks=("socket-table",), how="ss -tanoi")
+    (verdict,) = judge(facts.pairing(facts.direction(server_count=3, missing=missing)))
+    assert (type(verdict), getattr(verdict, "missing", None)) == (NotJudged, ("socket-table",))
+
+
+def test_a_server_without_connections_is_clear() -> None:
+    (verdict,) = judge(facts.pairing())
+    assert isinstance(verdict, Clear)
