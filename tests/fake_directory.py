@@ -31,8 +31,8 @@ def entry(number: bytes, dn: str, attributes: Mapping[str, Iterable[str | bytes]
     return element(0x30, number, element(0x64, octets(dn), element(0x30, *told)))
 
 
-def result(number: bytes, tag: int, code: int, message: str = "") -> bytes:
-    return element(0x30, number, element(tag, element(10, bytes([code])), octets(""), octets(message)))
+def result(number: bytes, tag: int, code: int, message: str = "", *more: bytes) -> bytes:
+    return element(0x30, number, element(tag, element(10, bytes([code])), octets(""), octets(message), *more))
 
 
 def parts(data: bytes) -> list[tuple[int, bytes]]:
@@ -54,9 +54,16 @@ class FakeDirectory:
     `says` may block: `asked` is set when the first search has come, `unbound` when the client said goodbye.
     """
 
-    def __init__(self, says: Callable[[str, list[str]], tuple[list[Entry], int] | bytes], bind_code: int = 0) -> None:
+    def __init__(
+        self,
+        says: Callable[[str, list[str]], tuple[list[Entry], int] | bytes],
+        bind_code: int = 0,
+        bind: bytes = b"",
+    ) -> None:
+        """Answer a bind with this code, or with these bytes."""
         self.says = says
         self.bind_code = bind_code
+        self.bind = bind
         self.searches: list[tuple[str, list[str]]] = []
         self.asked, self.unbound, self.over = threading.Event(), threading.Event(), threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -93,6 +100,9 @@ class FakeDirectory:
             if tag == UNBIND:
                 self.unbound.set()
                 return
+            if tag == BIND and self.bind:
+                client.sendall(self.bind)
+                continue
             if tag != SEARCH:
                 client.sendall(result(identifier, ANSWERS[tag], self.bind_code if tag == BIND else 2))
                 continue

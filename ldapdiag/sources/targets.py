@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ldapdiag.errors import UsageError
 
@@ -172,9 +172,11 @@ def _url_parts(argument: str) -> tuple[str | None, str, int | None, str]:
         raise UsageError(f"{argument!r}: control character in a target; remove it")
     try:
         parts = urlsplit(argument)
-        port = parts.port
     except ValueError as error:
         raise UsageError(f"{_without_user(argument)}: invalid URL: {str(error).lower()}") from error
+    port = _port(parts)
+    if port == 0:
+        raise UsageError(f"{_without_user(argument)}: invalid port; use a number from 1 to 65535, or no port")
     user, at, _ = parts.netloc.rpartition("@")
     host = parts.netloc.rpartition("@")[2]
     if port is not None or host.endswith(":"):
@@ -183,6 +185,14 @@ def _url_parts(argument: str) -> tuple[str | None, str, int | None, str]:
         reason = f"invalid host; use a host name or an address (IPv6 in brackets) after {parts.scheme}://"
         raise UsageError(f"{_without_user(argument)}: {reason}")
     return (user if at else None), host, port, unquote(parts.path)
+
+
+def _port(parts: SplitResult) -> int | None:
+    """Return the port of a URL; 0 for one that no server can have, None without one."""
+    try:
+        return parts.port
+    except ValueError:
+        return 0
 
 
 def _without_user(argument: str) -> str:

@@ -26,7 +26,8 @@ from ldapdiag.sources.live.ldap import queries
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TimeLimit, TlsTrust, connect, secure
 from ldapdiag.sources.live.ldap.entries import EntryBuffer, MalformedMessage
 from ldapdiag.sources.live.ldap.ldap3_connection import LdapConnection
-from ldapdiag.sources.live.ldap.result_codes import NOT_SHOWN, SUCCESS, list_cut, search_refused
+from ldapdiag.sources.live.ldap.messages import NAME_THE_SERVER
+from ldapdiag.sources.live.ldap.result_codes import NOT_SHOWN, SUCCESS, list_cut, referred_elsewhere, search_refused
 from ldapdiag.sources.targets import LOCAL_SOCKET
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def query_directory(
         session.add_gap(failure.reason, failure.how)
         session.note_outcome(failure)
     except MalformedMessage:
-        session.add_gap("the server sent data that is not LDAP", "check host and port")
+        session.add_gap("the server sent data that is not LDAP", f"check host and port; {NAME_THE_SERVER}")
     except Exception as error:  # noqa: BLE001  ldap3 may raise anything on hostile bytes; the run must continue
         session.add_gap(
             f"cannot decode the server's answers ({type(error).__name__})",
-            "report it, with the server's product and version",
+            NAME_THE_SERVER,
         )
     finally:
         session.close()
@@ -213,10 +214,15 @@ class _Session:
     def _keep(self, result: Mapping[str, Any], query: Query, base: str, buffer: EntryBuffer) -> None:
         """Keep the entries of a search, or add a gap when they are missing or incomplete."""
         code = result["result"]
-        if code == SUCCESS and buffer.commit():
+        elsewhere = referred_elsewhere(result, base or "the root DSE") if query.required else None
+        if elsewhere is not None:
+            self.add_gap(elsewhere.reason, elsewhere.how)
+        if code == SUCCESS and (buffer.commit() or elsewhere is not None):
             return
         cut = list_cut(result, base, len(buffer.pending))
         buffer.discard()
+        if query.file == queries.ROOT_DSE and code not in {SUCCESS, *NOT_SHOWN}:
+            raise search_refused(result, "the root DSE")
         if not query.required or query.file == queries.ROOT_DSE:
             return
         subject = "the connections in " if query.lists_connections else ""

@@ -51,8 +51,8 @@ def size_of(data: bytes | bytearray, at: int = 0) -> tuple[int, int] | None:
 
 def operation_of(message: bytes) -> tuple[int, int]:
     """Return the tag of the operation in a message, and its offset."""
-    start, end = _element(message, 0, len(message), SEQUENCE)
-    _, at = _element(message, start, end, INTEGER)
+    start, end = element(message, 0, len(message), SEQUENCE)
+    _, at = element(message, start, end, INTEGER)
     if at >= end:
         raise MalformedMessage
     return message[at], at
@@ -67,8 +67,8 @@ class EntryBuffer:
 
     def add(self, message: bytes, at: int, wanted: frozenset[str]) -> None:
         """Add the entry at offset `at` of a message, if it has any of the `wanted` attributes."""
-        start, end = _element(message, at, len(message), ENTRY)
-        name, start = _element(message, start, end, OCTETS)
+        start, end = element(message, at, len(message), ENTRY)
+        name, start = element(message, start, end, OCTETS)
         dn = message[name:start]
         lines = [line for attribute in _attributes(message, start, end) for line in _lines(*attribute, wanted)]
         if lines:
@@ -111,15 +111,15 @@ def without_credentials(value: bytes) -> bytes:
 
 def _attributes(message: bytes, at: int, end: int) -> Iterator[tuple[bytes, list[bytes]]]:
     """Yield names and values of a PartialAttributeList."""
-    at, end = _element(message, at, end, SEQUENCE)
+    at, end = element(message, at, end, SEQUENCE)
     while at < end:
-        name, stop = _element(message, at, end, SEQUENCE)
+        name, stop = element(message, at, end, SEQUENCE)
         at = stop
-        start, value = _element(message, name, stop, OCTETS)
-        offset, last = _element(message, value, stop, SET)
+        start, value = element(message, name, stop, OCTETS)
+        offset, last = element(message, value, stop, SET)
         values = []
         while offset < last:
-            first, offset = _element(message, offset, last, OCTETS)
+            first, offset = element(message, offset, last, OCTETS)
             values.append(message[first:offset])
         yield message[start:value], values
 
@@ -142,7 +142,7 @@ def _plain(name: bytes) -> str | None:
     return None if plain in SECRETS else plain
 
 
-def _element(data: bytes, at: int, end: int, tag: int) -> tuple[int, int]:
+def element(data: bytes, at: int, end: int, tag: int) -> tuple[int, int]:
     """Return start and end of an element's content. Raises MalformedMessage for another tag, or an end after `end`."""
     if at + 2 > end or data[at] != tag:
         raise MalformedMessage

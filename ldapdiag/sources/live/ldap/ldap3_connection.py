@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.sources.budget import RUN_BYTES
 from ldapdiag.sources.collection_options import Mechanism, StartTls
 from ldapdiag.sources.live.ldap.connecting import QueryFailed, TlsTrust, receive, secure
-from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, EntryBuffer, MalformedMessage, operation_of, size_of
+from ldapdiag.sources.live.ldap.entries import ENTRY, REFERENCE, EntryBuffer, MalformedMessage, size_of
+from ldapdiag.sources.live.ldap.messages import BIND, INTERMEDIATE, check_envelope, check_result, referred
 from ldapdiag.sources.live.ldap.result_codes import SUCCESS, bind_refused
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # ldap3 2.9.1 uses names that pyasn1 has renamed
     import ldap3
     from ldap3.core.exceptions import LDAPException, LDAPPackageUnavailableError, LDAPSessionTerminatedByServerError
+    from ldap3.core.results import RESULT_CODES
     from ldap3.strategy.sync import SyncStrategy
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ MAX_BYTES = 1 << 27
 """Of all answers of one server; 20,000 connections of a slapd take 36 MB."""
 MAX_OTHER_BYTES = 1 << 16
 """Of a message that is not an entry."""
+MAX_REFERENCES = 3
+"""URLs of search references that are kept for a message."""
 TLS_ALERT = b"\x15\x03"
 """First bytes of the answer on a port that accepts TLS only."""
 READ_SOCKETS = "ssh://HOST reads the server's sockets without a query"
@@ -57,6 +62,8 @@ class _Strategy(SyncStrategy):
         self.received = 0
         self.entries = EntryBuffer()
         self.wanted: frozenset[str] = frozenset()
+        self.references: list[str] = []
+        """URLs of search references; none is followed."""
 
     def open(self, *_: object, **__: object) -> None:
         """Use the socket that is already open."""
@@ -66,15 +73,21 @@ class _Strategy(SyncStrategy):
         self.connection.listening = True
 
     def receiving(self) -> list[bytes]:  # type: ignore[override]  # the stubs say None; ldap3 returns a list
-        """Return the next message that is not an entry; store entries, skip referrals."""
+        """Return the result of the request that was sent; store entries and the URLs of references."""
+        (number, request), *_ = self._outstanding.items()
         while True:
             message = self._message()
-            operation, at = operation_of(message)
-            if operation == ENTRY:
+            kind, at = check_envelope(message, number, request["type"])
+            if kind == ENTRY:
                 self.entries.add(message, at, self.wanted)
-            elif operation != REFERENCE:
-                if len(message) > MAX_OTHER_BYTES:
-                    raise MalformedMessage
+            elif len(message) > MAX_OTHER_BYTES:
+                raise MalformedMessage
+            elif kind == REFERENCE:
+                self.references += referred(message, at)[: MAX_REFERENCES - len(self.references)]
+            elif kind != INTERMEDIATE:
+                answer = check_result(message, at, RESULT_CODES)
+                if kind == BIND and answer.referrals:
+                    raise BindReferred({"result": answer.code, "message": answer.text, "referrals": answer.referrals})
                 return [message]
 
     def _message(self) -> bytes:
@@ -98,6 +111,14 @@ class _Strategy(SyncStrategy):
         return message
 
 
+class BindReferred(Exception):  # noqa: N818  an answer, not an error
+    """A bind was answered with URLs of other servers, which ldap3 2.9.1 cannot decode (KeyError)."""
+
+    def __init__(self, result: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.result = {"description": RESULT_CODES[result["result"]], **result}
+
+
 class LdapConnection:
     """A connection to one server. Its methods raise QueryFailed and MalformedMessage; nothing is sent at first."""
 
@@ -107,8 +128,11 @@ class LdapConnection:
         self._address = address
         self._bind = bind
         self._time_limit = time_limit
+        server = ldap3.Server(address.host or "localhost", get_info=ldap3.NONE)
+        # ldap3 counts the messages of all connections of the process, so that a reason could not be reproduced.
+        server.next_message_id = count(1).__next__  # type: ignore[method-assign]  # an attribute of this server alone
         self._connection = ldap3.Connection(
-            ldap3.Server(address.host or "localhost", get_info=ldap3.NONE),
+            server,
             auto_bind="NONE",
             auto_referrals=False,
             auto_range=False,
@@ -155,6 +179,8 @@ class LdapConnection:
             ) from None
         except LDAPSessionTerminatedByServerError:
             raise QueryFailed("the server ended the session at the bind", READ_SOCKETS) from None
+        except BindReferred as referred_to:
+            raise bind_refused(referred_to.result, account) from None
         except (QueryFailed, MalformedMessage):
             raise
         except LDAPException as error:
@@ -175,9 +201,10 @@ class LdapConnection:
         return None
 
     def search(self, query: Query, base: str, entries: EntryBuffer) -> Mapping[str, Any]:
-        """Search, add the entries to a buffer, and return the result."""
+        """Search, add the entries to a buffer, and return the result, with the `references` to other servers."""
         self._strategy.entries = entries
         self._strategy.wanted = frozenset(name.lower() for name in query.attributes)
+        self._strategy.references = []
         try:
             self._connection.search(
                 base,
@@ -189,7 +216,7 @@ class LdapConnection:
         except LDAPSessionTerminatedByServerError:
             raise QueryFailed("the server ended the session at this search", READ_SOCKETS) from None
         result: Mapping[str, Any] = self._connection.result
-        return result
+        return {**result, "references": tuple(self._strategy.references)}
 
     def close(self) -> None:
         """Unbind and close, in any state of the connection."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ldapdiag.sources.live.ldap.connecting import QueryFailed
 
-SUCCESS = 0
+SUCCESS, REFERRAL = 0, 10
 NO_SUCH_OBJECT, INSUFFICIENT_ACCESS = 32, 50
 NOT_SHOWN = frozenset({NO_SUCH_OBJECT, INSUFFICIENT_ACCESS})
 """Servers return either code for an entry that the account may not see."""
@@ -19,10 +19,12 @@ LIMITS = frozenset({3, 4, 11})
 MAX_MESSAGE = 200
 """Characters of a server's message to repeat."""
 
+NAME_THE_OTHER = "referrals are not followed: name the server of that URL, or an account's own server, as target"
 ENCRYPT = "use ldaps://, or add -ZZ (StartTLS)"
 BIND_ADVICE = {
     7: "use another -Y, or -D with -W; supportedSASLMechanisms in the root DSE lists the mechanisms",
     8: ENCRYPT,
+    REFERRAL: NAME_THE_OTHER,
     13: ENCRYPT,
     19: "the account may be locked or its password expired; unlock it, or bind as another account",
     32: "check the DN after -D",
@@ -47,6 +49,13 @@ def search_refused(result: Mapping[str, Any], subject: str) -> QueryFailed:
     return QueryFailed(f"{subject}: {result_text(result)}", BIND_ADVICE.get(result["result"]))
 
 
+def referred_elsewhere(result: Mapping[str, Any], subject: str) -> QueryFailed | None:
+    """Return the reason why an answer is at another server, in whole or in part; None where it is here."""
+    if not (references := result.get("references")):
+        return None
+    return QueryFailed(f"{subject}: the server refers to {', '.join(references)}", NAME_THE_OTHER)
+
+
 def list_cut(result: Mapping[str, Any], base: str, count: int) -> QueryFailed | None:
     """Return the reason of an incomplete list; None for any other result."""
     if result["result"] not in LIMITS:
@@ -60,4 +69,6 @@ def list_cut(result: Mapping[str, Any], base: str, count: int) -> QueryFailed | 
 def result_text(result: Mapping[str, Any]) -> str:
     """Return a result as name, number and the server's message."""
     message = " ".join(str(result["message"]).split())[:MAX_MESSAGE]
-    return f"{result['description']} ({result['result']}){': ' if message else ''}{message}"
+    urls = ", ".join(str(url) for url in result.get("referrals") or ())[:MAX_MESSAGE]
+    to = f" to {urls}" if urls else ""
+    return f"{result['description']} ({result['result']}){to}{': ' if message else ''}{message}"

@@ -10,7 +10,7 @@ from itertools import islice
 
 import pytest
 
-from fake_directory import FakeDirectory, element, entry
+from fake_directory import FakeDirectory, element, entry, octets, result
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.sources.budget import Budget
@@ -220,7 +220,85 @@ class TestTroubles:
         assert "s3cret" not in repr(BindOptions(dn="cn=a", password="s3cret"))  # noqa: S106  of nobody
 
 
-NUMBER = element(2, b"\x02")
+BIND, SEARCH = element(2, b"\x01"), element(2, b"\x02")
+"""The numbers of the first two messages of a session."""
+OTHER = element(2, b"\x09")
+ELSEWHERE = ("ldap://ds2.example.com/cn=monitor", "ldap://ds3.example.com/\x1b[31m")
+REFERRAL = element(0xA3, *map(octets, ELSEWHERE))
+NOTICE = element(0x8A, b"1.3.6.1.4.1.1466.20036")
+DEEP = element(0x30, BIND, element(0x61, *[b"\x30\x84\x00\x00\x0f\xff" * 600]))
+
+
+class TestUnexpectedAnswers:
+    """Each is a gap in plain words with a next step, and none asks for a report of a bug."""
+
+    @pytest.mark.parametrize(
+        ("answer", "reason"),
+        [
+            (result(BIND, 0x61, 10, "", REFERRAL), "failed: referral (10) to ldap://ds2.example.com/cn=monitor"),
+            (result(OTHER, 0x61, 0), "the server answered message 9, but message 1 was sent"),
+            (result(BIND, 0x65, 0), "the server answered a bind with a search result"),
+            (entry(BIND, *ROOT), "the server answered a bind with an entry"),
+            (result(BIND, 0x75, 0), "the server answered a bind with a message of unknown kind 0x75"),
+            (result(element(2, b"\0"), 0x78, 52, "shutting down", NOTICE), "result code 52: shutting down)"),
+            (result(element(2, b"\0"), 0x78, 0), "the server sent a message that answers no request"),
+            (element(0x30, BIND, element(0x61, element(0x30, octets("")))), "cannot decode the server's answer"),
+            (DEEP, "cannot decode the server's answer: its elements are nested"),
+            (result(BIND, 0x61, 90, "Acme"), "cannot decode the server's answer: unknown result code 90: Acme"),
+        ],
+        ids=["referral", "number", "kind", "entry", "unknown", "notice", "unsolicited", "none", "nested", "code"],
+    )
+    def test_to_a_bind(self, answer, reason):
+        with FakeDirectory(says, bind=answer) as directory:
+            (gap,) = asked(directory.url, dn="cn=a", password="s3cret").gaps  # noqa: S106  of nobody
+        assert reason in gap.reason
+        assert gap.how
+        assert "report" not in gap.how
+        assert "\x1b" not in gap.reason
+        assert not directory.searches
+
+    @pytest.mark.parametrize(
+        ("answer", "reason"),
+        [
+            (
+                result(SEARCH, 0x65, 10, "", REFERRAL),
+                "the root DSE: referral (10) to ldap://ds2.example.com/cn=monitor",
+            ),
+            (result(OTHER, 0x65, 0), "the root DSE: the server answered message 9, but message 2 was sent"),
+            (entry(OTHER, *ROOT), "the root DSE: the server answered message 9, but message 2 was sent"),
+            (result(SEARCH, 0x61, 0), "the root DSE: the server answered a search with a bind response"),
+            (result(element(2, b"\0"), 0x78, 52, "", NOTICE), "result code 52)"),
+            (element(0x30, SEARCH, element(0x65, b"\x0a\x01")), "cannot decode the server's answer"),
+            (result(SEARCH, 0x65, 53, "no"), "the root DSE: unwillingToPerform (53): no"),
+        ],
+        ids=["referral", "number", "entry", "kind", "notice", "cut", "refused"],
+    )
+    def test_to_the_first_search(self, answer, reason):
+        with FakeDirectory(lambda *_: answer) as directory:
+            (gap,) = asked(directory.url).gaps
+        assert reason in gap.reason
+        assert gap.how
+        assert "report" not in gap.how
+
+    def test_a_reference_instead_of_the_entry_names_the_other_server(self):
+        reference = element(0x73, *map(octets, ELSEWHERE))
+
+        def refers(base, attributes):
+            if base == "cn=monitor" and attributes != ["connection"]:
+                number = element(2, bytes([len(directory.searches) + 1]))
+                return element(0x30, number, reference) + result(number, 0x65, 0)
+            return says(base, attributes)
+
+        with FakeDirectory(refers) as directory:
+            gaps = {gap.reason: gap.how for gap in asked(directory.url).gaps}
+        (reason,) = [one for one in gaps if one.startswith("cn=monitor")]
+        assert reason == (
+            "cn=monitor: the server refers to ldap://ds2.example.com/cn=monitor, ldap://ds3.example.com/ [31m"
+        )
+        assert "referrals are not followed" in gaps[reason]
+
+
+NUMBER = SEARCH
 
 
 class TestHostile:
