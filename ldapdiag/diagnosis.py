@@ -124,10 +124,10 @@ class Facts:
 
 
 def preference(fact: Any) -> tuple[Any, ...]:  # noqa: ANN401  read facts of all kinds
-    """Order records of one fact by time taken, lines understood, and path, so that the choice is reproducible."""
+    """Order records of one fact by time, snapshot, lines understood, and path, so that the choice is reproducible."""
     origin = fact.origin
     taken = origin.taken.end.timestamp() if origin.taken else 0.0
-    return taken, origin.understood, origin.path
+    return taken, origin.snapshot, origin.understood, origin.path
 
 
 def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:

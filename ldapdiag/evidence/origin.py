@@ -39,6 +39,8 @@ class Origin:
     """The command or the query that it answers, as a target or a manifest names it; empty: unknown."""
     taken: Span | None = None
     """When it was captured; None: unknown."""
+    snapshot: int = 0
+    """The number of the snapshot that its folder is named after, in order of time; 0: none. Set by analysis.hosts."""
     lines: int = 0
     understood: int = 0
     """Lines that became part of a fact, or that the format ignores on purpose."""

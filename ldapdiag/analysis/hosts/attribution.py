@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.folders import name_servers
-from ldapdiag.analysis.hosts.grouping import HostGroup, base_name, group_tables
+from ldapdiag.analysis.hosts.grouping import HostGroup, connected_addresses, group_tables
 from ldapdiag.analysis.hosts.host import Host, own_addresses
+from ldapdiag.analysis.hosts.layout import Layout, ancestors, base_name, lay_out
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_servers
 from ldapdiag.analysis.hosts.snapshots import snapshots_of
@@ -26,7 +28,7 @@ from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.origin import Span
 
@@ -55,16 +57,18 @@ class Attribution:
 
 def attribute(bundle: Bundle) -> Attribution:
     """Find the hosts, and the host of every fact."""
+    layout = layout_of(bundle.facts)
     times = capture_times(bundle.facts)
-    facts = [_timed(fact, times) for fact in bundle.facts]
-    groups = group_tables([fact for fact in facts if isinstance(fact, SocketTable)], namespaces_of(facts))
+    facts = [_placed(fact, layout, times) for fact in bundle.facts]
+    groups = group_tables([fact for fact in facts if isinstance(fact, SocketTable)], namespaces_of(facts), layout)
     by_folder: dict[str, set[str]] = defaultdict(set)
     for group in groups:
         for table in group.tables:
             by_folder[table.origin.folder].add(group.name)
+    by_folder |= _other_folders(facts, by_folder, layout)
     by_fact = {id(table): group.name for group in groups for table in group.tables}
     by_fact |= _middleboxes_in_shared_folders(facts, groups, by_folder)
-    without_table = _hosts_without_table(facts, by_folder)
+    without_table = _hosts_without_table(facts, by_folder, layout)
     servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
     without_table |= name_servers(facts) if not groups else _replicas_without_table(facts, by_folder)
     placed: list[Any] = []
@@ -80,7 +84,33 @@ def attribute(bundle: Bundle) -> Attribution:
             placed.append(replace(fact, origin=replace(fact.origin, host=host)))
     hosts = tuple(_hosts(groups, placed, bundle.ldap_ports))
     own = attribute_to_servers(hosts, placed)
+    gaps.extend(_unknown_orders(hosts, groups, layout))
     return Attribution(facts=own.facts, hosts=hosts, servers=own.servers, gaps=(*gaps, *own.gaps))
+
+
+def _unknown_orders(hosts: Iterable[Host], groups: Iterable[HostGroup], layout: Layout) -> Iterator[Gap]:
+    """Yield a gap for each host whose snapshots lie in several folders, in an order that nothing shows."""
+    folders = {group.name: {table.origin.folder for table in group.tables} for group in groups}
+    for host in hosts:
+        unknown = [one for one in host.snapshots if one.taken is None]
+        of_host = folders.get(host.host, set())
+        shown = len({one.number for one in unknown}) == len(unknown) and layout.unordered.isdisjoint(of_host)
+        if len(of_host) > 1 and len(unknown) > 1 and not shown:
+            last = ", ".join(unknown[-1].origins)
+            yield Gap(
+                target=host.host,
+                reason=f"the order of its snapshots is unknown; the last one is assumed to be {last}",
+                how="number their folders (snap1, snap2), or put a file captured-at.txt beside each table",
+            )
+
+
+def layout_of(facts: Iterable[Any]) -> Layout:
+    """Return what the folders of the evidence stand for."""
+    addresses: dict[str, set[str]] = defaultdict(set)
+    for table in facts:
+        if isinstance(table, SocketTable):
+            addresses[table.origin.folder] |= connected_addresses(table)
+    return lay_out((fact.origin.folder for fact in facts), addresses)
 
 
 def capture_times(facts: Iterable[Any]) -> dict[str, Span]:
@@ -97,17 +127,61 @@ def namespaces_of(facts: Iterable[Any]) -> dict[str, str]:
     }
 
 
-def _timed(fact: Any, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds
-    taken = times.get(fact.origin.folder)
-    if taken is None or fact.origin.taken is not None:
-        return fact
-    return replace(fact, origin=replace(fact.origin, taken=taken))
+def _placed(fact: Any, layout: Layout, times: dict[str, Span]) -> Any:  # noqa: ANN401  facts of all kinds
+    """Return a fact with its snapshot and, if its own is unknown, the time of its folder; a table in its host's."""
+    origin = fact.origin
+    root = layout.root(origin.folder)
+    return replace(
+        fact,
+        origin=replace(
+            origin,
+            folder=root if isinstance(fact, SocketTable) else origin.folder,
+            taken=origin.taken or times.get(origin.folder) or times.get(root),
+            snapshot=layout.numbers.get(origin.folder, 0),
+        ),
+    )
 
 
-def _hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
-    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often."""
-    folders = {fact.origin.folder for fact in facts if isinstance(fact, HOST_FACTS)}
-    return {folder: base_name(folder) for folder in folders if folder not in by_folder}
+def _other_folders(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, set[str]]:
+    """Return the only host of each folder without a socket table: that of its tree, its snapshots, or around it.
+
+    A folder lies within a host's if other hosts do not: `ldap/logs` beside `app1`, never `incident/fw` in `incident`.
+    """
+    by_host: dict[str, set[str]] = defaultdict(set)
+    for folder, hosts in by_folder.items():
+        by_host[layout.host(folder)] |= hosts
+    found: dict[str, set[str]] = {}
+    for folder in {fact.origin.folder for fact in facts} - by_folder.keys():
+        place = layout.host(folder)
+        around = next((one for one in ancestors(place) if one in by_host), None)
+        outside = around and any(not f"{other}/".startswith(f"{around}/") for other in by_host)
+        hosts = by_host.get(place) or (by_host[around] if around and outside else set())
+        if len(hosts) == 1:
+            found[folder] = hosts
+    return found
+
+
+def _hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, str]:
+    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often.
+
+    Folders of one name that have the same kind of fact are different hosts, unless they are snapshots of one.
+    """
+    kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    folders = {fact.origin.folder: fact for fact in facts if isinstance(fact, HOST_FACTS)}
+    for fact in facts:
+        if isinstance(fact, HOST_FACTS) and fact.origin.folder not in by_folder:
+            folder = fact.origin.folder
+            kinds[layout.name(folder)][layout.host(folder)].add(fact.kind)
+    rivals = {
+        name
+        for name, by_host in kinds.items()
+        if any(not one.isdisjoint(other) for one, other in combinations(by_host.values(), 2))
+    }
+    return {
+        folder: "/".join(layout.host(folder).split("/")[-2:]) if layout.name(folder) in rivals else layout.name(folder)
+        for folder in folders
+        if folder not in by_folder
+    }
 
 
 def _replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
@@ -214,13 +288,19 @@ def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> 
     )
 
 
+def _order(fact: Any) -> tuple[float, int, str]:  # noqa: ANN401  facts of all kinds
+    """Return the sort key of a fact: the latest is the last."""
+    taken = fact.origin.taken
+    return taken.end.timestamp() if taken else 0.0, fact.origin.snapshot, fact.origin.path
+
+
 def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]) -> Iterable[Host]:
     """Yield every host that has a socket table or any other fact, with what describes it."""
     tables: dict[str, list[SocketTable]] = defaultdict(list)
     origins: dict[str, list[str]] = defaultdict(list)
     routes: dict[str, list[RouteTable]] = defaultdict(list)
     latest: dict[tuple[str, type[Any]], Any] = {}
-    for fact in sorted(facts, key=lambda fact: fact.origin.path):
+    for fact in sorted(facts, key=_order):
         name = fact.origin.host
         if isinstance(fact, SocketTable):
             tables[name].append(fact)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.grouping import base_name
+from ldapdiag.analysis.hosts.layout import base_name
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
 from ldapdiag.evidence.host_facts import CaptureTimes

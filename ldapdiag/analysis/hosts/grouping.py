@@ -8,6 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from ldapdiag.analysis.hosts.layout import Layout, base_name
 from ldapdiag.evidence.addresses import identifies_a_host, is_exact
 from ldapdiag.evidence.sockets import SocketTable, TcpState
 
@@ -31,6 +32,8 @@ class HostGroup:
     """Those of them that have connections."""
     name: str = ""
     merged: list[str] = field(default_factory=list)
+    differs: bool = False
+    """The tables of these folders have different addresses: the names of the folders make them one host's."""
 
     @property
     def merge_reason(self) -> str | None:
@@ -38,6 +41,8 @@ class HostGroup:
         if not self.merged:
             return None
         others = ", ".join(base_name(folder) for folder in self.merged)
+        if self.differs:
+            return f"{others} has a snapshot of the same host, by the names of the folders"
         return f"{others} shows the same addresses: {', '.join(sorted(self.with_peers))}"
 
     def may_merge(self, other: HostGroup) -> bool:
@@ -53,22 +58,25 @@ class HostGroup:
         return not contradict or shares_rows(self.tables, other.tables)
 
 
-def group_tables(tables: list[SocketTable], namespaces: Mapping[str, str] = MappingProxyType({})) -> list[HostGroup]:
+def group_tables(
+    tables: list[SocketTable], namespaces: Mapping[str, str] = MappingProxyType({}), layout: Layout | None = None
+) -> list[HostGroup]:
     """Return the groups of tables that are one host's, each with its name.
 
     `namespaces` are by folder, where a host description names one: two namespaces are two hosts, whatever their
     addresses.
     """
+    layout = layout or Layout()
     folders: dict[str, list[SocketTable]] = defaultdict(list)
     for table in sorted(tables, key=lambda table: table.origin.path):
-        folders[table.origin.folder].append(table)
+        folders[layout.root(table.origin.folder)].append(table)
     groups = [
         group
         for folder in sorted(folders)
         for group in _groups_in(folder, folders[folder], one_host=folder in namespaces)
     ]
-    groups = _merged_across_folders(groups, namespaces)
-    _name(groups, folders)
+    groups = _merged_across_folders(groups, namespaces, layout)
+    _name(groups, folders, layout)
     return groups
 
 
@@ -93,6 +101,11 @@ def _groups_in(folder: str, tables: list[SocketTable], *, one_host: bool) -> lis
     return groups
 
 
+def connected_addresses(table: SocketTable) -> set[str]:
+    """Return the local addresses of a table that have connections and identify a host."""
+    return {address for address in _addresses_with_peers(table) if identifies_a_host(address)}
+
+
 def _addresses_with_peers(table: SocketTable) -> set[str]:
     pairs = set(zip(table.local_address, (port > 0 for port in table.remote_port), strict=True))
     return {address for address, has_peer in pairs if has_peer}
@@ -108,57 +121,60 @@ def _union(one: HostGroup, other: HostGroup) -> HostGroup:
     )
 
 
-def _merged_across_folders(groups: list[HostGroup], namespaces: Mapping[str, str]) -> list[HostGroup]:
-    """Merge groups of different folders that share all identifying addresses that have connections."""
-
-    def are_different(one: HostGroup, other: HostGroup) -> bool:
-        named = {namespaces.get(group.folder) for group in (one, other)} - {None}
-        return len(named) > 1
-
+def _merged_across_folders(groups: list[HostGroup], namespaces: Mapping[str, str], layout: Layout) -> list[HostGroup]:
+    """Merge groups of different folders that are one host's."""
+    alone = Counter(group.folder for group in groups)
     merged: list[HostGroup] = []
     for group in groups:
-        twin = next(
-            (
-                one
-                for one in merged
-                if one.folder != group.folder
-                and one.with_peers
-                and one.with_peers == group.with_peers
-                and not are_different(one, group)
-            ),
-            None,
-        )
+        twin = next((one for one in merged if _are_one(one, group, namespaces, layout, alone)), None)
         if twin is None:
             merged.append(group)
         else:
+            twin.differs |= twin.with_peers != group.with_peers
             twin.tables.extend(group.tables)
             twin.addresses |= group.addresses
             twin.merged.append(group.folder)
     return merged
 
 
-def _name(groups: list[HostGroup], folders: dict[str, list[SocketTable]]) -> None:
+def _are_one(
+    one: HostGroup, other: HostGroup, namespaces: Mapping[str, str], layout: Layout, alone: Mapping[str, int]
+) -> bool:
+    """Return whether groups of two folders are one host's.
+
+    They are if the folders are snapshots of one host and the addresses do not contradict, or if they share rows and all
+    identifying addresses that have connections. Equal addresses alone are not enough: two replicas may share a virtual
+    address, and the connections of one would be missing at the other.
+    """
+    folders = one.folder, other.folder
+    if one.folder == other.folder:
+        return False
+    equal = bool(one.with_peers) and one.with_peers == other.with_peers
+    if layout.host(one.folder) == layout.host(other.folder):
+        if equal or any(alone[folder] > 1 for folder in folders):
+            return equal
+        return not (one.addresses and other.addresses) or not one.addresses.isdisjoint(other.addresses)
+    named = {namespaces.get(folder) for folder in folders} - {None}
+    return equal and len(named) <= 1 and (len(named) == 1 or shares_rows(one.tables, other.tables))
+
+
+def _name(groups: list[HostGroup], folders: dict[str, list[SocketTable]], layout: Layout) -> None:
     """Name a group after its folder when it is the only one there, else after its first file's stem."""
     single = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
     for group in groups:
         file = group.tables[0].origin.path.rpartition("/")[2]
-        group.name = base_name(group.folder) if single[group.folder] else file.rpartition(".")[0] or file
+        group.name = layout.name(group.folder) if single[group.folder] else file.rpartition(".")[0] or file
     same = Counter(group.name for group in groups)
     for number, group in enumerate(groups, 1):
         if same[group.name] > 1:
             parents = (
-                group.folder.rstrip("/").split("/")[-2:]
+                layout.host(group.folder).rstrip("/").split("/")[-2:]
                 if single[group.folder]
-                else [base_name(group.folder), group.name]
+                else [layout.name(group.folder), group.name]
             )
             group.name = "/".join(parents)
         if any(other.name == group.name for other in groups[: number - 1]):
             group.name = f"{group.name} ({number})"
-
-
-def base_name(folder: str) -> str:
-    """Return the last part of a folder's path, its name."""
-    return folder.rstrip("/").rpartition("/")[2] or folder
 
 
 def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:

@@ -33,6 +33,8 @@ class Snapshot:
     origins: tuple[str, ...]
     headerless: bool
     """No listing has a header, so the rows may be a selection."""
+    number: int = 0
+    """The number of the snapshot that the folders name, in order of time; 0: they name none."""
     unreadable: int = 0
     """Lines that were not understood in the listing that was read best: as many sockets may be missing."""
 
@@ -42,17 +44,19 @@ class Snapshot:
 
 
 def snapshots_of(tables: Sequence[SocketTable]) -> tuple[Snapshot, ...]:
-    """Return the snapshots of one host, in order of time; those of unknown time come last, by folder.
+    """Return the snapshots of one host, in order of time; those of unknown time come last, by number, then folder.
 
     A file with several tables of one kind (a loop around ss) is as many snapshots, in their order.
     """
-    at: dict[tuple[bool, float, str, int], list[SocketTable]] = defaultdict(list)
-    tables_in: Counter[tuple[str, frozenset[int]]] = Counter()
+    at: dict[tuple[bool, float, int, str, int], list[SocketTable]] = defaultdict(list)
+    tables_in: Counter[tuple[str, str, frozenset[int]]] = Counter()
     for table in tables:
         taken, folder = table.origin.taken, table.origin.folder
-        number = tables_in[table.origin.path, table.families]
-        tables_in[table.origin.path, table.families] += 1
-        at[taken is None, taken.start.timestamp() if taken else 0.0, folder, number].append(table)
+        file = folder, table.origin.path, table.families
+        number = tables_in[file]
+        tables_in[file] += 1
+        moment = taken.start.timestamp() if taken else 0.0
+        at[taken is None, moment, table.origin.snapshot, folder, number].append(table)
     return tuple(merge_tables(at[moment][0].origin.taken, at[moment]) for moment in sorted(at))
 
 
@@ -67,6 +71,7 @@ def merge_tables(taken: Span | None, tables: Sequence[SocketTable]) -> Snapshot:
         inconsistent=inconsistent_rows(comparable),
         tools=tuple(sorted({table.tool for table in tables})),
         origins=origins,
+        number=max((table.origin.snapshot for table in tables), default=0),
         headerless=not any(table.has_header for table in tables),
         unreadable=_unreadable(tables),
     )

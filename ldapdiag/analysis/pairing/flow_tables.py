@@ -67,15 +67,20 @@ class Middlebox:
         return min(before or known, key=moment.seconds_apart)
 
 
-def merge_flow_tables(tables: Iterable[FlowTable]) -> tuple[Middlebox, ...]:
+def merge_flow_tables(tables: Iterable[FlowTable], snapshot: int = 0) -> tuple[Middlebox, ...]:
     """Return one middlebox per host and relay.
 
+    Of tables whose folders name snapshots, those of the given number count, or of the last one if it is 0: an entry of
+    another snapshot would show a connection that has ended since.
     A proxy's host that tracks packets as well counts as two: each table lists the legs in its own way.
     """
     by_host: dict[tuple[str, Relay], list[FlowTable]] = defaultdict(list)
     for table in tables:
         by_host[table.origin.host, table.relay].append(table)
-    return tuple(_merge(host, relay, by_host[host, relay]) for host, relay in sorted(by_host))
+    for key, several in list(by_host.items()):
+        number = snapshot or max(table.origin.snapshot for table in several)
+        by_host[key] = [table for table in several if table.origin.snapshot in {0, number}]
+    return tuple(_merge(host, relay, by_host[host, relay]) for host, relay in sorted(by_host) if by_host[host, relay])
 
 
 def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:

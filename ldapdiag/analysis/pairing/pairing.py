@@ -54,7 +54,7 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
     if unfit or host.latest is None:
         reason = f"the table of {server.host}'s sockets {unfit}"
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
-    middleboxes = merge_flow_tables(flows)
+    middleboxes = merge_flow_tables(flows, host.latest.number)
     clients = Clients(hosts, server, middleboxes)
     on_path = _PathFinder(host, {one.host: one for one in hosts}, middleboxes, NextHops(hosts))
     directions = [

@@ -31,12 +31,23 @@ def seconds_between(one: Snapshot, other: Snapshot) -> float | None:
     return one.taken.seconds_apart(other.taken) if one.taken and other.taken else None
 
 
+def are_apart(one: Snapshot, other: Snapshot) -> bool:
+    """Return whether two snapshots of unknown time are known to be of different times, by their numbers."""
+    is_unknown = one.taken is None or other.taken is None
+    return is_unknown and bool(one.number and other.number) and one.number != other.number
+
+
 def surrounding(snapshots: Sequence[Snapshot], other: Snapshot) -> list[Snapshot]:
-    """Return the snapshots nearest in time before and after one of another host; all, if a time is unknown."""
+    """Return the snapshots nearest in time before and after one of another host.
+
+    If a time is unknown, those of the same number, else the last one if all are numbered, else all.
+    """
     taken = other.taken
     timed = [(snapshot, snapshot.taken) for snapshot in snapshots if snapshot.taken is not None]
     if taken is None or len(timed) < len(snapshots):
-        return list(snapshots)
+        same = [snapshot for snapshot in snapshots if other.number and snapshot.number == other.number]
+        numbered = list(snapshots[-1:]) if other.number and all(one.number for one in snapshots) else list(snapshots)
+        return same or numbered
     before = [snapshot for snapshot, span in timed if span.start <= taken.start]
     after = [snapshot for snapshot, span in timed if span.start > taken.start]
     return before[-1:] + after[:1]

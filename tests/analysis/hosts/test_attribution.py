@@ -107,6 +107,42 @@ class TestAcrossFolders:
         assert len(host.snapshots) == 2
         assert host.merge_reason == f"ldap shows the same addresses: {facts.LDAP}"
 
+    def test_replicas_that_show_only_their_virtual_address_stay_two(self) -> None:
+        one, other = ([facts.row("10.77.1.100:389", f"10.77.2.2:{port}")] for port in (41000, 42000))
+        assert names(found(listing(one, "dc1/ldap"), listing(other, "dc2/ldap"))) == ["dc1/ldap", "dc2/ldap"]
+
+    def test_a_snapshot_without_the_other_address_is_the_same_host(self) -> None:
+        more = [*ROWS, facts.row("10.77.1.100:389", "10.77.2.2:41000")]
+        (host,) = found(listing(more, "in/ldap/snap1"), listing(ROWS, "in/ldap/snap2")).hosts
+        assert (host.host, [one.number for one in host.snapshots]) == ("ldap", [1, 2])
+        assert host.merge_reason == "snap2 has a snapshot of the same host, by the names of the folders"
+
+    def test_the_tables_in_the_tree_of_a_host_are_one_snapshot(self) -> None:
+        tree = "in/sosreport-app1-2026-11-22-abcdefg"
+        tables = listing(ELSEWHERE, f"{tree}/proc/net"), listing(ELSEWHERE, f"{tree}/sos_commands/networking")
+        (host,) = found(*tables).hosts
+        assert (host.host, len(host.snapshots)) == ("app1", 1)
+
+    def test_an_order_that_nothing_shows_is_a_gap(self) -> None:
+        attribution = found(
+            listing(ROWS, "a/ldap"), listing(ROWS, "b/ldap"), listing(ELSEWHERE, "a/app"), listing(ELSEWHERE, "b/app")
+        )
+        assert [(gap.target, gap.reason.partition(";")[0]) for gap in attribution.gaps] == [
+            ("app", "the order of its snapshots is unknown"),
+            ("ldap", "the order of its snapshots is unknown"),
+        ]
+
+    def test_middleboxes_of_one_name_are_two_unless_their_folders_are_snapshots(self) -> None:
+        boxes = [lying(facts.flows(ROWS), f"{folder}/fw", "conntrack.txt") for folder in ("dc1", "dc2")]
+        assert names(found(*boxes)) == ["dc1/fw", "dc2/fw"]
+        boxes = [lying(facts.flows(ROWS), f"{folder}/fw", "conntrack.txt") for folder in ("snap1", "snap2")]
+        assert names(found(*boxes)) == ["fw"]
+
+    def test_a_folder_within_a_host_s_belongs_to_it(self) -> None:
+        limits = lying(TestOtherFacts.LIMITS, "in/ldap/more", "proc-limits.txt")
+        tables = listing(LISTENING, "in/ldap"), listing([facts.listening(facts.APP1), *ELSEWHERE], "in/app1")
+        assert owners(found(limits, *tables))["in/ldap/more/proc-limits.txt"] == "ldap"
+
     def test_sharing_one_of_two_addresses_is_not_enough(self) -> None:
         more = [*ROWS, facts.row("10.77.1.100:389", "10.77.2.2:41000")]
         assert len(found(listing(more, "one"), listing(ROWS, "two")).hosts) == 2
