@@ -34,7 +34,7 @@ DEBUG, USE = "debugsearchindex", "filter-use"
 MARK = r"\[(?:INDEX:[^\]\[]{0,300}|COUNT:\d{1,18}|NOT-INDEXED|LIMIT-EXCEEDED(?::\d{1,18})?)\]"
 MARKS = re.compile(rf"(?:{MARK})+")
 EXPLANATION = re.compile(
-    rf"filter=(?P<filter>\(.*\)(?:{MARK})+?)(?: scope=(?P<scope>\w+)(?P<of_scope>(?:{MARK})+))?"
+    rf"filter=(?P<filter>\(.*\))(?P<of_filter>(?:{MARK})+?)(?: scope=(?P<scope>\w+)(?P<of_scope>(?:{MARK})+))?"
     rf" final=(?P<final>(?:{MARK})+)",
     re.DOTALL,
 )
@@ -161,13 +161,13 @@ def explanation(value: str) -> Explanation | None:
     found = EXPLANATION.fullmatch(value) if len(value) <= LONGEST else None
     if found is None:
         return None
-    marked = found["filter"]
-    parts = tuple(AssertionAnswer(text=part["text"], answer=_answer(part["marks"])) for part in PART.finditer(marked))
     # The marks of a single assertion are also those of the filter; the marks of a set follow its last parenthesis.
+    marked = found["filter"] + found["of_filter"]
+    parts = tuple(AssertionAnswer(text=part["text"], answer=_answer(part["marks"])) for part in PART.finditer(marked))
     return Explanation(
-        filter=_unmarked(marked),
+        filter=_unmarked(found["filter"]),
         parts=parts,
-        of_filter=_answer(marked[marked.rindex(")") + 1 :]),
+        of_filter=_answer(found["of_filter"]),
         scope=found["scope"] or "",
         of_scope=_answer(found["of_scope"]) if found["scope"] else None,
         final=_answer(found["final"]),

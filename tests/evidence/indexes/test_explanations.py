@@ -65,6 +65,33 @@ def test_marks_within_a_value_are_the_value_s() -> None:
     assert (found.filter, found.of_filter.entries) == ("(cn=a[COUNT:9]b)", 1)
 
 
+@pytest.mark.parametrize("index", ["cn.a)b", '"cn)".\'equality', ")", "cn.(|)x"])
+def test_parentheses_and_quotes_in_the_name_of_an_index_are_the_name_s(index: str) -> None:
+    found = explanation(f"filter=(cn=a)[COUNT:7][INDEX:{index}] final=[COUNT:7]")
+    assert found is not None
+    assert (found.filter, found.of_filter.index, found.parts[0].answer.index) == ("(cn=a)", index, index)
+
+
+VALUES = st.lists(
+    st.sampled_from(
+        (
+            *("filter=", "(cn=a)", "(&", "(!(", ")", "(", "[INDEX:", "[COUNT:", "[COUNT:1]", "[NOT-INDEXED]", "]", "["),
+            *("[LIMIT-EXCEEDED:9]", " scope=sub", " final=", '"', "'", "\\", "cn.equality", "7", " hits:2", "-1"),
+            *(" maxmatches:-1", " message:", "is disabled for", ":", "\n"),
+        )
+    )
+    | st.text(max_size=3),
+    max_size=14,
+).map("".join)
+
+
+@given(VALUES)
+def test_any_value_is_read_or_refused(value: str) -> None:
+    for text in (value, f"filter={value}", f"filter=(cn=a){value} final=[COUNT:1]", f"filter=(cn=a)[INDEX:{value}]"):
+        explanation(text)
+        filter_use(text)
+
+
 @pytest.mark.parametrize(
     ("message", "outcome"),
     [
