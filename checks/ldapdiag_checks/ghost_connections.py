@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.idle.bounds import IdleBounds
-from ldapdiag.analysis.idle.sentences import client_names, ghost_sentences, reason_list
+from ldapdiag.analysis.idle.ghost_titles import ghost_title, live_counts, possible_title
+from ldapdiag.analysis.idle.sentences import ghost_sentences, reason_list
 from ldapdiag.analysis.load.accounts import Accounts
 from ldapdiag.analysis.load.descriptors import Descriptors
-from ldapdiag.analysis.pairing.direction import Direction, JoinKey, PathKind
+from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.analysis.pairing.pairing import Pairing
+from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SS_COMMAND
@@ -41,7 +43,8 @@ def judge(
       client host has booted since the last segment, or every network namespace of the client host was read.
     - likely: the client's table lacks them, but a table covers one network namespace; a container or zone may own
       them.
-    - possible: only their number is known, or a table may be a selection of rows.
+    - possible: only their number is known, or a table may be a selection of rows; or the client's table lacks them,
+      and a container or zone that was not read may have them (`possible`; none of these counts as a ghost).
 
     ## Severity
     - critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 %
@@ -49,6 +52,8 @@ def judge(
     - high: 100 or more, or half of the connections from this client.
     - medium: fewer.
     - info: below 10 and below 5 % of the server's connections.
+    - of those that a container may have: medium if a firewall still lists them and they are 10 or more, and half of
+      the connections from this client; low or info otherwise.
 
     ## Why it matters
     Each ghost uses a descriptor of the server until something closes it; without idle timeout and keepalive, until
@@ -72,6 +77,8 @@ def judge(
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
             yield _finding(direction, pairing.server, total, bounds, accounts, descriptors)
+        elif direction.ghosts.possible_ports:
+            yield _possible_finding(direction, pairing.server, total)
         elif direction.ghosts.unproven:
             yield NotJudged(
                 subject=direction.subject,
@@ -81,7 +88,7 @@ def judge(
                 how=f"take a snapshot of the client, the server and the client again: {SS_COMMAND}",
             )
         else:
-            yield Clear(subject=direction.subject, reason=_live_counts(direction, pairing.server))
+            yield Clear(subject=direction.subject, reason=live_counts(direction, pairing.server))
 
 
 def _finding(
@@ -99,7 +106,7 @@ def _finding(
         key=direction.key,
         severity=severity_of(direction, total, descriptors),
         confidence=Confidence(proof_of(direction).degree),
-        title=_title(direction),
+        title=ghost_title(direction),
         detail="\n".join(ghost_sentences(direction, server, bounds, owners)),
         observed=direction.observed
         | {
@@ -107,6 +114,35 @@ def _finding(
             "unproven": sum(direction.ghosts.unproven.values()) + direction.closing,
             "ghost_client_ports": None if ports is None else list(ports),
             "accounts": owners,
+            "ghosts_possible": len(direction.ghosts.possible_ports),
+            "ghost_client_ports_possible": list(direction.ghosts.possible_ports),
+        },
+        server=server,
+        hosts=tuple(sorted({*direction.client_hosts, server})),
+        origins=direction.origins,
+    )
+
+
+def _possible_finding(direction: Direction, server: str, total: int) -> Finding:
+    """Return the finding about connections that the client's table lacks, and that nothing proves dead."""
+    possible, count = direction.ghosts.possible_ports, direction.server_count
+    many = len(possible) >= FEW and len(possible) >= HALF * count and bool(direction.path.middleboxes)
+    few = len(possible) < FEW and len(possible) < SLIGHT * total
+    return Finding(
+        subject=direction.subject,
+        key=direction.key,
+        severity=Severity.MEDIUM if many else Severity.INFO if few else Severity.LOW,
+        confidence=Confidence.POSSIBLE,
+        title=possible_title(direction),
+        detail="\n".join(possible_sentences(direction, reason_list(direction.ghosts.unproven))),
+        observed=direction.observed
+        | {
+            "ghosts": 0,
+            "unproven": direction.undecided + direction.closing,
+            "ghost_client_ports": [],
+            "accounts": None,
+            "ghosts_possible": len(possible),
+            "ghost_client_ports_possible": list(possible),
         },
         server=server,
         hosts=tuple(sorted({*direction.client_hosts, server})),
@@ -128,27 +164,3 @@ def severity_of(direction: Direction, total: int, descriptors: Descriptors | Non
     if ghosts >= SOME or ghosts >= HALF * direction.server_count:
         return Severity.HIGH
     return Severity.MEDIUM
-
-
-def _live_counts(direction: Direction, server: str) -> str:
-    closing = f", and {direction.closing:,} opening or closing at that moment" if direction.closing else ""
-    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
-        where = f"carried by {direction.path.translated_by}"
-    else:
-        where = f"live at {client_names(direction)}"
-    unproven = sum(direction.severed.unproven.values())
-    unanswered = direction.severed.count + unproven
-    others = f", {unanswered:,} established there but not proven live (see severed-connections)" if unanswered else ""
-    return f"{direction.server_count:,} at {server}, {direction.live - unproven:,} of them {where}{others}{closing}"
-
-
-def _title(direction: Direction) -> str:
-    ghosts, count = direction.ghosts.count, direction.server_count
-    share = f"All {count:,}" if ghosts == count else f"{ghosts:,} of the {count:,}"
-    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
-        return f"{share} connections from {direction.client} no longer exist on {direction.path.translated_by}, a proxy"
-    if direction.join is JoinKey.BOX_TABLE:
-        nat = f"the NAT ({direction.path.translated_by})"
-        return f"{share} connections from {direction.client} no longer have a client behind {nat}"
-    where = client_names(direction)
-    return f"{share} connections from {where} no longer exist on {where}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 import facts
@@ -126,6 +129,8 @@ class TestWhatIsObserved:
             "path": "direct",
             "style": "unknown",
             "accounts": None,
+            "ghosts_possible": 0,
+            "ghost_client_ports_possible": [],
         }
         assert found.hosts == ("app1", "ldap")
 
@@ -167,3 +172,34 @@ class TestWithoutAFinding:
         verdict = judged(0, 40, missing=missing)
         assert (type(verdict), verdict.missing, verdict.how) == (NotJudged, missing.lacks, missing.how)
         assert verdict.reason == "40 connections at ldap: no socket table of 10.77.2.2"
+
+
+class TestPossible:
+    """What the client's own table lacks, and only a container that was not read could have."""
+
+    def verdict(self, count: int = 60, of: int = 60, **traits: Any) -> Finding:
+        direction = facts.direction(server_count=of, unproven={"fw still has them": count}, **traits)
+        ghosts = replace(direction.ghosts, possible_ports=tuple(range(40000, 40000 + count)))
+        (found,) = judge(facts.pairing(replace(direction, ghosts=ghosts)))
+        assert isinstance(found, Finding)
+        return found
+
+    def test_are_shown_with_what_would_prove_them_and_count_as_no_ghosts(self) -> None:
+        found = self.verdict(middleboxes=("fw",))
+        assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.POSSIBLE)
+        assert found.title == "All 60 connections from app1 may no longer exist on app1"
+        assert "What would prove it: the sockets of every network namespace of app1" in found.detail
+        assert (found.observed["ghosts"], found.observed["ghost_client_ports"]) == (0, [])
+        assert (found.observed["ghosts_possible"], found.observed["unproven"]) == (60, 60)
+
+    @pytest.mark.parametrize(
+        ("count", "of", "middleboxes", "severity"),
+        [
+            (60, 60, (), Severity.LOW),
+            (60, 200, ("fw",), Severity.LOW),
+            (9, 10, ("fw",), Severity.LOW),
+            (5, 200, ("fw",), Severity.INFO),
+        ],
+    )
+    def test_are_never_worse_than_medium(self, count, of, middleboxes, severity) -> None:
+        assert self.verdict(count, of, middleboxes=middleboxes).severity is severity

@@ -10,7 +10,9 @@ from ldapdiag.analysis.hosts.ages import probes_unanswered
 from ldapdiag.analysis.pairing.absence_reasons import (
     AbsenceContext,
     ExplainedAbsences,
+    carried_by_middlebox,
     explain_absences,
+    in_unread_namespace,
     open_at_other_host,
 )
 from ldapdiag.analysis.pairing.flow_tables import Middlebox
@@ -46,6 +48,8 @@ class Classified:
     """Absent rows that are proven dead, although an earlier snapshot of the client contains them."""
     ports_at_other_hosts: frozenset[int]
     """Client ports of rows that another host uses as well."""
+    elsewhere: tuple[int, ...]
+    """Absent rows that a container or zone of the client's machine may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +98,7 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
         without_flow=without_flow,
         dead_since_earlier=dead_since,
         ports_at_other_hosts=_ports_at_other_hosts(context, explained),
+        elsewhere=tuple(sorted(explained.rows(carried_by_middlebox) | explained.rows(in_unread_namespace))),
     )
 
 

@@ -57,6 +57,8 @@ class HalfOpen:
     """Absent connections that are not counted, by the reason that excludes them."""
     reasons: tuple[str, ...] = ()
     """Why those counted are not churn."""
+    possible_ports: tuple[int, ...] = ()
+    """Client ports of unproven ones that churn does not explain either (pairing/possible_ghosts.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from ldapdiag.analysis.pairing.client_history import (
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
+from ldapdiag.analysis.pairing.possible_ghosts import possible_ghost_ports
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
@@ -69,6 +70,8 @@ def join(
     described = client.host.description is not None
     absent = find_ghost_rows(unjoined, server, indexes, rows, churn, collected_live=described)
     absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
+    ghosts = half_open(_with_retransmitting(absent, rows), unjoined.table.remote_port, rows.unproven)
+    possible = possible_ghost_ports(unjoined, server, indexes, rows, churn, collected_live=described)
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
     virtual = rows.virtual.count if rows.virtual else 0
     pairs = tuple(Pair(row, client_row) for row, client_row in rows.matched if client_row is not None)
@@ -81,7 +84,7 @@ def join(
         client_count=len(live) + near.unnumbered.get(unjoined.direction, 0) + virtual,
         matched=len(rows.matched),
         closing=rows.closing,
-        ghosts=half_open(_with_retransmitting(absent, rows), unjoined.table.remote_port, rows.unproven),
+        ghosts=replace(ghosts, possible_ports=possible),
         stranded=half_open(stranded, near.table.local_port),
         join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
         path=_path(rows),

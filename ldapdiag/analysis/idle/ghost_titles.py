@@ -1,0 +1,48 @@
+"""Titles of findings about a direction's ghosts, and the counts of a direction without any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.idle.sentences import client_names
+from ldapdiag.analysis.pairing.direction import JoinKey, PathKind
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.pairing.direction import Direction
+
+
+def live_counts(direction: Direction, server: str) -> str:
+    """Return how many connections of a direction are live, as a clause."""
+    closing = f", and {direction.closing:,} opening or closing at that moment" if direction.closing else ""
+    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
+        where = f"carried by {direction.path.translated_by}"
+    else:
+        where = f"live at {client_names(direction)}"
+    unproven = sum(direction.severed.unproven.values())
+    unanswered = direction.severed.count + unproven
+    others = f", {unanswered:,} established there but not proven live (see severed-connections)" if unanswered else ""
+    return f"{direction.server_count:,} at {server}, {direction.live - unproven:,} of them {where}{others}{closing}"
+
+
+def ghost_title(direction: Direction) -> str:
+    """Return the title of a finding about ghosts."""
+    ghosts, count = direction.ghosts.count, direction.server_count
+    share = _share(ghosts, count)
+    if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
+        return f"{share} connections from {direction.client} no longer exist on {direction.path.translated_by}, a proxy"
+    if direction.join is JoinKey.BOX_TABLE:
+        nat = f"the NAT ({direction.path.translated_by})"
+        return f"{share} connections from {direction.client} no longer have a client behind {nat}"
+    where = client_names(direction)
+    return f"{share} connections from {where} no longer exist on {where}"
+
+
+def possible_title(direction: Direction) -> str:
+    """Return the title of a finding about connections that nothing proves dead."""
+    where = client_names(direction)
+    share = _share(len(direction.ghosts.possible_ports), direction.server_count)
+    return f"{share} connections from {where} may no longer exist on {where}"
+
+
+def _share(part: int, count: int) -> str:
+    return f"All {count:,}" if part == count else f"{part:,} of the {count:,}"

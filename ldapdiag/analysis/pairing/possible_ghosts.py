@@ -1,0 +1,58 @@
+"""Possible ghosts: connections that the client's own table lacks, and that only an unread namespace could have.
+
+They are no ghosts, because nothing proves that no container has them, and they are more than a subject that was not
+judged: a client that crashed leaves exactly these (docs/how-it-decides.md, "What a ghost is").
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.pairing.direction import IDLE_SECONDS
+from ldapdiag.analysis.pairing.half_open import ObservedChurn, find_ghost_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.pairing.classification import Classified
+    from ldapdiag.analysis.pairing.direction import Direction
+    from ldapdiag.analysis.pairing.socket_index import ClientIndex
+    from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+
+
+def possible_ghost_ports(
+    unjoined: UnjoinedDirection,
+    server: Host,
+    indexes: Sequence[ClientIndex],
+    rows: Classified,
+    churn: ObservedChurn,
+    *,
+    collected_live: bool,
+) -> tuple[int, ...]:
+    """Return the client ports of absent rows that another namespace may have, but that churn cannot explain.
+
+    Where ages are known, only those that have been idle for IDLE_SECONDS: a container's connection in use is no ghost.
+    """
+    if not rows.elsewhere:
+        return ()
+    only = replace(rows, absent=rows.elsewhere)
+    absent = find_ghost_rows(unjoined, server, indexes, only, churn, collected_live=collected_live).rows or ()
+    table = unjoined.table
+    ages = ((row, column_seconds(table.last_received, row)) for row in absent)
+    return tuple(sorted(table.remote_port[row] for row, age in ages if age is None or age > IDLE_SECONDS))
+
+
+def possible_sentences(direction: Direction, reasons: str) -> Iterator[str]:
+    """Yield what is known of possible ghosts, and what would prove them; `reasons` are those that exclude a proof."""
+    clients = " and ".join(direction.client_hosts)
+    yield (
+        f"The table of {clients} does not contain them. They are dead if {clients} crashed or was started again, and "
+        f"live if a container or zone behind its address has them: {reasons}."
+    )
+    yield (
+        f"What would prove it: the sockets of every network namespace of {clients}, as root (--sudo, or nsenter -t PID "
+        "-n ss -tanoiep); sysctl net.ipv4.ip_forward there (0: nothing is behind its address); when it booted (uptime)."
+    )

@@ -1,0 +1,46 @@
+"""Which absent connections are possible ghosts: those that an unread container may have, and churn does not explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import facts
+from facts import at_client, at_server, listening, row_of_another_service, table
+from ldapdiag.analysis.pairing.pairing import pair
+
+if TYPE_CHECKING:
+    from ldapdiag.analysis.pairing.direction import Direction
+
+FORWARDING = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
+
+
+def joined(idle_ms: int | None = 600_000, *, carried: bool = True, live: int = 2, **client: Any) -> Direction:
+    """Return a direction of five connections, of which the client has some and the firewall all."""
+    ages = {} if idle_ms is None else {"last_received": idle_ms}
+    at_ldap = table([listening(), *at_server(5, **ages)], columns=tuple(ages), taken=1)
+    at_app1 = table([*at_client(live), *row_of_another_service()], "app1", taken=0, shows_time_wait=True)
+    hosts = facts.host("ldap", at_ldap), facts.host("app1", at_app1, **client)
+    flows = (facts.flows(at_server(5), taken=0),) if carried else ()
+    (direction, *_) = pair(facts.server(), hosts, flows).directions
+    assert direction.ghosts.count == 0
+    return direction
+
+
+def test_what_the_firewall_still_has() -> None:
+    assert joined().ghosts.possible_ports == (40002, 40003, 40004)
+
+
+def test_what_an_unread_namespace_may_have() -> None:
+    direction = joined(carried=False, kernel=FORWARDING, description=facts.description())
+    assert direction.ghosts.possible_ports == (40002, 40003, 40004)
+
+
+@pytest.mark.parametrize("idle_ms", [500, 30_000])
+def test_a_connection_that_was_just_in_use_is_none(idle_ms: int) -> None:
+    assert joined(idle_ms).ghosts.possible_ports == ()
+
+
+def test_of_unknown_ages_churn_decides() -> None:
+    assert joined(None, live=5).ghosts.possible_ports == ()
