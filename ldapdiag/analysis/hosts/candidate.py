@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.hints import INSTANCE, PROGRAM_FAMILY, REPORTS, hints_of
+from ldapdiag.evidence.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ldapdiag.analysis.hosts.hints import Endpoint, Life
     from ldapdiag.analysis.hosts.listening import Listening
-    from ldapdiag.evidence.family import Family
 
 SAME_START = timedelta(seconds=2)
 """Servers print their start in seconds, some by subtracting."""
@@ -86,14 +86,17 @@ class Candidate:
 
 def of_process(one: Listening) -> Candidate:
     """Return the candidate of a listening process."""
+    families = {PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY}
     return Candidate(
         is_process=True,
         served=set(one.endpoints),
         endpoints=set(one.endpoints),
         exact=bool(one.pids and one.endpoints),
         pids=set(one.pids),
-        instances={name for path in one.configurations for name in INSTANCE.findall(path)},
-        families={PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY},
+        instances={
+            name for path in one.configurations for name in INSTANCE.findall(path) if families == {Family.DS389}
+        },
+        families=families,
         paths=set(one.configurations),
     )
 

@@ -61,7 +61,7 @@ ns_slapd_errors() {
     errors_file=`in_root "$1"`
     if file_for_it "$errors_file"; then
         if event_lines "$errors_file" | grep '^\[' >/dev/null 2>&1; then
-            section "$servers_folder" "errors$server_nth" "lines on listening and starting in $errors_file" \
+            section "$servers_folder" "errors$server_nth" "lines on listening and starting in $errors_file, of process $server_pid" \
                 errors_and_banner "$errors_file"
         fi
     else
@@ -114,7 +114,7 @@ may_search() {
 ns_slapd_monitor() {
     slapd_socket=`in_root "$1"`
     socket_for_it "$slapd_socket" && may_search || return 0
-    section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=monitor -s base" \
+    section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=monitor -s base, to process $server_pid" \
         search "`dse_value nsslapd-ldapimaprootdn`" "`ldapi_url "$slapd_socket"`" cn=monitor base \
         objectClass cn version threads connection currentconnections totalconnections \
         currentconnectionsatmaxthreads maxthreadsperconnhits dtablesize readwaiters opsinitiated opscompleted \
@@ -274,7 +274,8 @@ openldap_monitor() {
         fi
     done
     test -n "$openldap_url" && may_search || return 0
-    section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=Monitor * +" \
+    section "$servers_folder" "cn-monitor$server_nth.ldif" \
+        "ldapsearch -Y EXTERNAL -H ldapi -b cn=Monitor * +, to process $server_pid" \
         search gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth "$openldap_url" cn=Monitor sub '*' '+'
 }
 

@@ -23,7 +23,7 @@ LC_ALL=C
 LDAPNOINIT=1
 export PATH LC_ALL LDAPNOINIT
 MOST_NAMESPACES=64
-MOST_PROCESSES=8
+MOST_PROCESSES=64
 
 # ---- The output format: sections between markers.
 

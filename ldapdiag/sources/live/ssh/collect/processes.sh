@@ -5,10 +5,16 @@ MOST_LISTED=2000
 # processes FOLDER NETWORK: print the processes of a network namespace.
 processes() {
     if test -r /proc/self/stat && test -r /proc/uptime; then
-        section "$1" processes.txt "cat /proc/PID/stat" processes_of_linux "$2"
+        section "$1" processes.txt "cat /proc/PID/stat; ls -l /proc/PID/fd" processes_and_servers "$1" "$2"
     elif test "$1" = . && has ps; then
         section . processes.txt "ps -A -o pid -o etime -o comm" limited ps -A -o pid -o etime -o comm
     fi
+}
+
+# processes_and_servers FOLDER NETWORK: print the processes, then the listeners and configurations of the servers.
+processes_and_servers() {
+    processes_of_linux "$2"
+    servers "$1" "$2" lines_of
 }
 
 # processes_of_linux NETWORK: servers first, then the oldest; none that is younger than this shell, whose own commands

@@ -6,7 +6,11 @@ servers() {
     servers_seen=' '
     servers_count=0
     for servers_one in `servers_in "$2"`; do
-        test $servers_count -lt $MOST_PROCESSES || break
+        if test $servers_count -ge $MOST_PROCESSES; then
+            test "$3" != settings_of || gap "$1" "it has more than $MOST_PROCESSES directory servers; only the first were read" \
+                "name the others: ldap://..."
+            break
+        fi
         server "`expr "$servers_one" : '\([0-9]*\):'`" "`expr "$servers_one" : '[0-9]*:\(.*\)'`" "$3"
     done
 }
@@ -15,18 +19,19 @@ servers() {
 servers_in() {
     for in_one in $SERVERS; do
         in_its=`expr "$in_one" : '[0-9]*:[^:]*:\(.*\)'`
-        # A server with an unreadable namespace counts for the host's own.
-        test -n "$in_its" || in_its=$OWN_NAMESPACE
         test "$in_its" != "$1" || expr "$in_one" : '\([0-9]*:[^:]*\):'
     done
 }
 
-# find_servers: print PID:PROGRAM:NAMESPACE of each, in one pass over all processes.
+# find_servers: print PID:PROGRAM:NAMESPACE of each, in one pass over all processes. A server whose namespace is not
+# readable belongs to no folder; one that has ended, and that its parent has not removed, is none.
 find_servers() {
     if test -r /proc/self/comm; then
         grep -lxE 'ns-slapd|slapd|haproxy|java' /proc/[0-9]*/comm 2>/dev/null </dev/null | while read find_file; do
             find_pid=`expr "$find_file" : '/proc/\([0-9]*\)/'`
+            grep '^State:[[:blank:]]*[ZX]' "/proc/$find_pid/status" >/dev/null 2>&1 && continue
             find_network=`network_of "/proc/$find_pid/ns/net"`
+            test -n "$find_network" || find_network=`own_network "$find_pid"`
             # The process may have ended; and a name may contain line ends.
             find_name=`cat "$find_file" 2>/dev/null`
             case $find_name in ns-slapd | slapd | haproxy | java) echo "$find_pid:$find_name:$find_network" ;; esac
@@ -36,6 +41,29 @@ find_servers() {
             { program = $2; sub(".*/", "", program) }
             program ~ /^(ns-slapd|slapd|haproxy|java)$/ { print $1 ":" program ":" }'
     fi
+}
+
+# own_network PID: print the current namespace if the process is in it: to any user, both show one table of sockets.
+own_network() {
+    own_table=`socket_table_of "$1"`
+    test -n "$own_table" && test "$own_table" = "`socket_table_of self`" && printf '%s\n' "$OWN_NAMESPACE"
+}
+
+socket_table_of() {
+    ls -i "/proc/$1/net/tcp" 2>/dev/null </dev/null | awk '{ print $1 }'
+}
+
+# unplaced_servers: print a gap for each server whose namespace is not readable.
+unplaced_servers() {
+    test -n "$OWN_NAMESPACE" || return 0
+    for unplaced_one in $SERVERS; do
+        test -z "`expr "$unplaced_one" : '[0-9]*:[^:]*:\(.*\)'`" || continue
+        unplaced_pid=`expr "$unplaced_one" : '\([0-9]*\):'`
+        unplaced_program=`expr "$unplaced_one" : '[0-9]*:\([^:]*\):'`
+        test "$unplaced_program" != java || test -n "`java_instance "$unplaced_pid"`" || continue
+        gap . "cannot read the network namespace of $unplaced_program, process $unplaced_pid: it is unknown where it listens" \
+            "use --sudo, or connect as root"
+    done
 }
 
 # server PID PROGRAM FUNCTION: call the function with PID, PROGRAM, and the configuration file of a server in Java.
@@ -64,6 +92,45 @@ settings_of() {
         slapd) openldap "$1" ;;
         java) java_directory "$1" "$3" ;;
     esac
+}
+
+# lines_of PID PROGRAM INSTANCE: print the listeners and the configuration of a server, for processes.txt.
+lines_of() {
+    listeners_of "$1"
+    case $2 in
+        ns-slapd) lines_path=`argument "$1" -D | head -1`/dse.ldif ;;
+        slapd) lines_path=`argument "$1" -F | head -1`; test -n "$lines_path" || lines_path=`argument "$1" -f | head -1` ;;
+        *) lines_path=$3 ;;
+    esac
+    if plain_path "$lines_path"; then echo "configuration: $1 $lines_path"; fi
+}
+
+# listeners_of PID: print its TCP listeners: of the sockets in its network namespace, those that it has open.
+listeners_of() {
+    test -r "/proc/$1/net/tcp" || return 0
+    # The kernel prints addresses as words of this machine.
+    listeners_swap=`printf '\001\000' | od -An -tu2 2>/dev/null | tr -d ' '`
+    # shellcheck disable=SC2016  # the shell of root expands it
+    privileged sh -c 'ls -l "/proc/$1/fd"; cat "/proc/$1/net/tcp" "/proc/$1/net/tcp6"' sh "$1" 2>/dev/null </dev/null |
+        awk -v pid="$1" -v swap="$listeners_swap" '
+            function number(hex,    i, sum) {
+                for (i = 1; i <= length(hex); i++) sum = 16 * sum + index("123456789ABCDEF", substr(hex, i, 1))
+                return sum + 0
+            }
+            function word(hex,    i, bytes) {
+                for (i = 7; i > 0; i -= 2) bytes = swap == 1 ? bytes substr(hex, i, 2) : substr(hex, i, 2) bytes
+                return bytes
+            }
+            function address(hex,    i, bytes, text) {
+                for (i = 1; i < length(hex); i += 8) bytes = bytes word(substr(hex, i, 8))
+                if (length(bytes) == 8)
+                    return number(substr(bytes, 1, 2)) "." number(substr(bytes, 3, 2)) "." \
+                        number(substr(bytes, 5, 2)) "." number(substr(bytes, 7, 2))
+                for (i = 1; i < 32; i += 4) text = text (i > 1 ? ":" : "") substr(bytes, i, 4)
+                return text
+            }
+            $(NF - 1) == "->" && match($NF, /^socket:\[[0-9]+\]$/) { owned[substr($NF, 9, length($NF) - 9)] = 1; next }
+            $4 == "0A" && ($10 in owned) { split($2, end, ":"); print "listener: " pid " " address(end[1]) " " number(end[2]) }'
 }
 
 process_of() {
@@ -101,7 +168,7 @@ argument() {
 
 # settings_section STEM ENDING PATH FUNCTION: print the settings of connections and indexes in a configuration.
 settings_section() {
-    section "$servers_folder" "$1$server_nth$2" "the settings of connections and indexes in $3" "$4" "$3"
+    section "$servers_folder" "$1$server_nth$2" "the settings of connections and indexes in $3, of process $server_pid" "$4" "$3"
 }
 
 # ldif_settings "NAMES" [PARENT]: from LDIF on stdin, print the entries with any of these attributes, and only those

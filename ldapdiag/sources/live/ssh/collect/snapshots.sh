@@ -79,6 +79,7 @@ counters() {
 configuration() {
     SERVERS=`find_servers`
     configuration_in . . "$OWN_NAMESPACE"
+    unplaced_servers
     for configuration_one in `current_others`; do
         other "$configuration_one"
         configuration_in "ns:$OTHER_NAME" "$OTHER_FILE" "net:[$OTHER_NUMBER]"
