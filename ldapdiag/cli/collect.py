@@ -133,4 +133,4 @@ def _print_script() -> None:
     from ldapdiag.sources.live.ssh.remote import script  # noqa: PLC0415  import late
 
     with standard_output() as stream:
-        stream.write(script())
+        stream.write(script(with_comments=True))

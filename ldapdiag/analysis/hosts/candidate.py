@@ -57,16 +57,21 @@ class Candidate:
         return any(isinstance(fact, REPORTS) for fact in self.facts)
 
     @property
+    def named(self) -> set[str]:
+        """Return the instances of 389-ds that it may be; a folder of another product may have such a name, too."""
+        return self.instances if self.families <= {Family.DS389} else set()
+
+    @property
     def known(self) -> int:
         """Return how much is known that may contradict another candidate."""
-        return sum(map(bool, (self.families, self.instances, self.pids, self.exact)))
+        return sum(map(bool, (self.families, self.named, self.pids, self.exact)))
 
     def contradicts(self, other: Candidate) -> bool:
         """Return whether the two cannot be one server process."""
-        known = ((self.pids, other.pids), (self.families, other.families), (self.instances, other.instances))
+        known = ((self.pids, other.pids), (self.families, other.families), (self.named, other.named))
         if any(one and two and one.isdisjoint(two) for one, two in known):
             return True
-        if not (self.pids.isdisjoint(other.pids) and self.instances.isdisjoint(other.instances)):
+        if not (self.pids.isdisjoint(other.pids) and self.named.isdisjoint(other.named)):
             return False
         if any(overlap(one, two) for one in self.lives for two in other.lives):
             return True
@@ -86,17 +91,14 @@ class Candidate:
 
 def of_process(one: Listening) -> Candidate:
     """Return the candidate of a listening process."""
-    families = {PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY}
     return Candidate(
         is_process=True,
         served=set(one.endpoints),
         endpoints=set(one.endpoints),
         exact=bool(one.pids and one.endpoints),
         pids=set(one.pids),
-        instances={
-            name for path in one.configurations for name in INSTANCE.findall(path) if families == {Family.DS389}
-        },
-        families=families,
+        instances={name for path in one.configurations for name in INSTANCE.findall(path)},
+        families={PROGRAM_FAMILY[program] for program in one.programs if program in PROGRAM_FAMILY},
         paths=set(one.configurations),
     )
 

@@ -50,7 +50,7 @@ def _read_words(candidates: Sequence[Candidate]) -> None:
     """Read the words of file names as processes, listeners or instances, where there are such."""
     pids = {pid for one in candidates for pid in one.pids}
     served = {endpoint for one in candidates for endpoint in one.served}
-    instances = {name.lower(): name for one in candidates for name in one.instances}
+    instances = {name.lower(): name for one in candidates for name in one.named}
     for one in candidates:
         for word in one.words:
             number = int(word) if word.isdigit() else -1
@@ -66,7 +66,7 @@ def _identity(one: Candidate) -> list[object]:
     """Return what identifies a server: its processes, instance, configuration and listeners."""
     return [
         *one.pids,
-        *one.instances,
+        *one.named,
         *one.paths,
         *one.endpoints,
         *(f"port {port}" for port in ports_of(one.endpoints)),

@@ -141,7 +141,7 @@ def _server(name: str, host: str, one: Candidate) -> ListeningServer:
         host=host,
         listeners=frozenset(one.served),
         pids=frozenset(one.pids),
-        instance=next(iter(one.instances)) if len(one.instances) == 1 else "",
+        instance=next(iter(one.named)) if len(one.named) == 1 else "",
     )
 
 
@@ -159,8 +159,8 @@ def _names(host: str, servers: Sequence[Candidate]) -> dict[str, Candidate]:
 def _possible_names(host: str, one: Candidate, servers: Collection[Candidate]) -> Iterator[str]:
     """Yield the names of a server among several of a host, the best first; none that several may have."""
     others = [other for other in servers if other is not one]
-    for instance in one.instances:
-        if len(one.instances) == 1 and not any(instance in other.instances for other in others):
+    for instance in one.named:
+        if len(one.named) == 1 and not any(instance in other.named for other in others):
             yield f"slapd-{instance}@{host}"
     endpoints = one.served or one.endpoints
     ports = ports_of(endpoints)

@@ -172,13 +172,17 @@ class LocalCollector:
         by_identity = {namespace.identity: namespace for namespace in self._namespaces}
         for process in directory_processes():
             namespace = by_identity.get(process.namespace)
-            if namespace is None and process.namespace:
-                continue
+            if namespace is None:
+                continue  # of another target, or of unknown place, which the script reports
             address = _ldapi_address(process)
-            if address is not None and namespace is not None:
-                yield from self._query_inside(address, namespace, deadline)
-            else:
+            if address is None:
                 yield _not_queried(process)
+                continue
+            for answer in self._query_inside(address, namespace, deadline):
+                if isinstance(answer, Gap):
+                    yield answer
+                else:
+                    yield replace(answer, asked=f"{answer.asked}, process {process.pid}")
 
     def _query_inside(
         self, address: LdapAddress, namespace: namespaces.NetworkNamespace, deadline: float
@@ -204,7 +208,7 @@ def _remaining(deadline: float) -> float:
 
 def _ldapi_address(process: DirectoryProcess) -> LdapAddress | None:
     """Return the first LDAPI socket of a directory server that the current user may use; None without one."""
-    for path in process.ldapi:
+    for path in process.ldapi or ():
         local = host_path(process.pid, path)
         if local is not None and os.access(local, os.W_OK):
             return LdapAddress(scheme="ldapi", path=local)
@@ -214,7 +218,7 @@ def _ldapi_address(process: DirectoryProcess) -> LdapAddress | None:
 def _not_queried(process: DirectoryProcess) -> Gap:
     """Return why a local directory server was not queried."""
     reason, how = "it listens on no LDAPI socket", "name it: ldap://HOST -D … -W"
-    if not process.namespace:
+    if process.ldapi is None:
         reason, how = "its sockets are hidden from this user", f"run as root, or {how}"
     elif process.ldapi:
         reason, how = "its LDAPI socket is not accessible", f"run as root, or {how}"

@@ -43,8 +43,8 @@ def gaps_here(monkeypatch):
     return asked
 
 
-def process(namespace: str) -> DirectoryProcess:
-    return DirectoryProcess(pid=7, program="slapd", namespace=namespace, ldapi=())
+def process(namespace: str, ldapi: tuple[str, ...] | None = ()) -> DirectoryProcess:
+    return DirectoryProcess(pid=7, program="slapd", namespace=namespace, ldapi=ldapi)
 
 
 def test_unreadable_namespaces_are_a_gap_unless_the_script_reports_one(gaps_here) -> None:
@@ -58,15 +58,18 @@ def test_unreadable_namespaces_are_a_gap_unless_the_script_reports_one(gaps_here
 
 
 @pytest.mark.parametrize(
-    ("namespace", "reason"),
+    ("namespace", "ldapi", "reason"),
     [
-        ("", "its sockets are hidden from this user"),
-        (OWN.identity, "it listens on no LDAPI socket"),
-        ("boot:4:2", None),
+        ("", (), None),
+        (OWN.identity, None, "its sockets are hidden from this user"),
+        (OWN.identity, (), "it listens on no LDAPI socket"),
+        ("boot:4:2", (), None),
     ],
 )
-def test_a_directory_that_cannot_be_queried_is_a_gap_in_the_namespaces_of_the_run(gaps_here, namespace, reason) -> None:
-    told = [(gap.target, gap.reason) for gap in gaps_here(processes=[process(namespace)])]
+def test_a_directory_that_cannot_be_queried_is_a_gap_in_the_namespaces_of_the_run(
+    gaps_here, namespace, ldapi, reason
+) -> None:
+    told = [(gap.target, gap.reason) for gap in gaps_here(processes=[process(namespace, ldapi)])]
     assert told == ([("slapd, process 7", f"cn=monitor not queried: {reason}")] if reason else [])
 
 

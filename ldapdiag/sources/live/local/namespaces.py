@@ -94,11 +94,25 @@ def pids() -> Iterator[int]:
 
 
 def identity(pid: int) -> str:
-    """Return the identity of a process' namespace; empty without permission."""
-    try:
+    """Return the identity of a process' namespace; empty if it cannot be read.
+
+    Without permission the program's own is recognised: both processes then see one table of sockets.
+    """
+    with suppress(OSError):
         return _identity(_inode(f"/proc/{pid}/ns/net"))
+    with suppress(OSError):
+        if _inode(f"/proc/{pid}/net/tcp") == _inode("/proc/self/net/tcp"):
+            return _identity(_inode("/proc/self/ns/net"))
+    return ""
+
+
+def has_ended(pid: int) -> bool:
+    """Return whether a process has ended, perhaps without its parent having removed it (a zombie)."""
+    try:
+        state = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[:1]
     except OSError:
-        return ""
+        return True
+    return state in ([b"Z"], [b"X"])
 
 
 def program_of(pid: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ldapdiag.sources.live.local.namespaces import identity, pids, program_of
+from ldapdiag.sources.live.local.namespaces import has_ended, identity, pids, program_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +48,9 @@ class DirectoryProcess:
     program: str
     """ns-slapd, slapd or java."""
     namespace: str
-    """Identity of its network namespace; empty without permission."""
-    ldapi: tuple[str, ...]
-    """Paths of the UNIX sockets that it listens on, within its own root."""
+    """Identity of its network namespace; empty: it cannot be read, so the process belongs to no target."""
+    ldapi: tuple[str, ...] | None
+    """Paths of the UNIX sockets that it listens on, within its own root; None: hidden from this user."""
 
 
 def socket_owners() -> dict[int, SocketOwner]:
@@ -85,7 +85,7 @@ def directory_processes() -> tuple[DirectoryProcess, ...]:
 
 def _server(pid: int) -> str:
     """Return the program name of a directory server process; empty for any other process."""
-    program = program_of(pid)
+    program = "" if has_ended(pid) else program_of(pid)
     if program == JAVA:
         with suppress(OSError):
             return JAVA if JAVA_SERVER.search((PROC / str(pid) / "cmdline").read_bytes()) else ""
@@ -94,11 +94,12 @@ def _server(pid: int) -> str:
 
 def _directory(pid: int, program: str) -> DirectoryProcess:
     inodes = set(sockets_of(pid))
+    paths = {path for inode, path in _listening_paths(pid) if inode in inodes}
     return DirectoryProcess(
         pid=pid,
         program=program,
         namespace=identity(pid),
-        ldapi=tuple(sorted({path for inode, path in _listening_paths(pid) if inode in inodes})),
+        ldapi=tuple(sorted(paths)) if inodes or os.access(PROC / str(pid) / "fd", os.R_OK) else None,
     )
 
 

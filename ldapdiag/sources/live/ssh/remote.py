@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 from collections import deque
@@ -67,12 +68,17 @@ def ssh_command(user: str | None, host: str, port: int | None, timeout_seconds: 
     return [*command, "--", host.strip("[]"), "sh"]
 
 
-def script(**settings: str | int) -> str:
-    """Return the script with its settings in front, and a fresh NONCE."""
+COMMENT = re.compile(r"^[ \t]*#.*\n", re.MULTILINE)
+"""A line of the script that only a reader needs. A pipe must take the whole script before the host reads it."""
+
+
+def script(*, with_comments: bool = False, **settings: str | int) -> str:
+    """Return the script with its settings in front, and a fresh NONCE; for a session without comments."""
     settings = {"NONCE": secrets.token_hex(16), **settings}
     folder = files("ldapdiag.sources.live.ssh").joinpath("collect")
     parts = [folder.joinpath(f"{part}.sh").read_text(encoding="ascii") for part in PARTS]
-    return "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *parts])
+    text = "\n".join(["".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()), *parts])
+    return text if with_comments else COMMENT.sub("", text)
 
 
 @dataclass(slots=True, kw_only=True)

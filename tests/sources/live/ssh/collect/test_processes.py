@@ -52,3 +52,40 @@ def test_processes_are_listed_with_their_ages_and_without_arguments() -> None:
 def test_the_own_commands_of_the_script_are_left_out() -> None:
     (table,) = facts_of(listed())
     assert not {"awk", "cat", "ls", "timeout"} & {one.program for one in table.processes if one.age_seconds == 0}
+
+
+SERVER = """
+import ctypes, socket, sys
+ctypes.CDLL(None).prctl(15, b"slapd")
+four = socket.create_server(("127.0.0.1", 0))
+six = socket.create_server(("::1", 0), family=socket.AF_INET6)
+print(four.getsockname()[1], six.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_server_is_listed_with_its_listeners_and_its_configuration() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, "-f", "/run/second/slapd.conf", "-w", "secret-word"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as child:  # fmt: skip
+        assert child.stdout
+        four, six = map(int, child.stdout.readline().split())
+        (table,) = facts_of(listed())
+        assert child.stdin
+        child.stdin.close()
+    assert table.origin.not_understood == 0
+    own = [(one.address, one.port) for one in table.listeners if one.pid == child.pid]
+    assert sorted(own) == [("127.0.0.1", four), ("::1", six)]
+    assert (child.pid, "/run/second/slapd.conf") in table.configurations
+
+
+def test_a_server_that_has_ended_is_none() -> None:
+    program = "import ctypes, os; ctypes.CDLL(None).prctl(15, b'slapd'); print(flush=True); os._exit(0)"
+    order = script(PAUSE=0, NAMESPACES=0).encode()
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        child.stdout.read()
+        shown = subprocess.run(["/bin/sh"], input=order, capture_output=True, check=True)
+    read = [one for one in events(shown.stdout.splitlines(keepends=True)) if isinstance(one, ScriptSection)]
+    assert not [one.asked for one in read if f"/proc/{child.pid}/" in one.asked]
