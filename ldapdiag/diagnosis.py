@@ -18,6 +18,7 @@ from ldapdiag.evidence.bundle import Bundle, Gap, Missing
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.main_evidence import shortfall
 from ldapdiag.finding import Clear, Crashed, Finding, Judged, NotJudged, Verdict
+from ldapdiag.verdict_limit import VerdictLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -140,7 +141,7 @@ def diagnose(bundle: Bundle, checks: Sequence[AnyCheck]) -> Diagnosis:
     for kind in TopologicalSorter(needs).static_order():
         for provided in _provide(PROVIDERS.get(kind), kind, facts):
             facts.add(provided, kind)
-    judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _judge(check, facts))
+    judged = tuple(Judged(check=check.id, verdict=verdict) for check in checks for verdict in _verdicts(check, facts))
     return Diagnosis(
         bundle=Bundle(
             facts=attribution.facts,
@@ -201,6 +202,12 @@ def _provide(provider: Callable[..., Any] | None, kind: type[Any], facts: Facts)
 
 def _several(provided: Any) -> Iterable[Any]:  # noqa: ANN401  a provider returns a fact, or several
     return provided if hasattr(provided, "__next__") else (provided,)
+
+
+def _verdicts(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:
+    limit = VerdictLimit()
+    limit.take(_judge(check, facts))
+    return limit.verdicts()
 
 
 def _judge(check: AnyCheck, facts: Facts) -> Iterator[Verdict]:

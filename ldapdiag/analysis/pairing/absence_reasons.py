@@ -177,7 +177,7 @@ def unread_namespaces(client: Host) -> str | None:
 
 def state_not_shown(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table shows sockets of one unnamed state, which may not be ESTABLISHED."""
-    states = context.near.table.state
+    states = context.near.states
     unnamed = bool(rows) and TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states
     reason = "the client's table shows one unnamed state (take it with ss -tan)"
     return ExplainedRows(frozenset(rows if unnamed else ()), reason)

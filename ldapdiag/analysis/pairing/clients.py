@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import inner_addresses
-from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
+from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.sockets import TcpState
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.instances import Instance
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
-    from ldapdiag.analysis.pairing.socket_index import DirectionKey
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
 
@@ -27,7 +26,11 @@ class Clients:
         self._middleboxes = middleboxes
         self._owners: dict[str, list[ClientSnapshots]] = defaultdict(list)
         self._unseen_ports: dict[tuple[str, int], dict[int, set[str]]] = {}
-        self._unseen_counts: dict[tuple[str, int], dict[DirectionKey, int]] = {}
+        self._foreign_ports: dict[tuple[str, int, str], frozenset[int]] = {}
+        self._inner_ports: dict[tuple[str, int, str], frozenset[int]] = {}
+        self._unseen_counts: dict[tuple[str, int, tuple[int, ...]], int] = {}
+        self._established_at: dict[str, ServerIndex] = {}
+        self._translators: dict[tuple[str, int, int], tuple[str, ...]] = {}
         known = [ClientSnapshots(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.indexes]
         for client in self.all:
@@ -67,35 +70,65 @@ class Clients:
                         found[port].add(client.host.host)
         return self._unseen_ports[endpoint]
 
+    def foreign_ports(self, unjoined: UnjoinedDirection, owner: ClientSnapshots) -> frozenset[int]:
+        """Return the ports of other hosts' connections to this endpoint that the server does not show as theirs.
+
+        Their address was translated on the path, possibly to the owner's: a container host does that, and keeps the
+        port when it can.
+        """
+        key = (*unjoined.endpoint, owner.host.host)
+        if key not in self._foreign_ports:
+            unseen = self.unseen_ports(unjoined).items()
+            self._foreign_ports[key] = frozenset(port for port, hosts in unseen if hosts != {owner.host.host})
+        return self._foreign_ports[key]
+
     def unseen_count(self, unjoined: UnjoinedDirection) -> int:
         """Return how many connections to this endpoint belong to hosts of which the server shows none at all.
 
         Connections that a middlebox translates to another address than that of this direction do not count.
         """
-        endpoint = unjoined.endpoint
-        if endpoint not in self._unseen_counts:
-            self._unseen_counts[endpoint] = {
-                direction: len(client.latest.established(direction))
+        boxes = self._middleboxes
+        elsewhere = tuple(number for number, one in enumerate(boxes) if unjoined.client not in one.translated)
+        key = (*unjoined.endpoint, elsewhere)
+        if key not in self._unseen_counts:
+            self._unseen_counts[key] = sum(
+                len(client.latest.established(direction))
                 for client in self.all
                 if _is_unseen(client, unjoined)
-                for direction in client.directions_to(*endpoint)
-            }
-        elsewhere = [one for one in self._middleboxes if unjoined.client not in one.translated]
-        return sum(
-            count
-            for direction, count in self._unseen_counts[endpoint].items()
-            if not any((direction[2], *endpoint) in one.translated_clients for one in elsewhere)
-        )
+                for direction in client.directions_to(*unjoined.endpoint)
+                if not any((direction[2], *unjoined.endpoint) in boxes[one].translated_clients for one in elsewhere)
+            )
+        return self._unseen_counts[key]
+
+    def possible_translators(self, unjoined: UnjoinedDirection) -> tuple[str, ...]:
+        """Return the addresses that have connections to this endpoint which no host in the evidence has.
+
+        An address whose owner lacks about as many as others have unseen may translate for them; one of many ghosts not.
+        """
+        unseen = self.unseen_count(unjoined)
+        key = (*unjoined.endpoint, unseen)
+        if key not in self._translators:
+            ports_of = unjoined.server_index.established_at(*unjoined.endpoint)
+            self._translators[key] = tuple(
+                sorted(
+                    address
+                    for address, ports in ports_of.items()
+                    if not self.owner_connects(address, *unjoined.endpoint)
+                    or 0 < unseen <= 2 * self.not_owned(address, *unjoined.endpoint, ports) <= 4 * unseen
+                )
+            )
+        return self._translators[key]
 
     def shared_ports(self, unjoined: UnjoinedDirection, server: Host) -> set[int]:
         """Return the client ports that other hosts with the server's address have established (DSR)."""
         others = [owner for owner in self._owners.get(unjoined.server_address, ()) if owner.host is not server]
-        return {
-            key[3]
-            for other in others
-            for key, state in zip(other.latest.table.keys(), other.latest.table.state, strict=True)
-            if key[:3] == unjoined.direction and state is TcpState.ESTABLISHED
-        }
+        ports: set[int] = set()
+        for other in others:
+            index = self._established_at.setdefault(other.host.host, ServerIndex(other.latest.snapshot))
+            states = index.snapshot.sockets.state
+            rows = index.sockets.get(unjoined.direction, {}).items()
+            ports.update(port for port, row in rows if states[row] is TcpState.ESTABLISHED)
+        return ports
 
     def not_owned(self, address: str, server_address: str, port: int, client_ports: Collection[int]) -> int:
         """Return how many of an address's connections to this endpoint none of its owners has."""
@@ -104,13 +137,16 @@ class Clients:
         own = [index.sockets.get(direction, {}) for owner in owners for index in owner.indexes]
         return 0 if is_loopback(address) else sum(not any(one in ports for ports in own) for one in client_ports)
 
-    def inner_ports(self, unjoined: UnjoinedDirection, owner: ClientSnapshots) -> set[int]:
+    def inner_ports(self, unjoined: UnjoinedDirection, owner: ClientSnapshots) -> frozenset[int]:
         """Return the unseen ports of connections of other network namespaces of an owner's machine to this endpoint."""
-        machine = owner.machine
-        siblings = {one.host.host for one in self.all if one is not owner and one.machine == machine}
-        if not (machine and siblings):
-            return set()
-        return {port for port, hosts in self.unseen_ports(unjoined).items() if hosts & siblings}
+        machine, key = owner.machine, (*unjoined.endpoint, owner.host.host)
+        if not machine:
+            return frozenset()
+        if key not in self._inner_ports:
+            siblings = {one.host.host for one in self.all if one is not owner and one.machine == machine}
+            unseen = self.unseen_ports(unjoined).items() if siblings else ()
+            self._inner_ports[key] = frozenset(port for port, hosts in unseen if hosts & siblings)
+        return self._inner_ports[key]
 
 
 def _is_unseen(client: ClientSnapshots, unjoined: UnjoinedDirection) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from ldapdiag.analysis.pairing.carriers import Carriers
-from ldapdiag.analysis.pairing.drop_style import GhostEvidence, Style, style_of
+from ldapdiag.analysis.pairing.drop_style import NO_EVIDENCE, GhostEvidence, Style, style_of
 from ldapdiag.evidence.addresses import endpoint
 from ldapdiag.evidence.bundle import Missing
 
@@ -222,17 +222,17 @@ class Direction:
     """Established at both ends, severed ones included."""
     closing: int = 0
     """Server sockets whose client was closing or opening: present at both ends, in different states."""
-    ghosts: HalfOpen = field(default_factory=HalfOpen)
+    ghosts: HalfOpen = HalfOpen()
     """Established at the server, absent at the client."""
-    stranded: HalfOpen = field(default_factory=HalfOpen)
+    stranded: HalfOpen = HalfOpen()
     """Established at the client, absent at the server."""
     severed: Severed = field(default_factory=Severed)
     """Established at both ends, without an entry at a middlebox on the path."""
     join: JoinKey = JoinKey.FOUR_TUPLE
-    path: Path = field(default_factory=Path)
-    evidence: GhostEvidence = field(default_factory=GhostEvidence)
-    idle_times: SocketIdleTimes = field(default_factory=SocketIdleTimes)
-    tables: TableQuality = field(default_factory=TableQuality)
+    path: Path = Path()
+    evidence: GhostEvidence = NO_EVIDENCE
+    idle_times: SocketIdleTimes = SocketIdleTimes()
+    tables: TableQuality = TableQuality()
     proxy_legs: ProxyLegs | None = None
     """Where the evidence contains the session table of a proxy at the client's end."""
     missing: Missing | None = None

@@ -44,6 +44,9 @@ class GhostEvidence:
     """Every network namespace of the client's host was read."""
 
 
+NO_EVIDENCE = GhostEvidence()
+
+
 def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     """Return the only style that agrees with the evidence about so many ghosts.
 

@@ -136,9 +136,7 @@ def find_ghost_rows(
             reverse=len(churn.client_only) + churn.other_state + churn.elsewhere,
             time_wait=churn.time_wait,
             interval_seconds=churn.interval_seconds,
-            opened=None
-            if are_apart(snapshot, near)
-            else count_opened(unjoined.server_index.monitor, unjoined.client, snapshot.taken, near.taken),
+            opened=None if are_apart(snapshot, near) else count_opened(*unjoined.monitored, snapshot.taken, near.taken),
             unnumbered=max(0, churn.unnumbered_at_client - churn.unnumbered_at_server),
         ),
         minimum_age=minimum_age_seconds(snapshot.taken, near.taken, churn.idle_seconds),
@@ -172,7 +170,7 @@ def find_stranded_rows(
             interval_seconds=churn.interval_seconds,
             opened=None
             if are_apart(near.snapshot, snapshot)
-            else count_opened(None, unjoined.client, near.snapshot.taken, snapshot.taken),
+            else count_opened(None, (), near.snapshot.taken, snapshot.taken),
             unnumbered=max(0, churn.unnumbered_at_server - churn.unnumbered_at_client),
         ),
         minimum_age=minimum_age_seconds(near.snapshot.taken, snapshot.taken, churn.idle_seconds),

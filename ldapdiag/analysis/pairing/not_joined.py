@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import is_exact
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.flows import FlowTable, Relay
 from ldapdiag.evidence.host_facts import HostDescription
-from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
+from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 
-
-def foreign_ports(unjoined: UnjoinedDirection, owner: ClientSnapshots, clients: Clients) -> frozenset[int]:
-    """Return the ports of other hosts' connections to this endpoint that the server does not show as theirs.
-
-    Their address was translated on the path, possibly to the owner's: a container host does that, and keeps the port
-    when it can.
-    """
-    return frozenset(port for port, hosts in clients.unseen_ports(unjoined).items() if hosts != {owner.host.host})
+NAMES = 3
+"""Addresses that a reason names."""
 
 
 def hides_clients(unjoined: UnjoinedDirection, owner: ClientSnapshots, clients: Clients) -> bool:
@@ -52,7 +46,7 @@ def _translates(unjoined: UnjoinedDirection, owner: ClientSnapshots, clients: Cl
     if not owner.directions_to(*unjoined.endpoint):
         return True
     ports = unjoined.table.remote_port
-    unexplained = {ports[row] for row in unjoined.rows} - foreign_ports(unjoined, owner, clients)
+    unexplained = {ports[row] for row in unjoined.rows} - clients.foreign_ports(unjoined, owner)
     return 0 < clients.not_owned(unjoined.client, *unjoined.endpoint, unexplained) <= unseen
 
 
@@ -63,7 +57,7 @@ def why_unseen(
 
     Its address may be translated, or the address that it dials may be another server's.
     """
-    if unjoined.server_address not in server.addresses.union(unjoined.table.local_address):
+    if unjoined.server_address not in server.addresses | unjoined.server_index.addresses:
         return Missing(
             reason=f"no evidence shows whether {unjoined.server_address} is an address of {server.host}: its table "
             "contains no connection",
@@ -72,25 +66,14 @@ def why_unseen(
         )
     for middlebox in middleboxes:
         if (unjoined.client, *unjoined.endpoint) in middlebox.translated_clients:
-            translated = ", ".join(sorted(middlebox.translated))
+            first, more = sorted(middlebox.translated)[:NAMES], len(middlebox.translated) - NAMES
+            translated = f"{', '.join(first)} and {more:,} more" if more > 0 else ", ".join(first)
             return Missing(reason=f"{middlebox.host} translates its address: see the connections from {translated}")
-    table = unjoined.table
-    ports_of: dict[str, list[int]] = defaultdict(list)
-    for key, state in zip(table.keys(), table.state, strict=True):
-        if state is TcpState.ESTABLISHED and key[:2] == unjoined.endpoint:
-            ports_of[key[2]].append(key[3])
-    unseen = clients.unseen_count(unjoined)
-    # An address whose owner lacks about as many as others have unseen may translate for them; one of many ghosts not.
-    peers = {
-        address
-        for address, ports in ports_of.items()
-        if not clients.owner_connects(address, *unjoined.endpoint)
-        or 0 < unseen <= 2 * clients.not_owned(address, *unjoined.endpoint, ports) <= 4 * unseen
-    }
+    peers = clients.possible_translators(unjoined)
     if not peers:
         return None
     return Missing(
-        reason=f"the server shows no connection from {unjoined.client}, but some from {', '.join(sorted(peers)[:3])} "
+        reason=f"the server shows no connection from {unjoined.client}, but some from {', '.join(peers[:NAMES])} "
         "that no host in the evidence has: its address may be translated",
         lacks=(FlowTable.kind,),
         how=FlowTable.how,

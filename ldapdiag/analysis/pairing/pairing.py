@@ -131,7 +131,7 @@ def _join_direction(
         joined = Joined(join_via_translation(unjoined, translator, clients.all, client))
         legs_of = None
     elif client is not None and not not_joined.hides_clients(unjoined, client, clients):
-        foreign, shared = not_joined.foreign_ports(unjoined, client, clients), clients.shared_ports(unjoined, server)
+        foreign, shared = clients.foreign_ports(unjoined, client), clients.shared_ports(unjoined, server)
         joined = join(unjoined, server, client, middleboxes, foreign, shared, clients.inner_ports(unjoined, client))
         legs_of = client
     else:

@@ -152,7 +152,7 @@ def _without_churn(
         for port, row in table.sockets[direction].items()
     )
     time_wait = sum(table.time_wait.get(direction, 0) for direction in directions)
-    opened = count_opened(unjoined.server_index.monitor, unjoined.client, server_snapshot.taken, near.taken)
+    opened = count_opened(*unjoined.monitored, server_snapshot.taken, near.taken)
     return exclude_churn(
         sessions.absent,
         unjoined.table.last_received,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import ceil, inf
 
 from ldapdiag.evidence.monitor import Monitor
@@ -158,9 +158,12 @@ def bound_closings(absent: int, evidence: ChurnEvidence) -> ChurnBound:
     return min(bounds, key=lambda bound: bound.budget)
 
 
-def count_opened(monitor: Monitor | None, client: str, taken: Span | None, other: Span | None) -> int | None:
+def count_opened(
+    monitor: Monitor | None, times: Iterable[datetime | None], taken: Span | None, other: Span | None
+) -> int | None:
     """Return how many connections of a client may have been opened between the table `other` and the one `taken`.
 
+    `times` are those at which `monitor` reports its connections to have been opened.
     None when `taken` is later and the server does not list its connections with their opening times. Of unknown times
     nothing is claimed either way, and 0 is returned (docs/decisions.md: no TIME-WAIT, no churn).
     """
@@ -174,8 +177,8 @@ def count_opened(monitor: Monitor | None, client: str, taken: Span | None, other
     ):
         return None
     since = other.start - SECOND + clock_offset(monitor)
-    times = [connection.opened for connection in monitor.connections if connection.client == client]
-    return None if None in times else sum(time is not None and time >= since for time in times)
+    opened = list(times)
+    return None if None in opened else sum(time is not None and time >= since for time in opened)
 
 
 def clock_offset(monitor: Monitor) -> timedelta:

@@ -113,15 +113,16 @@ def in_earlier_snapshot(unjoined: UnjoinedDirection, server: Host, snapshots: Se
     earlier = [one for one in server.snapshots if any(is_before(one, snapshot) for snapshot in between)]
     if not earlier:
         return set()
-    row_of = {unjoined.key_of(row): row for row in unjoined.rows}
-    return {
-        row_of[key]
-        for snapshot in earlier
-        for row, (key, state) in enumerate(zip(snapshot.sockets.keys(), snapshot.sockets.state, strict=True))
-        if state is TcpState.ESTABLISHED
-        and key in row_of
-        and is_same_socket(snapshot, row, unjoined.snapshot, row_of[key])
-    }
+    ports, found = unjoined.table.remote_port, set()
+    for snapshot in earlier:
+        rows = unjoined.server_index.earlier(snapshot).sockets.get(unjoined.direction, {})
+        for row in unjoined.rows:
+            before = rows.get(ports[row])
+            if before is None or snapshot.sockets.state[before] is not TcpState.ESTABLISHED:
+                continue
+            if is_same_socket(snapshot, before, unjoined.snapshot, row):
+                found.add(row)
+    return found
 
 
 def is_same_socket(one: Snapshot, row: int, other: Snapshot, other_row: int) -> bool:

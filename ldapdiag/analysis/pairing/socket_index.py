@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import retransmits
@@ -13,6 +14,7 @@ from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
+    from datetime import datetime
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
@@ -85,6 +87,28 @@ class ClientIndex:
         """Return the number of connections in TIME-WAIT."""
         return count_time_wait(self._directions(), self.table.state)
 
+    @cached_property
+    def states(self) -> frozenset[TcpState]:
+        """Return all states in the table."""
+        return frozenset(self.table.state)
+
+    @cached_property
+    def directions_by_endpoint(self) -> Mapping[tuple[str, int], tuple[DirectionKey, ...]]:
+        """Return the directions of all established connections, by the server's address and port."""
+        found: dict[tuple[str, int], list[DirectionKey]] = defaultdict(list)
+        for direction in self.sockets:
+            if self.has_established(direction):
+                found[direction[:2]].append(direction)
+        return {endpoint: tuple(directions) for endpoint, directions in found.items()}
+
+    @cached_property
+    def directions_by_address(self) -> Mapping[str, tuple[DirectionKey, ...]]:
+        """Return the directions of its sockets, by its own address."""
+        found: dict[str, list[DirectionKey]] = defaultdict(list)
+        for direction in self.sockets:
+            found[direction[2]].append(direction)
+        return {address: tuple(directions) for address, directions in found.items()}
+
     def established(self, direction: DirectionKey) -> Mapping[int, int]:
         """Return the established rows of a direction, by client port."""
         states = self.table.state
@@ -116,6 +140,7 @@ class ServerIndex:
     def __init__(self, snapshot: Snapshot, monitor: Monitor | None = None) -> None:
         self.snapshot = snapshot
         self.monitor = monitor
+        self._earlier: dict[int, ServerIndex] = {}
 
     @cached_property
     def sockets(self) -> Sockets:
@@ -131,6 +156,39 @@ class ServerIndex:
     def unnumbered(self) -> Mapping[DirectionKey, int]:
         """Return the number of established connections whose port is a name without a known number."""
         return count_unnumbered(self._directions(), self.snapshot.sockets.remote_port, self.snapshot.sockets.state)
+
+    @cached_property
+    def addresses(self) -> frozenset[str]:
+        """Return all local addresses in the table."""
+        return frozenset(self.snapshot.sockets.local_address)
+
+    @cached_property
+    def _established(self) -> Mapping[tuple[str, int], Mapping[str, list[int]]]:
+        table = self.snapshot.sockets
+        found: dict[tuple[str, int], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for (address, port, client, client_port), state in zip(table.keys(), table.state, strict=True):
+            if state is TcpState.ESTABLISHED:
+                found[address, port][client].append(client_port)
+        return found
+
+    @cached_property
+    def _opened(self) -> Mapping[str, list[datetime | None]]:
+        found: dict[str, list[datetime | None]] = defaultdict(list)
+        for connection in (self.monitor.connections if self.monitor else None) or ():
+            found[connection.client].append(connection.opened)
+        return found
+
+    def established_at(self, address: str, port: int) -> Mapping[str, list[int]]:
+        """Return the client ports of all established connections to an endpoint, by client address."""
+        return self._established.get((address, port), {})
+
+    def opened(self, client: str) -> list[datetime | None]:
+        """Return when each connection of a client that cn=monitor lists was opened; None where that is unknown."""
+        return self._opened.get(client, [])
+
+    def earlier(self, snapshot: Snapshot) -> ServerIndex:
+        """Return the index of another snapshot of this server, made once."""
+        return self._earlier.setdefault(id(snapshot), ServerIndex(snapshot))
 
     def missing_ports(self, direction: DirectionKey, ports: Collection[int]) -> list[int]:
         """Return those of a direction's client ports for which there is no row in any state."""
@@ -174,11 +232,10 @@ class ClientSnapshots:
         """Return the index of the latest snapshot."""
         return self.indexes[-1]
 
-    def directions_to(self, address: str, port: int) -> list[DirectionKey]:
+    def directions_to(self, address: str, port: int) -> tuple[DirectionKey, ...]:
         """Return the directions of its established connections to an endpoint, in the latest snapshot."""
-        latest = self.latest
-        return [key for key in latest.sockets if key[:2] == (address, port) and latest.has_established(key)]
+        return self.latest.directions_by_endpoint.get((address, port), ())
 
-    def established_directions(self) -> set[DirectionKey]:
-        """Return the directions of all its established connections in the latest snapshot."""
-        return {key for key in self.latest.sockets if self.latest.has_established(key)}
+    def established_directions(self) -> Iterator[DirectionKey]:
+        """Yield the directions of all its established connections in the latest snapshot."""
+        return chain.from_iterable(self.latest.directions_by_endpoint.values())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.pairing.socket_index import DirectionKey, ServerIndex
+from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.sockets import Key, SocketTable
 
 
@@ -39,6 +41,11 @@ class UnjoinedDirection:
     def direction(self) -> DirectionKey:
         """Return the endpoints that all these rows have in common."""
         return self.server_address, self.server_port, self.client
+
+    @property
+    def monitored(self) -> tuple[Monitor | None, list[datetime | None]]:
+        """Return the server's cn=monitor, and when each connection of this client that it lists was opened."""
+        return self.server_index.monitor, self.server_index.opened(self.client)
 
     def key_of(self, row: int) -> Key:
         """Return the key of a row, as the server writes it."""

@@ -212,5 +212,5 @@ def _churn(unjoined: UnjoinedDirection, middlebox: Middlebox) -> ChurnEvidence:
         reverse=sum(key not in at_server and middlebox.carries(key) for key in tracked),
         time_wait=time_wait if snapshot.sockets.shows_time_wait else None,
         interval_seconds=snapshot.taken.seconds_apart(taken) if snapshot.taken and taken else None,
-        opened=count_opened(unjoined.server_index.monitor, unjoined.client, snapshot.taken, taken),
+        opened=count_opened(*unjoined.monitored, snapshot.taken, taken),
     )

@@ -103,8 +103,8 @@ def _to_other_endpoints(
     What the server shows under the endpoint that the client connects to (on another port) is not translated.
     """
     found = {}
-    for direction in near.sockets:
-        if direction[2] == unjoined.client and direction != unjoined.direction:
+    for direction in near.directions_by_address.get(unjoined.client, ()):
+        if direction != unjoined.direction:
             common = {port: row for port, row in near.established(direction).items() if port in wanted}
             missing = unjoined.server_index.missing_ports(direction, common)
             if missing:

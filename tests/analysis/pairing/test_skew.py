@@ -155,8 +155,9 @@ class TestGrowth:
             MonitoredConnection(account="", client=facts.APP1, opened=facts.at(at).start) for at in (0, 8, 9, 15)
         )
         monitor = facts.monitor(connections=connections, taken_at=spans[1].end)
-        assert count_opened(monitor, facts.APP1, spans[1], spans[0]) == 2
-        assert count_opened(monitor, facts.APP2, spans[1], spans[0]) == 0
-        assert count_opened(monitor, facts.APP1, spans[0], spans[1]) == 0
-        assert count_opened(None, facts.APP1, spans[1], spans[0]) is None
-        assert count_opened(replace(monitor, taken_at=spans[0].start), facts.APP1, spans[1], spans[0]) is None
+        times = [connection.opened for connection in connections]
+        assert count_opened(monitor, times, spans[1], spans[0]) == 2
+        assert count_opened(monitor, (), spans[1], spans[0]) == 0
+        assert count_opened(monitor, times, spans[0], spans[1]) == 0
+        assert count_opened(None, (), spans[1], spans[0]) is None
+        assert count_opened(replace(monitor, taken_at=spans[0].start), times, spans[1], spans[0]) is None
