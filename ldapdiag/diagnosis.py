@@ -58,11 +58,14 @@ class Diagnosis:
             name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.client_hosts
         }
         servers = self.facts.every(Instance)
+        boxes = {table.origin.host for table in self.facts.every(FlowTable) if len(table)}
+        boxes |= {
+            name for pairing in self.facts.every(Pairing) for one in pairing.directions for name in one.path.boxes
+        }
         roles = {
             "server": any(server.host == host.host and not server.proxy for server in servers),
             "client": host.host in clients,
-            "box": host.host in self.facts.subjects_with(FlowTable)
-            or any(server.host == host.host and server.proxy for server in servers),
+            "box": host.host in boxes or any(server.host == host.host and server.proxy for server in servers),
         }
         return tuple(role for role, applies in roles.items() if applies)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ldapdiag.analysis.load.conntrack import ConntrackUsage, conntrack_usage
+from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -14,15 +15,25 @@ from ldapdiag.wording import counted
 
 FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
 
+ELSEWHERE = (
+    " Neither a flow table nor a route shows that the LDAP connections in the evidence pass through it (to show it: "
+    "conntrack -L there, and ip route on both ends)."
+)
+
 
 @check
-def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> Iterator[Verdict]:
+def judge(
+    kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...], pairings: tuple[Pairing, ...] = ()
+) -> Iterator[Verdict]:
     """Middleboxes that cannot track another connection.
 
     ## What it looks at
     Every host with a flow table or with nf_conntrack parameters. Used is the larger of nf_conntrack_count and the
     rows of the table: in a network namespace of its own the count may read 0 while the table has rows. The limit is
     nf_conntrack_max.
+
+    - certain: the host is an end of LDAP connections, or carries them by its table or by the routes of both ends.
+    - possible: LDAP connections are in the evidence, and nothing shows that they pass through this host.
 
     ## Severity
     - critical: 95 % or more used.
@@ -48,8 +59,18 @@ def judge(kernels: tuple[KernelSettings, ...], flows: tuple[FlowTable, ...]) -> 
             missing=(FlowTable.kind, KernelSettings.kind),
             how="on the middlebox, as root: conntrack -L > conntrack.txt",
         )
+    carriers = _carriers(pairings)
     for one in tracking:
-        yield _verdict(one)
+        yield _verdict(one, is_known=not carriers or one.host in carriers)
+
+
+def _carriers(pairings: tuple[Pairing, ...]) -> frozenset[str]:
+    """Return the hosts that LDAP connections begin at, pass through or end at; none where there is no connection."""
+    found: set[str] = set()
+    for pairing in pairings:
+        for direction in pairing.directions:
+            found |= {pairing.host, *direction.client_hosts, *direction.path.boxes}
+    return frozenset(found)
 
 
 def severity_of(used: int, limit: int) -> Severity | None:
@@ -60,7 +81,7 @@ def severity_of(used: int, limit: int) -> Severity | None:
     return Severity.HIGH if share >= NEARLY else Severity.MEDIUM if share >= FILLING else None
 
 
-def _verdict(tracking: ConntrackUsage) -> Verdict:
+def _verdict(tracking: ConntrackUsage, *, is_known: bool) -> Verdict:
     host, used, limit = tracking.host, tracking.used, tracking.limit
     if limit is None or used is None:
         lacking = "nf_conntrack_max" if limit is None else "nf_conntrack_count and the table itself"
@@ -75,11 +96,11 @@ def _verdict(tracking: ConntrackUsage) -> Verdict:
     return Finding(
         subject=host,
         severity=severity,
-        confidence=Confidence.CERTAIN,
+        confidence=Confidence.CERTAIN if is_known else Confidence.POSSIBLE,
         title=f"{host} tracks {used:,} of at most {limit:,} connections ({used / limit:.0%})",
         detail=(
             f"Used is {tracking.used_source}. A full table drops the first packet of every new connection through "
-            f"{host}, and its clients time out."
+            f"{host}, and its clients time out.{'' if is_known else ELSEWHERE}"
         ),
         observed={"host": host, "used": used, "limit": limit},
         hosts=(host,),

@@ -56,6 +56,8 @@ class FlowTable:
     tool: str = "conntrack"
     """The source of the table: conntrack, haproxy, f5."""
     relay: Relay = Relay.NAT
+    tracks: bool = True
+    """False: it has no flow, and nothing shows that packets pass through its connection tracking."""
     whole: bool = True
     """False: flows are known to be missing from the text, so an absent flow proves nothing."""
 

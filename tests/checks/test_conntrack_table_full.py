@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import facts
+from ldapdiag.analysis.pairing.carriers import Carriers
 from ldapdiag.finding import Clear, Finding, NotJudged, Severity
 from ldapdiag_checks.conntrack_table_full import judge
 
@@ -45,6 +46,21 @@ def test_believes_the_table_where_the_count_of_a_namespace_reads_zero() -> None:
 def test_believes_the_count_where_the_table_lists_some_protocols_only() -> None:
     (found,) = judged(facts.flows(facts.at_server(10)), kernels=[facts.settings(count=90, max=100)])
     assert (found.observed["used"], found.severity) == (90, Severity.HIGH)
+
+
+@pytest.mark.parametrize(
+    ("carriers", "confidence"),
+    [
+        (Carriers(by_table=frozenset({"fw"})), "certain"),
+        (Carriers(by_route=frozenset({"fw"})), "certain"),
+        (Carriers(), "possible"),
+    ],
+)
+def test_a_box_that_is_not_known_to_carry_the_connections_is_possible(carriers, confidence) -> None:
+    pairing = facts.pairing(facts.direction(server_count=5, carriers=carriers))
+    (found,) = judge((facts.settings(count=990, max=1000),), (), (pairing,))
+    assert (found.severity, found.confidence) == (Severity.CRITICAL, confidence)
+    assert ("ip route" in found.detail) is (confidence == "possible")
 
 
 def test_zero_is_no_limit() -> None:

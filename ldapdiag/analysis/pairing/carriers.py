@@ -44,9 +44,10 @@ class Carriers:
     direct: bool = False
     """Both ends are on one host or in one subnet, and no middlebox between them is known."""
 
-    def includes(self, host: str) -> bool:
-        """Return whether this host forwards the packets of the direction, by any of the evidence."""
-        return host in self.by_table or host in self.by_address or host in self.by_route
+    @property
+    def all(self) -> frozenset[str]:
+        """Return the hosts that forward the packets of the direction, or end its connections."""
+        return self.by_table | self.by_address | self.by_route | self.proxies
 
 
 def find_carriers(
@@ -64,7 +65,7 @@ def find_carriers(
     by_table = frozenset(host for host, is_shown in forwarded if is_shown)
     owner = hops.owner(direction[2])
     owner = None if owner in {server.host, *ends} else owner
-    by_route = _by_route(direction, server, ends, hops)
+    by_route = on_route(direction, server, ends, hops)
     if owner is not None and hops.shows_sockets(owner):
         by_route |= {owner}  # it has none of these connections itself: see not_joined
     return Carriers(
@@ -114,7 +115,7 @@ def _before_translation(middlebox: Middlebox, keys: Sequence[Key]) -> dict[Direc
     return {direction: frozenset(ports) for direction, ports in found.items()}
 
 
-def _by_route(direction: DirectionKey, server: Host, ends: Collection[str], hops: NextHops) -> frozenset[str]:
+def on_route(direction: DirectionKey, server: Host, ends: Collection[str], hops: NextHops) -> frozenset[str]:
     """Return the hosts that the routes of either end lead through; without their routes, the one that joins both."""
     address, _, client = direction
     ways = [hops.way(server.host, client), *(hops.way(end, address) for end in ends)]
@@ -122,6 +123,13 @@ def _by_route(direction: DirectionKey, server: Host, ends: Collection[str], hops
     if not any(way.known for way in ways) and (between := hops.joining(address, client)):
         found.add(between)
     return frozenset(found - {server.host, *ends})
+
+
+def on_both_routes(direction: DirectionKey, server: Host, client: Host, hops: NextHops) -> frozenset[str]:
+    """Return the hosts that packets pass through in either way: the connection tracking of each sees all of them."""
+    address, _, peer = direction
+    ways = hops.way(server.host, peer), hops.way(client.host, address)
+    return frozenset(ways[0].through).intersection(ways[1].through) - {server.host, client.host}
 
 
 def _is_direct(direction: DirectionKey, server: Host, ends: Collection[str], hops: NextHops) -> bool:

@@ -41,7 +41,7 @@ class Classified:
     unproven: Mapping[str, int]
     virtual: VirtualEndpoint | None
     on_path: tuple[Middlebox, ...]
-    """The middleboxes whose tables contain connections of this direction."""
+    """The middleboxes that the direction passes through, whose tables are complete."""
     without_flow: frozenset[int]
     """Rows of which a middlebox on the path has no entry, and would have one if they were live."""
     dead_since_earlier: frozenset[int]
@@ -77,7 +77,7 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
     old = [row for row in states.absent if row not in young]
     virtual = match_virtual_endpoints(unjoined, old, near, has_live=bool(live))
     matched = (*live, *virtual.pairs)
-    on_path = tuple(one for one in context.middleboxes if one.whole and any(map(one.carries, unjoined.keys())))
+    on_path = tuple(one for one in context.middleboxes if _is_on_path(one, context, has_live=bool(matched)))
     gone = [*virtual.absent, *states.present_earlier, *(row for row, _ in states.retransmitting)]
     without_flow = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
     unanswered = (row for row in gone if probes_unanswered(unjoined.table, row))
@@ -100,6 +100,15 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
         ports_at_other_hosts=_ports_at_other_hosts(context, explained),
         elsewhere=tuple(sorted(explained.rows(carried_by_middlebox) | explained.rows(in_unread_namespace))),
     )
+
+
+def _is_on_path(middlebox: Middlebox, context: AbsenceContext, *, has_live: bool) -> bool:
+    """Return whether a middlebox would have an entry for each live connection, by its table or by the routes.
+
+    The routes suffice where no connection is live, and packets are known to pass through its connection tracking.
+    """
+    carries = any(map(middlebox.carries, context.unjoined.keys()))
+    return middlebox.whole and (carries or (not has_live and middlebox.tracks and middlebox.on_route))
 
 
 def classify_states(unjoined: UnjoinedDirection, indexes: Sequence[ClientIndex]) -> RowStates:

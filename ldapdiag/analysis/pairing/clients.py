@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import inner_addresses
+from ldapdiag.analysis.hosts.next_hops import NextHops
 from ldapdiag.analysis.pairing.socket_index import ClientSnapshots, ServerIndex
 from ldapdiag.evidence.addresses import is_loopback
 from ldapdiag.evidence.sockets import TcpState
@@ -31,6 +32,7 @@ class Clients:
         self._unseen_counts: dict[tuple[str, int, tuple[int, ...]], int] = {}
         self._established_at: dict[str, ServerIndex] = {}
         self._translators: dict[tuple[str, int, int], tuple[str, ...]] = {}
+        self.hops = NextHops(hosts)
         known = [ClientSnapshots(host, server.ports if host.host == server.host else frozenset()) for host in hosts]
         self.all = [client for client in known if client.indexes]
         for client in self.all:

@@ -111,13 +111,14 @@ class Path:
     translated_by: str | None = None
     """The middlebox, or the virtual endpoint, that translates addresses or ends connections."""
     middleboxes: tuple[str, ...] = ()
-    """The middleboxes whose tables contain connections of this direction."""
+    """The middleboxes whose tables contain connections of this direction, or would contain its live ones."""
     carriers: Carriers = field(default_factory=Carriers)
     """All middleboxes that the direction passes through, by tables and routes."""
 
-    def leads_through(self, host: str) -> bool:
-        """Return whether a host is a middlebox of this path."""
-        return host in self.middleboxes or self.carriers.includes(host)
+    @property
+    def boxes(self) -> frozenset[str]:
+        """Return all hosts that are middleboxes of this path, by tables or routes."""
+        return self.carriers.all.union(self.middleboxes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ class Middlebox:
     relay: Relay
     whole: bool
     """Whether the tables are complete, so that a flow that is not here is not tracked."""
+    tracks: bool
+    """Whether packets pass through its connection tracking: of a host that does not use it, the table is empty."""
     flows: Mapping[Key, FlowEntry]
     """By the key that the server's host writes: server address, port, peer address, port."""
     keys_by_direction: Mapping[DirectionKey, tuple[Key, ...]]
@@ -52,6 +54,8 @@ class Middlebox:
     longest_left: float | None
     """The longest time left of an established flow, in seconds: its idle timeout is not shorter. None: not shown."""
     origins: tuple[str, ...]
+    on_route: bool = False
+    """The routes of both ends of the direction that is judged lead through it."""
 
     def carries(self, key: Key) -> bool:
         """Return whether the middlebox has an entry for this connection as established."""
@@ -101,6 +105,7 @@ def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
         host=host,
         relay=relay,
         whole=any(table.whole for table in joined or tables),
+        tracks=any(len(table) or table.tracks for table in tables),
         flows=flows,
         keys_by_direction={direction: tuple(found) for direction, found in keys.items()},
         client_keys=frozenset(flow.client for flow in flows.values()),

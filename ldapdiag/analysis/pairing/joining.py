@@ -119,7 +119,7 @@ def _context(
         near=near,
         middleboxes=outside,
         foreign_ports=frozenset(foreign_ports),
-        tracked=len(outside) < len(middleboxes),
+        tracked=any(one.whole and one.host == client.host.host for one in middleboxes if one.relay is Relay.NAT),
         before_boot=frozenset() if assumed else rows_before(unjoined.snapshot, unjoined.rows, history.booted),
     )
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
-from ldapdiag.analysis.hosts.next_hops import NextHops
 from ldapdiag.analysis.pairing import container_host, not_joined
-from ldapdiag.analysis.pairing.carriers import find_carriers
+from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
 from ldapdiag.analysis.pairing.direction import Direction, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
@@ -29,6 +28,7 @@ from ldapdiag.evidence.sockets import SocketTable, TcpState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ldapdiag.analysis.hosts.next_hops import NextHops
     from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.carriers import Carriers
     from ldapdiag.analysis.pairing.socket_index import ClientSnapshots
@@ -56,7 +56,7 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows, host.latest.number)
     clients = Clients(hosts, server, middleboxes)
-    on_path = _PathFinder(host, {one.host: one for one in hosts}, middleboxes, NextHops(hosts))
+    on_path = _PathFinder(host, {one.host: one for one in hosts}, middleboxes, clients.hops)
     directions = [
         on_path.complete(_join_direction(one, host, clients, middleboxes), one)
         for one in _find_directions(server, host, host.latest, clients)
@@ -87,7 +87,7 @@ class _PathFinder:
     def _tracking(self, carriers: Carriers) -> Iterator[TrackingBox]:
         """Yield the middleboxes on a path that track packets; a proxy has connections of its own."""
         for box in self.middleboxes:
-            if box.relay is Relay.NAT and box.whole and carriers.includes(box.host):
+            if box.relay is Relay.NAT and box.whole and box.host in carriers.all:
                 tracks = box.host in carriers.by_table | carriers.by_address
                 yield TrackingBox(box, self.hosts.get(box.host), tracks)
 
@@ -132,7 +132,10 @@ def _join_direction(
         legs_of = None
     elif client is not None and not not_joined.hides_clients(unjoined, client, clients):
         foreign, shared = clients.foreign_ports(unjoined, client), clients.shared_ports(unjoined, server)
-        joined = join(unjoined, server, client, middleboxes, foreign, shared, clients.inner_ports(unjoined, client))
+        inner = clients.inner_ports(unjoined, client)
+        between = on_both_routes(unjoined.direction, server, client.host, clients.hops)
+        placed = [replace(one, on_route=True) if one.host in between else one for one in middleboxes]
+        joined = join(unjoined, server, client, placed, foreign, shared, inner)
         legs_of = client
     else:
         carrying = tuple(one.host for one in middleboxes if any(map(one.carries, unjoined.keys())))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import seconds_since_received
-from ldapdiag.analysis.pairing.direction import Direction, Severed, SocketIdleTimes
+from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
 from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
@@ -76,7 +76,7 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     return replace(
         direction,
         severed=severed,
-        idle_times=SocketIdleTimes(matched=tuple(at_server or at_client), before_loss=before_loss),
+        idle_times=replace(direction.idle_times, matched=tuple(at_server or at_client), before_loss=before_loss),
         origins=tuple(sorted(origins.union(direction.origins))),
     )
 

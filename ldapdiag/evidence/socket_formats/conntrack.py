@@ -4,11 +4,14 @@
      dport=41946 [ASSURED] mark=0 use=1                                       (one line; also with id= or secctx= in it)
     ipv4     2 tcp      6 117 SYN_SENT src=10.77.3.2 dst=10.9.9.9 sport=4194 dport=389 packets=1 bytes=60 [UNREPLIED] …
     tcp      6 src=10.77.3.2 dst=10.77.1.2 sport=41946 dport=389 src=… dport=41946 [OFFLOAD] mark=0 use=2
+    conntrack v1.4.7 (conntrack-tools): 0 flow entries have been shown.                      (conntrack -L, on stderr)
+    # 0 flow entries; packets without an entry were seen                                  (the collection script)
 
 The number after the protocol's is the time left in seconds. The first tuple is the original direction, the second the
 expected reply; they mirror each other unless addresses are translated. Offloaded flows show no state.
-Source: conntrack-tools, libnetfilter_conntrack src/conntrack/snprintf_default.c; Linux
-net/netfilter/nf_conntrack_standalone.c (ct_seq_show).
+An empty table is a table if one of the last two lines shows that it was read. An empty file may also be the result of a
+command that was not permitted, so it proves no absence. Source: conntrack-tools, libnetfilter_conntrack
+src/conntrack/snprintf_default.c; Linux net/netfilter/nf_conntrack_standalone.c (ct_seq_show).
 """
 
 from __future__ import annotations
@@ -31,12 +34,24 @@ FLOW = re.compile(r"(?:ipv[46] {1,9}\d{1,3} {1,9})?(\w{1,16}) {1,9}\d{1,3} (?=.{
 TUPLE = r"src=([^ =]+) dst=([^ =]+) sport=(\d+) dport=(\d+) "
 TCP = re.compile(rf"(?:ipv[46] +\d+ +)?tcp +6 +(?:(\d+) +)?(?:([A-Z_0-9]+) +)?{TUPLE}(.*?){TUPLE[:-1]}(?: |$)(.*)")
 OFFLOADED = re.compile(r"\[((?:HW_)?OFFLOAD)\]")
-COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): \d+ flow entries have been shown")
+COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): (\d+) flow entries have been shown")
+LAST = re.compile(r"# (\d+) flow entries(; packets without an entry were seen)?")
+"""The last line of the collection script: the table was read to its end."""
+NAMED = re.compile(r"(?:proc[-_])?(?:nf_)?conntrack(?:-[Ll])?(?:[-_.]?\d+)?(?:\.txt)?")
+"""Names of a file that may be empty."""
 
 
 def recognises(head: Head) -> bool:
-    """Recognise the table by a flow at the beginning of a line; an event (-E) begins with a bracket."""
-    return any(FLOW.match(line) for line in head.lines)
+    """Recognise the table by a flow at the beginning of a line; an event (-E) begins with a bracket.
+
+    An empty one is recognised by its count alone, or by the name of an empty file.
+    """
+    texts = [line for line in head.lines if line.strip()]
+    if not texts:
+        return NAMED.fullmatch(head.name) is not None
+    if len(texts) == 1 and (count := COUNT.match(texts[0]) or LAST.fullmatch(texts[0])):
+        return not int(count[1][:9])
+    return any(FLOW.match(line) for line in texts)
 
 
 def read(document: Document) -> Iterator[FlowTable]:
@@ -47,13 +62,14 @@ def read(document: Document) -> Iterator[FlowTable]:
     server: list[Key] = []
     state: list[str] = []
     seconds_left: list[int | None] = []
-    begun = False
+    begun = tracks = whole = False
     for line in document.lines:
         flow = TCP.match(line)
         if flow is None:
-            other = FLOW.match(line)
-            begun = begun or other is not None
-            if line.strip() and not COUNT.match(line) and (other is None or other[1] == "tcp"):
+            other, last = FLOW.match(line), LAST.fullmatch(line)
+            whole = whole or last is not None or COUNT.match(line) is not None
+            tracks = tracks or other is not None or bool(last and last[2])
+            if line.strip() and not (last or COUNT.match(line)) and (other is None or other[1] == "tcp"):
                 document.misread(line)
             continue
         left, word, src, dst, sport, dport, _, reply_src, reply_dst, reply_sport, reply_dport, rest = flow.groups()
@@ -64,9 +80,17 @@ def read(document: Document) -> Iterator[FlowTable]:
         server.append((addresses[reply_src], ports[reply_sport], addresses[reply_dst], ports[reply_dport]))
         state.append(words.setdefault(word, word))
         seconds_left.append(int(left) if left and len(left) < 12 else None)
-        begun = True
-    if begun:
-        yield FlowTable(origin=document.origin(), client=client, server=server, state=state, seconds_left=seconds_left)
+        tracks = begun = True
+    if begun or tracks or whole or not document.seen:
+        yield FlowTable(
+            origin=document.origin(),
+            client=client,
+            server=server,
+            state=state,
+            seconds_left=seconds_left,
+            tracks=tracks,
+            whole=begun or tracks or whole,
+        )
 
 
 FORMAT = Format(name="conntrack", title="the flows of a middlebox, by conntrack", recognises=recognises, read=read)

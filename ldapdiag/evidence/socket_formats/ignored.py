@@ -18,7 +18,7 @@ from ldapdiag.evidence.format import Format, Head
 SUMMARY = re.compile(r"TCP: +\d+ \(estab \d+")
 STATISTICS = re.compile(r"cpu=\d+\s+(?:found|searched|entries)=\d+")
 EVENT = re.compile(r"(?:\[\d+\.\d+ *\])?\s*\[(?:NEW|UPDATE|DESTROY)\] (?:ipv[46] +\d+ +)?\w+ +\d+ ")
-COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): ")
+COUNT = re.compile(r"conntrack v[\d.]+ \(conntrack-tools\): (?!0 flow entries)")
 RULESET = re.compile(r"(?:add )?table (?:ip6?|inet|arp|bridge|netdev) \S{1,64} \{")
 
 

@@ -59,10 +59,10 @@ def read(one: Input) -> InputReading:
         return InputReading(facts=tuple(_placed(fact, one) for fact in one.facts))
     one = one.with_head()
     start = one.head[:HEAD_BYTES]
-    if not start:
-        return InputReading(useless="is an empty file")
     head = head_of(one.name, start, whole=len(start) < HEAD_BYTES)
     form = recognise(head)
+    if not start and form is None:
+        return InputReading(useless="is an empty file")
     if form is None and (archive := _closed_archive(start)):
         useless = f"is a {archive} archive, which is not opened; unpack it first"
         return InputReading(useless=useless, files=FILES_OF_A_HOST)

@@ -38,7 +38,7 @@ def test_a_box_that_carries_others_does_not_count() -> None:
     elsewhere = facts.flows(at_server(COUNT, APP2), "fw2")
     others = facts.flows([facts.row("10.77.7.7:389", f"{APP1}:{40000 + n}") for n in range(COUNT)], "fw3")
     found = carriers(elsewhere, others)
-    assert not any(map(found.includes, ("fw2", "fw3")))
+    assert found == Carriers()
 
 
 def test_five_wrong_boxes_beside_the_right_one() -> None:
@@ -65,7 +65,7 @@ def test_a_box_before_a_translation_carries_it_too() -> None:
 
 def test_the_tracking_of_an_end_is_no_middlebox() -> None:
     found = carriers(facts.flows(at_server(COUNT), "app1"), facts.flows(at_server(COUNT), "ldap"))
-    assert not any(map(found.includes, ("app1", "ldap")))
+    assert found.all == frozenset()
 
 
 GATEWAY = (Route("10.77.1.0/24", on_link=True), Route("0.0.0.0/0", ("10.77.1.1",)))

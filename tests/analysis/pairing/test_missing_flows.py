@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of
+from ldapdiag.evidence.host_facts import Route
 from ldapdiag.evidence.sockets import TcpState, Timer
 
 FORWARDS = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
@@ -73,3 +76,39 @@ class TestClosingBefore:
         late = table([*at_client(2), *row_of_another_service()], "app1", taken=4.1)
         found = next(iter(pair(facts.server(), (server, facts.host("app1", early, late)), ()).directions))
         assert (found.ghosts.count, found.matched) == (3, 2)
+
+
+class TestABoxOnTheRoute:
+    """All connections are dead, so no table can show by live ones that its box is on the path."""
+
+    SERVER_ROUTES = (Route("0.0.0.0/0", ("10.77.1.1",)),)
+    CLIENT_ROUTES = (Route("0.0.0.0/0", ("10.77.2.1",)),)
+    FW = Host(host="fw", addresses=frozenset({"10.77.1.1", "10.77.2.1"}))
+
+    def found(self, flows: Any, *, client_routes: Any = CLIENT_ROUTES, live: int = 0) -> Any:
+        server_rows = [listening(), *at_server(HIDDEN, last_received=90_000)]
+        server = facts.host("ldap", table(server_rows, taken=4), routes=self.SERVER_ROUTES)
+        seen = [*at_client(live), *row_of_another_service()]
+        tables = [table(seen, "app1", taken=taken, shows_time_wait=True) for taken in (3.9, 4.1)]
+        app1 = facts.host("app1", *tables, description=facts.description(), routes=client_routes)
+        (direction,) = pair(facts.server(), (server, app1, self.FW), (flows,)).directions
+        return direction
+
+    def test_its_empty_table_proves_them_dead(self) -> None:
+        direction = self.found(facts.flows([], taken=4))
+        assert (direction.ghosts.count, direction.evidence.without_flow) == (HIDDEN, HIDDEN)
+        assert proof_of(direction).because == f"fw is on the path and has no entry for any of these {HIDDEN}."
+
+    def test_one_that_may_track_nothing_proves_nothing(self) -> None:
+        assert self.found(replace(facts.flows([], taken=4), tracks=False)).evidence.without_flow == 0
+
+    def test_one_that_may_have_been_refused_proves_nothing(self) -> None:
+        assert self.found(replace(facts.flows([], taken=4), whole=False)).evidence.without_flow == 0
+
+    def test_one_of_unknown_position_proves_nothing(self) -> None:
+        assert self.found(facts.flows([], "fw2", taken=4)).evidence.without_flow == 0
+        assert self.found(facts.flows([], taken=4), client_routes=()).evidence.without_flow == 0
+
+    def test_it_proves_nothing_where_it_lacks_the_live_ones_too(self) -> None:
+        direction = self.found(facts.flows([], taken=4), live=5)
+        assert (direction.matched, direction.evidence.without_flow) == (5, 0)

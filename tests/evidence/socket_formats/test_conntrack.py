@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.formats import head_of, recognise
 from ldapdiag.evidence.socket_formats import conntrack
 from reading import facts_of
 
@@ -111,3 +112,32 @@ def test_the_firewall_of_the_incident_lists_the_live_connections(corpus):
     ]
     assert [len(table.client) for table in tables] == [42, 42, 42]
     assert set(tables[0].client) == set(tables[1].client) == set(tables[2].client)
+
+
+class TestAnEmptyTable:
+    COUNT = "conntrack v1.4.7 (conntrack-tools): 0 flow entries have been shown.\n"
+
+    @pytest.mark.parametrize("text", [COUNT, "# 0 flow entries\n"])
+    def test_its_count_shows_that_it_was_read(self, text):
+        table = read(text)
+        assert (len(table), table.whole, table.tracks, table.origin.not_understood) == (0, True, False, 0)
+
+    def test_packets_without_an_entry_show_that_it_is_in_use(self):
+        table = read("# 0 flow entries; packets without an entry were seen\n")
+        assert (len(table), table.whole, table.tracks) == (0, True, True)
+
+    @pytest.mark.parametrize("name", ["nf_conntrack", "nf_conntrack.txt", "conntrack.txt", "conntrack-L.txt"])
+    def test_an_empty_file_may_have_been_refused(self, name):
+        (table,) = facts_of("", path=f"fw/{name}")
+        assert (len(table), table.whole, table.tracks) == (0, False, False)
+
+    @pytest.mark.parametrize("name", ["conntrack-S.txt", "ss.txt", "sysctl-nf_conntrack.txt", ""])
+    def test_any_other_empty_file_is_nothing(self, name):
+        assert recognise(head_of(name, b"", whole=True)) is None
+
+    def test_the_last_line_of_our_script_is_understood(self):
+        table = read(FLOW + "# 1 flow entries\n")
+        assert (len(table), table.whole, table.tracks, table.origin.not_understood) == (1, True, True, 0)
+
+    def test_a_count_without_its_flows_is_no_table(self):
+        assert recognise(head_of("file", self.COUNT.replace(" 0 ", " 42 ").encode(), whole=True)).read is None

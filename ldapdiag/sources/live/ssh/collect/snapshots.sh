@@ -122,24 +122,36 @@ bsd_settings() {
     return 0
 }
 
-# flows FOLDER NAMESPACE NUMBER: print the connection tracking table. An empty one is recorded by nf_conntrack_count in
-# sysctl.txt.
+# flows FOLDER NAMESPACE NUMBER: print the connection tracking table, an empty one as well: the count of a namespace may be
+# 0 while its table has rows.
 flows() {
     test -r /proc/sys/net/netfilter/nf_conntrack_count || return 0
     flows_count=`within "$2" cat /proc/sys/net/netfilter/nf_conntrack_count 2>/dev/null </dev/null`
-    case $flows_count in '' | 0) return 0 ;; esac
+    test -n "$flows_count" || return 0
     if test $ROOT = 0; then
+        test "$flows_count" != 0 || return 0
         first_gap "$3" "$1" "cannot read its connection tracking table ($flows_count entries): not root" "use --sudo"
     elif test -f /proc/net/nf_conntrack; then
-        section "$1" "conntrack-$3.txt" "cat /proc/net/nf_conntrack" flows_of_kernel "$2"
+        section "$1" "conntrack-$3.txt" "cat /proc/net/nf_conntrack" flows_by "$2" cat /proc/net/nf_conntrack
     elif has conntrack; then
-        section "$1" "conntrack-$3.txt" "conntrack -L -p tcp" as_root_within "$2" conntrack -L -p tcp
-    else
+        section "$1" "conntrack-$3.txt" "conntrack -L -p tcp" flows_by "$2" conntrack -L -p tcp
+    elif test "$flows_count" != 0; then
         first_gap "$3" "$1" "cannot read its connection tracking table ($flows_count entries): conntrack is not installed" \
             "install conntrack"
     fi
 }
 
-flows_of_kernel() {
-    as_root_within "$1" cat /proc/net/nf_conntrack | awk '$3 == "tcp" { print }'
+# flows_by NAMESPACE COMMAND...: print the flows of TCP that a command lists. If it could be read to its end, the last line
+# is their number, and whether packets without an entry were seen there: an empty table may also be one that is not used.
+flows_by() {
+    flows_in=$1
+    shift
+    {
+        as_root_within "$flows_in" "$@" 2>/dev/null </dev/null && echo "# read"
+        within "$flows_in" awk 'NR > 1 { print "# invalid", $5 }' /proc/net/stat/nf_conntrack 2>/dev/null </dev/null
+    } | awk '
+        $0 == "# read" { read = 1; next }
+        $1 == "#" && $2 == "invalid" { if ($3 !~ /^0*$/) seen = "; packets without an entry were seen"; next }
+        $1 == "tcp" || $3 == "tcp" { print; n++ }
+        END { if (read) print "# " n + 0 " flow entries" seen; exit !read }'
 }
