@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import End, Peer, endpoints_of, rows_by_peer, why_incomplete
+from ldapdiag.analysis.hosts.listeners import is_relay
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.check import check
 from ldapdiag.evidence.sockets import SocketTable, TcpState
@@ -56,16 +57,17 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
         here = [server for server in servers if server.host == host.host]
         own = frozenset[int]().union(*(server.ports for server in here))
         connections = rows_by_peer(snapshot.sockets, OPEN, host.host, own, known)
-        yield from _judge_host(host, snapshot, connections, proxy=any(server.proxy for server in here))
+        yield from _judge_host(host, snapshot, connections, here)
     if not snapshots:
         reason = "the evidence contains no socket table"
         yield NotJudged(subject=None, reason=reason, missing=(SocketTable.kind,), how=Host.how)
 
 
-def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, *, proxy: bool) -> Iterator[Verdict]:
+def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, servers: Sequence[Instance]) -> Iterator[Verdict]:
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
     stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
+        proxy = _is_of_proxy(snapshot, peer, rows, servers)
         yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER and not proxy, proxy=proxy)
     missing = why_incomplete(snapshot, host.host)
     for subject, count in _without_finding(host, connections, closed):
@@ -73,6 +75,15 @@ def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, *, proxy: b
             yield Clear(subject=subject, reason=f"{counted(count, 'open LDAP connection')}, none in CLOSE-WAIT")
         else:
             yield NotJudged.lacking(missing, subject=subject)
+
+
+def _is_of_proxy(snapshot: Snapshot, peer: Peer, rows: Sequence[int], servers: Sequence[Instance]) -> bool:
+    """Return whether these sockets are a proxy's: by the ports that it serves, or by their program."""
+    if peer.end is End.SERVER:
+        ports = frozenset[int]().union(*(server.ports for server in servers if server.proxy))
+        return all(snapshot.sockets.local_port[row] in ports for row in rows)
+    owner = snapshot.sockets.owner_of(rows)
+    return is_relay(owner) if owner else bool(servers) and all(server.proxy for server in servers)
 
 
 def severity_of(count: int, *, worse: bool) -> Severity:

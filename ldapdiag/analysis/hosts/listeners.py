@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+    from ldapdiag.evidence.processes import ProcessTable
 
 DIRECTORY_PROGRAMS = ("ns-slapd", "slapd", "lt-slapd", "dsamain.exe")
 """Program names of directory servers, as ss, netstat and lsof print them; dsamain is AD LDS.
@@ -72,16 +73,17 @@ def relays_at(
     tables: Sequence[SocketTable],
     flows: Iterable[FlowTable] = (),
     timeouts: Iterable[BoxTimeouts] = (),
+    processes: ProcessTable | None = None,
 ) -> dict[int, str]:
     """Return, of one host's LDAP ports, those that only relays serve, with the program; "proxy" where it is unknown.
 
-    The owner of the listening socket decides; where no table shows it, the session table or the configuration of a
-    proxy on this host does.
+    The owner of the listening socket decides; where no table shows it, the list of processes does, or the session
+    table or the configuration of a proxy on this host.
     """
     accepting = proxied_ports(flows, timeouts)
     relays = {}
     for port in ports:
-        programs = set[str]().union(*(_programs_at(port, table) for table in tables))
+        programs = set[str]().union(*(_programs_at(port, table) for table in tables)) or _listed_at(port, processes)
         if programs and all(map(is_relay, programs)):
             relays[port] = min(programs)
         elif not programs and accepting is not None and (port in accepting or not accepting):
@@ -96,6 +98,13 @@ def _programs_at(port: int, table: SocketTable) -> set[str]:
     rows = [row for row, local in enumerate(table.local_port) if local == port and table.owner[row]]
     listening = [row for row in rows if table.state[row] is TcpState.LISTEN]
     return {table.owner[row] for row in listening or rows}
+
+
+def _listed_at(port: int, processes: ProcessTable | None) -> set[str]:
+    """Return the programs that listen on a port by the list of processes."""
+    listeners = processes.listeners if processes else ()
+    found = (processes.process(one.pid) for one in listeners if one.port == port) if processes else ()
+    return {process.program for process in found if process is not None}
 
 
 def proxied_ports(flows: Iterable[FlowTable], timeouts: Iterable[BoxTimeouts]) -> frozenset[int] | None:

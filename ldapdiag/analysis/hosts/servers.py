@@ -20,7 +20,7 @@ from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from ldapdiag.analysis.hosts.candidate import Candidate
     from ldapdiag.analysis.hosts.hints import Endpoint
@@ -87,13 +87,7 @@ def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
         and ports == relays.keys()
         and not any(isinstance(fact, REPORTS) for fact in about_servers if not isinstance(fact, Monitor))
     ):
-        proxy = ListeningServer(
-            server=host.host,
-            host=host.host,
-            listeners=frozenset(("*", port) for port in ports),
-            proxy=relays[min(ports)],
-        )
-        return ServerAttribution(facts=tuple(facts), servers=(proxy,), gaps=())
+        return ServerAttribution(facts=tuple(facts), servers=tuple(_proxies(host.host, relays, alone=True)), gaps=())
     processes = [
         replace(one, endpoints=endpoints)
         for one in listening_processes(host, known)
@@ -110,9 +104,24 @@ def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
             for fact in facts
             if id(fact) not in ambiguous
         ),
-        servers=tuple(_server(name, host.host, one) for name, one in names.items()),
+        servers=(
+            *(_server(name, host.host, one) for name, one in names.items()),
+            *_proxies(host.host, relays, alone=False),
+        ),
         gaps=tuple(_ambiguous(fact, host.host, sorted(names)) for fact in separation.ambiguous),
     )
+
+
+def _proxies(host: str, relays: Mapping[int, str], *, alone: bool) -> Iterator[ListeningServer]:
+    """Yield the proxies of a host; one without others beside it, and without a directory server, has its name."""
+    programs = sorted(set(relays.values()))
+    for program in programs:
+        yield ListeningServer(
+            server=host if alone and len(programs) == 1 else f"{program}@{host}",
+            host=host,
+            listeners=frozenset(("*", port) for port, other in relays.items() if other == program),
+            proxy=program,
+        )
 
 
 def _reported_ports(facts: Iterable[Any]) -> frozenset[int]:
@@ -130,9 +139,10 @@ def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int
     """Return the relays on a host's LDAP ports; where a directory server reports, only those that a table names."""
     tables = [snapshot.sockets for snapshot in host.snapshots]
     if any(isinstance(fact, REPORTS) for fact in facts):
-        return relays_at(ports, tables)
+        return relays_at(ports, tables, processes=host.processes)
     flows = [fact for fact in facts if isinstance(fact, FlowTable)]
-    return relays_at(ports, tables, flows, [fact for fact in facts if isinstance(fact, BoxTimeouts)])
+    timeouts = [fact for fact in facts if isinstance(fact, BoxTimeouts)]
+    return relays_at(ports, tables, flows, timeouts, host.processes)
 
 
 def _server(name: str, host: str, one: Candidate) -> ListeningServer:

@@ -251,3 +251,31 @@ def test_limits_of_another_process_are_not_those_of_the_server() -> None:
     own = found(THREE[:1], limits(asked="cat /proc/999/limits on ldap"))
     assert own.facts == ()
     assert len(own.gaps) == 1
+
+
+class TestProxies:
+    def proxies(self, rows: list[facts.Row], *evidence: Any, **traits: Any) -> dict[str, tuple[str, list[int]]]:
+        own = found(rows, *evidence, **traits)
+        return {one.server: (one.proxy, sorted(port for _, port in one.listeners)) for one in own.servers}
+
+    def test_alone_on_its_host_it_has_the_host_s_name(self) -> None:
+        rows = [facts.listening(389, owner="haproxy"), facts.listening(636, owner="haproxy"), *facts.at_server(3)]
+        assert self.proxies(rows) == {"ldap": ("haproxy", [389, 636])}
+
+    def test_beside_a_directory_server_it_is_a_server_of_its_own(self) -> None:
+        rows = [facts.listening(389, owner="slapd", pid=101), facts.listening(636, owner="stunnel4", pid=102)]
+        assert self.proxies(rows) == {"ldap": ("", [389]), "stunnel4@ldap": ("stunnel4", [636])}
+
+    def test_two_programs_are_two(self) -> None:
+        rows = [facts.listening(389, owner="haproxy"), facts.listening(636, owner="nginx")]
+        assert self.proxies(rows) == {"haproxy@ldap": ("haproxy", [389]), "nginx@ldap": ("nginx", [636])}
+
+    def test_the_list_of_processes_names_it_where_the_table_does_not(self) -> None:
+        processes = ProcessTable(
+            origin=facts.origin(),
+            processes=(Process(pid=7, program="haproxy", namespace=NAMESPACE),),
+            listeners=(ProcessListener(pid=7, address="*", port=389),),
+        )
+        rows = [facts.listening(389), *facts.at_server(3)]
+        assert self.proxies(rows, processes=processes) == {"ldap": ("haproxy", [389])}
+        assert self.proxies(rows) == {"ldap": ("", [389])}

@@ -87,7 +87,9 @@ VALUES = st.lists(
 
 @given(VALUES)
 def test_any_value_is_read_or_refused(value: str) -> None:
-    for text in (value, f"filter={value}", f"filter=(cn=a){value} final=[COUNT:1]", f"filter=(cn=a)[INDEX:{value}]"):
+    index = value.replace("[", "").replace("]", "")
+    named = f"filter=(cn=a)[COUNT:1][INDEX:{index}] final=[COUNT:1]"
+    for text in (value, f"filter={value}", f"filter=(cn=a){value} final=[COUNT:1]", named):
         explanation(text)
         filter_use(text)
 
