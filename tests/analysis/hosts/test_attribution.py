@@ -140,7 +140,7 @@ class TestAcrossFolders:
 
     def test_a_folder_within_a_host_s_belongs_to_it(self) -> None:
         limits = lying(TestOtherFacts.LIMITS, "in/ldap/more", "proc-limits.txt")
-        tables = listing(LISTENING, "in/ldap"), listing([facts.listening(facts.APP1), *ELSEWHERE], "in/app1")
+        tables = listing(LISTENING, "in/ldap"), listing(ELSEWHERE, "in/app1")
         assert owners(found(limits, *tables))["in/ldap/more/proc-limits.txt"] == "ldap"
 
     def test_sharing_one_of_two_addresses_is_not_enough(self) -> None:
