@@ -24,7 +24,7 @@ from ldapdiag.cli.judging import (
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import outputs_share_terminal, print_error
+from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
 from ldapdiag.errors import LdapdiagError
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
+        check_file(output)
         with interruptible(evidence or []) as stop:
             collection = partial(_collection_options, options, ldap_port or [])
             since_when = times.since("--since", since)

@@ -24,7 +24,7 @@ from ldapdiag.cli.judging import (
     run_diagnosis,
 )
 from ldapdiag.cli.options import OptionsFactory, with_collection_options
-from ldapdiag.cli.output import outputs_share_terminal, print_error
+from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error
 from ldapdiag.errors import LdapdiagError, UsageError
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def indexes(  # noqa: PLR0913  one parameter per option of the command
     evidence, or most of it passed over, 130 Ctrl-C.
     """
     try:
+        check_file(output)
         if ldif + script + (form is ReportFormat.JSON) > 1:
             raise UsageError("--ldif, --script and --format json exclude each other: use one of them")
         with interruptible(evidence or []) as stop:

@@ -12,7 +12,7 @@ from ldapdiag.cli.exit_codes import FAILED, INTERRUPTED
 from ldapdiag.cli.interruptible import stoppable
 from ldapdiag.cli.judging import OutputOption, ReportFormat
 from ldapdiag.cli.log_report import combined, report_writer
-from ldapdiag.cli.output import outputs_share_terminal, print_error, print_gaps
+from ldapdiag.cli.output import check_file, outputs_share_terminal, print_error, print_gaps
 from ldapdiag.errors import LdapdiagError, UsageError
 from ldapdiag.evidence.log.dialect import Scanner
 from ldapdiag.report.log.by import By
@@ -102,6 +102,7 @@ def log(  # noqa: PLR0913  one parameter per option of the command
     from ldapdiag.sources.logs.period import Period  # noqa: PLC0415  import late: --help must be quick
 
     try:
+        check_file(output)
         if follow and (since or until):
             raise UsageError("--follow excludes --since and --until: omit one of them")
         period = Period(times.since("--since", since), times.until("--until", until))

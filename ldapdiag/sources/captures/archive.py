@@ -4,7 +4,8 @@
     NAME/app1/sockets-1.txt
     NAME/ldap/cn-monitor.ldif
 
-No incomplete capture remains: it is written under a temporary name beside the target and renamed at the end.
+It is written under a temporary name beside the target and renamed at the end. An incomplete capture remains only where
+the destination is full: losing the evidence would be worse.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 
 from ldapdiag.errors import UsageError
 from ldapdiag.evidence.bundle import Gap
-from ldapdiag.sources.captures import manifest
+from ldapdiag.sources.captures import destination, manifest
+from ldapdiag.sources.captures.destination import FullError, Guarded, refused
 from ldapdiag.sources.captures.manifest import ClockOffset, Manifest, ManifestEntry
 from ldapdiag.sources.files.compressed import can_compress, compressing
 from ldapdiag.sources.files.input import Input
@@ -63,7 +65,8 @@ def ready(path: Path, *, with_key: bool = False) -> None:
         if not path.absolute().parent.is_dir():
             raise UsageError(f"cannot write {legible(path)}: no such folder: {legible(path.parent)}; create it first")
     except OSError as error:
-        raise _refused(path, error) from error
+        raise refused(path, error) from error
+    destination.check(path)
 
 
 def _taken(path: Path) -> bool:
@@ -101,8 +104,10 @@ def write(
                 with one.open() as stream:
                     target.file(entry.path, stream, entry.size_bytes or 0, entry.taken.end if entry.taken else taken_at)
         partial.rename(path)
+    except FullError as error:
+        raise _kept(path, partial, error) from error
     except OSError as error:
-        raise _refused(path, error) from error
+        raise refused(path, error) from error
     finally:
         _remove(partial)
     return kept
@@ -115,7 +120,7 @@ def write_key(path: Path, mapping: Mapping[str, str]) -> Path:
         with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "w") as file:
             json.dump(mapping, file, indent=1)
     except OSError as error:
-        raise _refused(key, error) from error
+        raise refused(key, error) from error
     return key
 
 
@@ -148,10 +153,14 @@ def _stem(path: Path) -> str:
     return next((name[: -len(end)] for end in ARCHIVES if name.lower().endswith(end)), name)
 
 
-def _refused(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"cannot write {legible(path)}: {(error.strerror or str(error)).lower()}; choose another --output"
-    )
+def _kept(path: Path, partial: Path, error: FullError) -> UsageError:
+    """Return the error of a destination that is full, after keeping what was written."""
+    try:
+        partial.rename(path)
+    except OSError:
+        return refused(path, error)
+    reason = f"{(error.strerror or str(error)).lower()}; it is incomplete, and ldapdiag diagnose names what it lacks"
+    return UsageError(f"cannot write all of {legible(path)}: {reason}; choose another --output and collect again")
 
 
 def _remove(partial: Path) -> None:
@@ -239,11 +248,15 @@ class _Folder:
         location = self._root / name
         location.parent.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         descriptor = os.open(location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
             left = size
-            while left and (data := stream.read(min(CHUNK, left))):
-                file.write(data)
-                left -= len(data)
+            try:
+                while left and (data := stream.read(min(CHUNK, left))):
+                    Guarded(file).write(data)
+                    left -= len(data)
+            except FullError:
+                location.unlink()  # an incomplete table shows too few connections
+                raise
         os.utime(location, (moment.timestamp(), moment.timestamp()))
 
 
@@ -257,8 +270,9 @@ class _Archive:
         self._taken_at = taken_at
 
     def __enter__(self) -> Self:
-        self._file = os.fdopen(os.open(self._location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), "wb")
-        self._compressing = compressing(self._file, self._suffix, self._taken_at.timestamp())
+        descriptor = os.open(self._location, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        self._file = os.fdopen(descriptor, "wb", buffering=0)
+        self._compressing = compressing(cast("BinaryIO", Guarded(self._file)), self._suffix, self._taken_at.timestamp())
         self._tar = tarfile.open(fileobj=self._compressing, mode="w", format=tarfile.PAX_FORMAT)
         self._folders: set[str] = set()
         return self
