@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.load.accept_queue import AcceptQueue, accept_queues
+from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import TcpCounters
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable
@@ -20,7 +21,7 @@ HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 
 
 @check
-def judge(server: Instance, host: Host) -> Iterator[Verdict]:
+def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) -> Iterator[Verdict]:
     """More connections waiting to be accepted than the backlog allows.
 
     ## What it looks at
@@ -34,6 +35,9 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     - high: full now.
     - medium: some wait, it is not seen full, and nstat counted overflows.
     - low: none waits, and nstat counted overflows (possible: they may be those of another program).
+
+    Connections that wait for a server without free descriptors are a part of descriptor-headroom, unless the queue is
+    full.
 
     ## Why it matters
     A client in the queue is connected from its point of view, and its bind gets no answer. When the queue is full,
@@ -51,8 +55,12 @@ def judge(server: Instance, host: Host) -> Iterator[Verdict]:
     queues = tuple(accept_queues(host, server.ports))
     for queue in queues:
         subject, severity = f"{server.name}:{queue.port}", severity_of(queue, overflows)
-        if severity is not None:
-            yield _finding(server, host, queue, severity)
+        exhausted = descriptors is not None and descriptors.accepts_few
+        if exhausted and queue.waiting and not queue.full:
+            reason = f"{_waiting(queue)} to be accepted by a server without free descriptors: see descriptor-headroom"
+            yield Clear(subject=subject, reason=reason)
+        elif severity is not None:
+            yield _finding(server, host, queue, severity, exhausted=exhausted)
         elif queue.backlog is None:
             reason = f"{_waiting(queue)} to be accepted, and the table does not show the backlog"
             yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind, TcpCounters.kind), how=HOW)
@@ -79,18 +87,18 @@ def _counted(server: Instance, name: str) -> int:
     return server.counters.values.get(name, 0) if server.counters else 0
 
 
-def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severity) -> Finding:
+def _finding(server: Instance, host: Host, queue: AcceptQueue, severity: Severity, *, exhausted: bool) -> Finding:
     certain = Confidence.LIKELY if queue.waiting else Confidence.POSSIBLE
     return Finding(
         subject=f"{server.name}:{queue.port}",
         severity=severity,
         confidence=Confidence.CERTAIN if queue.full else certain,
         title=_title(server, queue),
-        detail="\n".join(_sentences(server, queue)),
+        detail="\n".join(_sentences(server, queue, exhausted=exhausted)),
         observed={"server": server.name, "waiting": queue.waiting, "backlog": queue.backlog},
         server=server.name,
         hosts=(server.host,),
-        remedies=_remedies(server, queue),
+        remedies=() if exhausted else _remedies(server, queue),
         origins=tuple(sorted({*(host.latest.origins if host.latest else ()), *server.origins_of(server.counters)})),
     )
 
@@ -107,7 +115,7 @@ def _waiting(queue: AcceptQueue) -> str:
     return f"{counted(queue.waiting, 'connection')} {'waits' if queue.waiting == 1 else 'wait'}"
 
 
-def _sentences(server: Instance, queue: AcceptQueue) -> Iterator[str]:
+def _sentences(server: Instance, queue: AcceptQueue, *, exhausted: bool) -> Iterator[str]:
     if queue.full or queue.waiting:
         yield "A waiting client is connected from its point of view, and its bind gets no answer."
     if queue.not_accepted:
@@ -118,6 +126,9 @@ def _sentences(server: Instance, queue: AcceptQueue) -> Iterator[str]:
     if overflows := _counted(server, OVERFLOWS):
         drops = counted(_counted(server, "TcpExtListenDrops"), "new connection")
         yield f"nstat: a queue was full {counted(overflows, 'time')}, {drops} dropped (all programs together)."
+    if exhausted:
+        yield "The server has no free descriptor, so no backlog is long enough: see descriptor-headroom."
+        return
     yield "See descriptor-headroom and worker-saturation for why the server does not accept them."
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
-from ldapdiag.analysis.load.descriptors import Descriptors
+from ldapdiag.analysis.load.accept_queue import accept_queues
+from ldapdiag.analysis.load.descriptors import FULL, Descriptors
 from ldapdiag.check import check
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
 from ldapdiag.remedy import Remedy
+from ldapdiag.wording import counted
 
-FULL, NEARLY, FILLING = 0.95, 0.8, 0.6
+NEARLY, FILLING = 0.8, 0.6
 HOURS_LEFT = 24
 LEAST_LIMIT = 8192
 
@@ -20,7 +23,7 @@ MOST_EACH = 2
 
 
 @check
-def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
+def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) -> Iterator[Verdict]:
     """Descriptors the server has left.
 
     ## What it looks at
@@ -32,7 +35,8 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
     Growth is that of the connections between the first and the last snapshot, else over an access log of a day or
     more that begins with at least a quarter of the connections it ends with (a server that has just started only
     fills its clients' pools). Evidence of exhaustion: lines in the server's log, and an access log with as many
-    open connections as the limit allows.
+    open connections as the limit allows. Connections in the accept queue of a server without free descriptors are
+    counted here.
 
     ## Severity
     - critical: 95 % or more used; or exhaustion in a log without recovery; or less than 24 h left at the measured
@@ -54,7 +58,8 @@ def judge(descriptors: Descriptors, server: Instance) -> Iterator[Verdict]:
     used, limit = descriptors.used, descriptors.limit
     severity = severity_of(descriptors)
     if severity is not None:
-        yield _finding(descriptors, server, severity)
+        waiting = sum(queue.waiting for queue in accept_queues(host, server.ports)) if host is not None else None
+        yield _finding(descriptors, server, severity, waiting)
     elif used is None or limit is None:
         lacking = DescriptorCount if used is None else ProcessLimits
         missing = "the number of open descriptors" if used is None else "the descriptor limit"
@@ -80,13 +85,13 @@ def severity_of(descriptors: Descriptors) -> Severity | None:
     return Severity.MEDIUM if share >= FILLING or exhausted else None
 
 
-def _finding(descriptors: Descriptors, server: Instance, severity: Severity) -> Finding:
+def _finding(descriptors: Descriptors, server: Instance, severity: Severity, waiting: int | None) -> Finding:
     return Finding(
         subject=server.name,
         severity=severity,
         confidence=Confidence.CERTAIN if descriptors.exact or descriptors.exhaustion_reports else Confidence.LIKELY,
         title=_title(descriptors),
-        detail="\n".join(_sentences(descriptors)),
+        detail="\n".join(_sentences(descriptors, waiting)),
         observed={
             "server": server.name,
             "used": descriptors.used,
@@ -122,9 +127,12 @@ def _title(descriptors: Descriptors) -> str:
     return f"{host} uses {numbers} descriptors"
 
 
-def _sentences(descriptors: Descriptors) -> Iterator[str]:
+def _sentences(descriptors: Descriptors, waiting: int | None) -> Iterator[str]:
     if descriptors.exhaustion_reports:
         yield f"Its logs: {'; '.join(descriptors.exhaustion_reports)}."
+    if waiting and descriptors.accepts_few:
+        connections = counted(waiting, "connection")
+        yield f"{connections} {'waits' if waiting == 1 else 'wait'} to be accepted, each for a free descriptor."
     if not descriptors.exact and descriptors.used is not None:
         yield f"Used is {descriptors.used_source}; the process has files open, too."
     if descriptors.served is not None and (descriptors.connections or 0) * 5 >= descriptors.served * 4:

@@ -110,3 +110,13 @@ class TestTheRemedy:
     def test_is_none_while_there_is_room(self) -> None:
         (found,) = judged(listener(1, 128), counters=OVERFLOWN)
         assert found.remedies == ()
+
+
+def test_connections_that_wait_for_a_descriptor_belong_to_descriptor_headroom() -> None:
+    full = facts.descriptors(used=100, limit=100)
+    told = facts.host("ldap", facts.table([listener(25, 128)]))
+    (clear,) = judge(facts.server(counters=OVERFLOWN), told, full)
+    assert (type(clear), "descriptor-headroom" in clear.reason) == (Clear, True)
+    dropped = facts.host("ldap", facts.table([listener(129, 128)]))
+    (found,) = judge(facts.server(), dropped, full)
+    assert (found.severity, found.remedies) == (Severity.HIGH, ())

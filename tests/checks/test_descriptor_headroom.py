@@ -135,3 +135,9 @@ def test_a_real_slapd_at_its_last_descriptor(corpus) -> None:
     (found,) = diagnose(bundle, (judge,)).findings
     assert (found.severity, found.observed["used"], found.observed["limit"]) == (Severity.CRITICAL, 128, 128)
     assert found.observed["witnesses"] == list(WITNESSES)
+
+
+def test_connections_in_the_accept_queue_wait_for_a_descriptor() -> None:
+    queue = facts.host("ldap", facts.table([facts.listening(receive_queue=25, send_queue=128)]))
+    (found,) = judge(facts.descriptors(used=100, limit=100), facts.server(), queue)
+    assert "25 connections wait to be accepted, each for a free descriptor" in found.detail

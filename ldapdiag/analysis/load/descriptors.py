@@ -19,6 +19,8 @@ SHORTEST_TREND = 60.0
 """Seconds; a shorter interval between snapshots shows no trend."""
 SHORTEST_LOGGED_TREND = 86_400.0
 """Seconds; a log must cover a day: connections opened in the morning are closed in the evening."""
+FULL = 0.95
+"""Share of the limit from which a server may be unable to accept a connection."""
 SETTLED = 0.25
 """The share of the connections at the end of a log that must have been open at its beginning."""
 
@@ -67,6 +69,11 @@ class Descriptors:
     def exhausted(self) -> bool:
         """Return whether it accepts no more now: it reported so and has not recovered, or the limit is reached."""
         return bool(self.exhaustion_reports and not self.recovered) or (self.share or 0.0) >= 1.0
+
+    @property
+    def accepts_few(self) -> bool:
+        """Return whether it accepts no more, or may be unable to: what waits to be accepted waits for a descriptor."""
+        return self.exhausted or (self.share or 0.0) >= FULL
 
     @property
     def hours_left(self) -> float | None:

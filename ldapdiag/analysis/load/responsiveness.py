@@ -24,8 +24,6 @@ from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
 
-FULL = 0.95
-"""Share of the descriptor limit from which a server may be unable to accept a connection."""
 AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"
 
 
@@ -177,7 +175,7 @@ def _condition(
 ) -> Condition:
     if stopped:
         return Condition.STOPPED
-    exhausted = descriptors is not None and (descriptors.exhausted or (descriptors.share or 0.0) >= FULL)
+    exhausted = descriptors is not None and descriptors.accepts_few
     if unread is not None and unread.stand and not (exhausted and unread.all_wait_to_be_accepted):
         return _reason(activity)
     if probes:
@@ -212,8 +210,9 @@ def _reason_of_failed_probe(
     if unread is not None and unread.served:
         return Condition.UNREACHABLE
     silent = any(probe.outcome is ProbeOutcome.NO_ANSWER for probe in probes)
-    certain = activity is not None and (activity.on_disk or activity.running or activity.locked)
-    return _reason(activity) if silent and certain else Condition.NO_ANSWER
+    doubtful = unread is not None and unread.may_stand
+    shown = activity is not None and (activity.on_disk or activity.running or activity.locked or activity.transferring)
+    return _reason(activity) if silent and (shown or doubtful) else Condition.NO_ANSWER
 
 
 def _log_ended(host: Host, traffic: Traffic | None) -> float | None:
