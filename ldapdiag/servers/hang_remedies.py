@@ -41,12 +41,14 @@ def save_state(server: str, pid: int | None, program: str, *, stopped: bool) -> 
 def _commands(*, stopped: bool) -> list[str]:
     """Return the commands; of a process that is stopped on purpose a debugger shows no more than the kernel does."""
     proc = '/proc/"$pid"'
+    monitor = 'timeout 10 ldapsearch -Q -LLL -Y EXTERNAL -H ldapi:/// -b cn=monitor "*" "+" > "$folder"/cn-monitor.ldif'
+    debugger = 'timeout 60 gdb -p "$pid" -batch -ex "thread apply all bt" > "$folder"/stacks.txt'
     commands = [
         f'grep "" {proc}/status {proc}/task/*/stat {proc}/task/*/wchan {proc}/task/*/syscall > "$folder"/threads.txt',
         f'grep "" {proc}/task/*/stack > "$folder"/kernel-stacks.txt',
         'ss -tanoiep > "$folder"/sockets.txt',
-        'timeout 10 ldapsearch -Q -LLL -Y EXTERNAL -H ldapi:/// -b cn=monitor "*" "+" > "$folder"/cn-monitor.ldif 2>&1',
-        'timeout 60 gdb -p "$pid" -batch -ex "thread apply all bt" > "$folder"/stacks.txt 2>&1    # or pstack "$pid"',
+        f'{monitor} 2>&1 || echo "cn=monitor does not answer"',
+        f'{debugger} 2>&1 || echo "gdb failed; pstack $pid prints the same"',
     ]
     return commands[:-1] if stopped else commands
 

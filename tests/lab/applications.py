@@ -82,9 +82,17 @@ class Application:
 
     def order(self, order: str) -> str:
         """Give it an order (use, close, reset, stop) once it is ready, and wait until it has obeyed."""
+        self.begin(order)
+        return self.obeyed()
+
+    def begin(self, order: str) -> None:
+        """Give it an order once it is ready, and do not wait."""
         self.ready()
         self.process.stdin.write(f"{order}\n".encode())
         self.process.stdin.flush()
+
+    def obeyed(self) -> str:
+        """Wait until it has obeyed the order it was given, and return its answer."""
         return self._line(PATIENCE)
 
     def end(self) -> None:
