@@ -52,6 +52,8 @@ class ProcessTable:
     """Process and path of its configuration."""
     zoned: bool = True
     """False: start times were printed without a time zone."""
+    rounding_seconds: float = 1.0
+    """Times and ages are exact to so much."""
 
     def process(self, pid: int) -> Process | None:
         """Return a process by its number."""

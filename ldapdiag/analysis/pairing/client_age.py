@@ -58,11 +58,11 @@ def booted_since(host: Host) -> Since | None:
     return _started(host.processes, thread)
 
 
-def started_since(host: Host, owners: Collection[int]) -> Since | None:
+def started_since(host: Host, owners: Collection[int], others: Collection[int] = ()) -> Since | None:
     """Return when the first of the processes started that may own a client's connections; None if unknown.
 
-    With `owners`, the processes that own its present connections: those and all of the same program. Without, every
-    process of the network namespace, or of the whole list if it is complete.
+    With `owners`, the processes that own its present connections: those and, of the `others` that own any socket, all
+    of the same programs. Without, every process of the network namespace, or of the whole list if it is complete.
     """
     table = host.processes
     if table is None:
@@ -71,8 +71,8 @@ def started_since(host: Host, owners: Collection[int]) -> Since | None:
     if owners and not known.keys() >= set(owners):
         return None
     programs = {known[pid].program for pid in owners}
-    candidates = [one for one in table.processes if one.program in programs] if owners else _everyone(host, table)
-    return _first(table, candidates)
+    alike = {pid for pid in others if pid in known and known[pid].program in programs}
+    return _first(table, [known[pid] for pid in alike.union(owners)] if owners else _everyone(host, table))
 
 
 def _everyone(host: Host, table: ProcessTable) -> list[Process]:
@@ -93,10 +93,11 @@ def _first(table: ProcessTable, processes: Iterable[Process]) -> Since | None:
 def _started(table: ProcessTable, process: Process) -> Since | None:
     taken = table.origin.taken
     if taken is not None and process.age_seconds is not None:
-        return _ago(taken, process.age_seconds)
+        return _ago(taken, process.age_seconds, timedelta(seconds=table.rounding_seconds))
     if process.started is None:
         return None
-    span = Span(start=process.started - SECOND, end=process.started + SECOND)
+    rounding = timedelta(seconds=table.rounding_seconds)
+    span = Span(start=process.started - rounding, end=process.started + rounding)
     return _plausible(Since(span=span, assumed=not table.zoned), taken)
 
 
@@ -116,6 +117,6 @@ def _plausible(since: Since, taken: Span | None) -> Since | None:
 
 
 def _ago(taken: Span, seconds: float, rounding: timedelta = SECOND) -> Since:
-    """Return what began so many seconds before a moment of a capture; the seconds are rounded down."""
+    """Return what began so many seconds before a moment of a capture; the seconds are rounded."""
     age = timedelta(seconds=seconds)
-    return Since(span=Span(start=taken.start - age - rounding, end=taken.end - age + SECOND))
+    return Since(span=Span(start=taken.start - age - rounding, end=taken.end - age + min(rounding, SECOND)))

@@ -52,12 +52,15 @@ class ClientHistory:
 NO_HISTORY = ClientHistory()
 
 
-def history_of(host: Host, owners: Collection[int] = ()) -> ClientHistory:
-    """Return the history of a client's host; `owners` are the processes that own its connections to the server."""
+def history_of(host: Host, owners: Collection[int] = (), others: Collection[int] = ()) -> ClientHistory:
+    """Return the history of a client's host.
+
+    `owners` are the processes that own its connections to the server, `others` those that own any socket.
+    """
     counters = host.counters.values if host.counters else {}
     return ClientHistory(
         booted=booted_since(host),
-        started=started_since(host, owners),
+        started=started_since(host, owners, others),
         owned=bool(owners),
         opened=counters.get(OPENED),
         resets=received_resets(counters),

@@ -51,13 +51,16 @@ def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     """Return the only style that agrees with the evidence about so many ghosts.
 
     Retransmissions of the client mean that packets are dropped. So do unanswered probes, unless the client received
-    resets: a middlebox may drop the packets of one end and reset the other.
+    resets: a middlebox may drop the packets of one end and reset the other. A middlebox that still has the connections
+    has dropped none, and that another one did is not known.
     """
     client = evidence.client
     enough_resets = client.resets is not None and client.resets >= ghosts
     enough_aborts = client.aborted is not None and client.aborted >= ghosts
     if ghosts and _is_client_gone(ghosts, evidence):
         return Style.CLIENT_GONE
+    if 0 < ghosts <= evidence.still_carried:
+        return Style.UNKNOWN
     if evidence.retransmitting:
         return Style.SILENT_DROP
     if ghosts and enough_resets and not enough_aborts:

@@ -62,7 +62,7 @@ def join(
     """
     indexes = nearest_first(client, unjoined.snapshot)
     near = indexes[0]
-    history = history_of(client.host, _owners(unjoined, near))
+    history = history_of(client.host, _owners(unjoined, near), frozenset(filter(None, near.table.pid or ())))
     context = _context(unjoined, client, near, middleboxes, foreign_ports, history)
     rows = classify(context, indexes)
     live = {port: row for port, row in near.established(unjoined.direction).items() if port not in shared_ports}

@@ -28,6 +28,7 @@ FLAGS, STARTED = 5, 18
 """Indexes among the numbers after the state."""
 KERNEL_THREAD = 0x00200000
 TICKS = 100
+TICK = 2 / TICKS
 BTIME = re.compile(r"btime (\d{1,11})", re.ASCII)
 UPTIME = re.compile(r"(\d{1,10}\.\d{1,2}) \d{1,12}\.\d{1,2}", re.ASCII)
 NOISE = re.compile(r"(?:cpu\d*|intr|ctxt|softirq|page|swap|processes|procs_running|procs_blocked|disk_io:?) .*|\d{2,4}")
@@ -57,7 +58,7 @@ def read(document: Document) -> Iterator[ProcessTable]:
             document.misread(line)
     processes = [_process(found, booted, up) for found in found_processes]
     if kept := tuple(process for process in processes if process):
-        yield ProcessTable(origin=document.origin(), processes=kept)
+        yield ProcessTable(origin=document.origin(), processes=kept, rounding_seconds=TICK)
 
 
 def _process(found: re.Match[str], booted: float | None, up: float | None) -> Process | None:

@@ -36,6 +36,8 @@ LISTENER = re.compile(r"listener: (\d{1,10}) ([0-9A-Fa-f:.*%a-z]{1,60}) (\d{1,5}
 CONFIGURATION = re.compile(r"configuration: (\d{1,10}) (/[ -~]{0,1000})", re.ASCII)
 OTHER = re.compile(r"[a-z][a-z-]{0,30}:(?: .{0,1000})?", re.ASCII)
 KNOWN = ("clock: ", "process: ", "listener: ", "configuration: ")
+TICK = 0.02
+"""Seconds: the start and the clock are each in hundredths."""
 MOST = 10_000
 """Lines of each kind that are kept."""
 
@@ -69,6 +71,7 @@ def read(document: Document) -> Iterator[ProcessTable]:
             processes=tuple(processes),
             listeners=tuple(listeners),
             configurations=tuple(configurations),
+            rounding_seconds=TICK,
         )
 
 

@@ -59,8 +59,10 @@ class TestBoot:
 
 class TestProcesses:
     def test_the_oldest_process_of_the_owners_program_counts(self) -> None:
-        app1 = facts.host("app1", processes=processes(aged(1, 900, "init"), aged(7, 60), aged(8, 300)))
-        assert seconds_ago(started_since(app1, {7})) == 301
+        listed = processes(aged(1, 900, "init"), aged(7, 60), aged(8, 300), aged(9, 800))
+        app1 = facts.host("app1", processes=listed)
+        assert seconds_ago(started_since(app1, {7}, {1, 7, 8})) == 301
+        assert seconds_ago(started_since(app1, {7})) == 61
 
     def test_an_owner_that_is_not_listed_makes_the_start_unknown(self) -> None:
         assert started_since(facts.host("app1", processes=processes(aged(7, 60))), {7, 8}) is None

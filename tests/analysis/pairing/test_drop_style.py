@@ -145,6 +145,10 @@ class TestCarried:
         assert (direction.ghosts.count, str(direction.style)) == (3, "unknown")
         assert "fw still has them as established, so it has not dropped their state" in said(direction)
 
+    def test_counters_do_not_blame_a_middlebox_that_still_has_them(self) -> None:
+        assert style_of(3, GhostEvidence(still_carried=3, probes_unanswered=3)) == "unknown"
+        assert style_of(3, GhostEvidence(still_carried=2, probes_unanswered=3)) == "silent-drop"
+
     def test_a_boot_ends_them_whatever_the_middlebox_has(self) -> None:
         direction = self.joined(description=facts.description(up=100, namespaces_unread=2))
         assert (direction.ghosts.count, str(direction.style)) == (3, "client-gone")

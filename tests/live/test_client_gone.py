@@ -1,0 +1,239 @@
+"""Ghosts that no firewall made: clients that crashed, were made again or killed, beside a firewall that makes its own.
+
+Each is judged live, from what `collect` saved, and from files that were captured by hand (docs/capture-by-hand.md).
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lab import boxes
+from lab.applications import OPEN, UNANSWERED, Application
+from lab.directory_servers import account
+from lab.host import wait_for
+from lab.topology import Topology
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from lab.directory_servers import Server
+    from lab.host import End, Host
+    from live.conftest import Desk
+
+LOST, DROPPED, LIVE = 14, 6, 3
+BOX_SECONDS = 3
+LONG = 86_400
+DAY = 86_400
+HOSTS = ("ldap", "app1", "app2", "fw")
+TABLE = "date -u +%FT%TZ >> captured-at.txt; ss -tanoiep > ss-tanoiep.txt; date -u +%FT%TZ >> captured-at.txt"
+AGES = "ps -eo pid,lstart,stat,comm > ps.txt; cat /proc/uptime > uptime.txt"
+COMMANDS = {
+    "ldap": TABLE,
+    "app1": f"{TABLE}; {AGES}; sysctl -a 2>/dev/null > sysctl.txt",
+    "app2": f"{TABLE}; {AGES}; nstat -az > nstat.txt",
+    "fw": "conntrack -L -p tcp > conntrack-L.txt 2>/dev/null",
+}
+DROP = "table inet outage { chain leave { type filter hook output priority 0; tcp dport 389 drop; }; }"
+
+
+@dataclass(kw_only=True)
+class Site:
+    """A network with a server, and the connections of app1 that nobody closed."""
+
+    topology: Topology
+    server: Server
+    desk: Desk
+    lost: set[End]
+    alive: Application
+
+    @property
+    def ghosts(self) -> set[End]:
+        """Those of them that the server still has, and no application."""
+        return (self.lost & self.server.held()) - self.alive.truth().ends(OPEN)
+
+
+def application(host: Host, mode: str, **settings: object) -> Application:
+    return Application(host, mode, address="10.77.1.2", name=account("application_xyz"), **settings).ready()
+
+
+def booted_again(topology: Topology, lost: Application) -> Host:
+    """Crash the host, and boot it at the same address."""
+    time.sleep(2.5)  # its boot time is in whole seconds, and must be after the last segment
+    return topology.reboot("app1", uptime_seconds=1)
+
+
+def made_again(topology: Topology, lost: Application) -> Host:
+    """Make the client's namespace again, with all its processes, on a machine that booted long ago."""
+    time.sleep(2.5)
+    return topology.reboot("app1", uptime_seconds=DAY)
+
+
+def killed_in_an_outage(topology: Topology, lost: Application) -> Host:
+    """Kill the application while its packets get nowhere; its host goes on."""
+    host = topology.app1
+    host.run(["nft", "-f", "-"], stdin=DROP)
+    time.sleep(2.5)
+    lost.process.end(signal.SIGKILL)
+    wait_for(lambda: not host.ends("FIN-WAIT-1"), "the kernel does not give the killed one's sockets up", seconds=60)
+    host.run("nft delete table inet outage")
+    return host
+
+
+WAYS_TO_GO = {"booted": booted_again, "made-again": made_again, "killed": killed_in_an_outage}
+
+
+@pytest.fixture(scope="module", params=WAYS_TO_GO)
+def site(request, laboratory, desk_of):
+    """Return a network in which app1's client has gone in some way; the firewall still lists what it had."""
+    with Topology() as topology:
+        server = laboratory.slapd(topology.ldap)
+        boxes.silent_drop(topology.fw, LONG)
+        desk = desk_of(topology)
+        first = application(topology.app1, "held", count=LOST)
+        lost = topology.app1.ends("ESTAB")
+        host = WAYS_TO_GO[request.param](topology, first)
+        if request.param != "killed":
+            laboratory.keys.serve(host)
+        alive = application(host, "pool", count=LIVE, every=0.5)
+        yield Site(topology=topology, server=server, desk=desk, lost=lost, alive=alive)
+
+
+def live(site: Site, _: Path) -> dict[str, Any]:
+    return site.desk.diagnose(*(f"ssh://{name}" for name in HOSTS), "--apart", "1").report
+
+
+def collected(site: Site, folder: Path) -> dict[str, Any]:
+    targets = [f"ssh://{name}" for name in HOSTS]
+    code, _, err = site.desk.run("collect", *targets, "--apart", "1", "--output", str(folder / "capture"))
+    assert code == 0, err
+    return elsewhere(folder / "capture")
+
+
+def by_hand(site: Site, folder: Path) -> dict[str, Any]:
+    for name, command in COMMANDS.items():
+        (folder / name).mkdir()
+        site.topology.hosts[name].run(f"cd {folder / name}; {command}")
+    return elsewhere(folder)
+
+
+def elsewhere(folder: Path, *options: str) -> dict[str, Any]:
+    """Return the report on evidence, by a run on this machine itself."""
+    command = [sys.executable, "-m", "ldapdiag", "diagnose", "--format", "json", str(folder), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in {0, 1}, done.stderr
+    return json.loads(done.stdout)
+
+
+def found(report: dict[str, Any], check: str) -> list[dict[str, Any]]:
+    return [one for one in report["findings"] if one["check"] == check]
+
+
+def ends(finding: dict[str, Any]) -> set[End]:
+    seen = finding["observed"]
+    return {(seen["client"], port) for port in seen["ghost_client_ports"]}
+
+
+@pytest.mark.parametrize("judge", [live, collected, by_hand])
+def test_a_client_that_is_gone_is_named_whatever_the_firewall_lists(
+    site: Site, judge: Callable[[Site, Path], dict[str, Any]], tmp_path: Path
+) -> None:
+    report = judge(site, tmp_path)
+    (ghosts,) = found(report, "ghost-connections")
+    assert ends(ghosts) == site.ghosts == site.lost
+    assert ghosts["observed"]["style"] == "client-gone"
+    (idle,) = found(report, "idle-timeout")
+    assert {path["upper_seconds"] for path in idle["observed"]["paths"]} <= {None, LONG}
+    titles = [remedy["title"] for remedy in idle["remedies"]]
+    assert any(title.startswith("drain: ") for title in titles)
+    assert not [remedy for remedy in idle["remedies"] if remedy["where"] not in {"server", "host"}]
+    text = json.dumps(report["findings"])
+    assert "drops the state of idle connections" not in text
+
+
+def test_without_boot_processes_and_settings_they_are_possible_with_what_would_prove_it(site, tmp_path) -> None:
+    for name in COMMANDS:
+        (tmp_path / name).mkdir()
+        table = "conntrack -L -p tcp" if name == "fw" else "ss -tan"
+        site.topology.hosts[name].run(f"cd {tmp_path / name}; {table} > table.txt 2>/dev/null")
+    report = elsewhere(tmp_path)
+    (ghosts,) = found(report, "ghost-connections")
+    assert (ghosts["confidence"], ghosts["severity"]) == ("possible", "medium")
+    assert {("10.77.2.2", port) for port in ghosts["observed"]["ghost_client_ports_possible"]} == site.lost
+    assert ghosts["observed"]["ghosts"] == 0
+    assert "when it booted (uptime)" in ghosts["detail"]
+    assert report["findings"][0]["check"] == "ghost-connections"
+
+
+BOX_STYLES = {boxes.silent_drop: "silent-drop", boxes.reset_to_client: "reset-to-client"}
+
+
+@pytest.mark.parametrize("box", BOX_STYLES)
+def test_beside_a_firewall_each_has_its_own_ghosts_and_the_bracket_holds(
+    laboratory, topology, desk, box, tmp_path
+) -> None:
+    """app1 is made again, and app2's connections are dropped after BOX_SECONDS: only app2's bound the timeout."""
+    server = laboratory.slapd(topology.ldap)
+    fates = box(topology.fw, BOX_SECONDS).ghost_fates
+    first = application(topology.app1, "pool", count=LOST, every=0.3)
+    # What the second round leaves was in use long after its process started.
+    leaks = {"count": DROPPED, "rest": BOX_SECONDS + 1, "rounds": 2, "live": LIVE, "patience": 2}
+    dropped = application(topology.app2, "leaking", **leaks)
+    wait_for(lambda: not topology.app2.ends("FIN-WAIT-1"), "leftovers stay", seconds=60)
+    lost = first.truth().ends(OPEN)
+    laboratory.keys.serve(topology.reboot("app1", uptime_seconds=DAY))
+    again = application(topology.app1, "pool", count=LIVE, every=0.5)
+    time.sleep(2.5)  # longer idle than the time between the snapshots
+    report = desk.diagnose("ssh://ldap", "ssh://app1", "ssh://app2", "--apart", "0.5").report
+    ghosts = {one["observed"]["client"]: one for one in found(report, "ghost-connections")}
+    assert ends(ghosts["10.77.2.2"]) == lost - again.truth().ends(OPEN)
+    assert ends(ghosts["10.77.3.2"]) == dropped.truth().ends(*fates) & server.held()
+    styles = {client: one["observed"]["style"] for client, one in ghosts.items()}
+    assert styles == {"10.77.2.2": "client-gone", "10.77.3.2": BOX_STYLES[box]}
+    (idle,) = found(report, "idle-timeout")
+    paths = {path["client_network"]: path for path in idle["observed"]["paths"]}
+    assert paths["10.77.2.0/24"]["upper_seconds"] is None
+    bracket = paths["10.77.3.0/24"]
+    assert (bracket["lower_seconds"] or 0) <= BOX_SECONDS <= bracket["upper_seconds"]
+    assert bracket["loose"]
+
+
+def test_an_application_that_was_started_again_bounds_no_timeout(laboratory, topology, desk, start) -> None:
+    """Its firewall forgets after LONG; what it left in an outage is younger than that."""
+    laboratory.slapd(topology.ldap)
+    boxes.silent_drop(topology.fw, LONG)
+    first = application(topology.app1, "held", count=LOST)
+    host = killed_in_an_outage(topology, first)
+    application(host, "pool", count=LIVE, every=0.5)
+    report = desk.diagnose("ssh://ldap", "ssh://app1", "--apart", "0.5").report
+    (ghosts,) = found(report, "ghost-connections")
+    assert (ghosts["observed"]["ghosts"], ghosts["observed"]["style"]) == (LOST, "client-gone")
+    paths = [path for one in found(report, "idle-timeout") for path in one["observed"]["paths"]]
+    assert {path["upper_seconds"] for path in paths} == {None}
+
+
+def test_ghosts_of_a_firewall_bound_nothing_where_the_start_of_the_client_is_not_known(
+    laboratory, topology, desk, tmp_path
+) -> None:
+    laboratory.slapd(topology.ldap)
+    boxes.silent_drop(topology.fw, BOX_SECONDS)
+    leaking = application(topology.app1, "leaking", count=DROPPED, rest=BOX_SECONDS + 1, live=LIVE, patience=2)
+    wait_for(lambda: not topology.app1.ends("FIN-WAIT-1"), "leftovers stay", seconds=60)
+    for name in ("ldap", "app1"):
+        (tmp_path / name).mkdir()
+        topology.hosts[name].run(f"cd {tmp_path / name}; {TABLE}; nstat -az > nstat.txt")
+    report = elsewhere(tmp_path)
+    (ghosts,) = found(report, "ghost-connections")
+    assert ends(ghosts) == leaking.truth().ends(UNANSWERED)
+    assert "this supports a timeout" in ghosts["detail"]
+    assert "when app1 booted (uptime)" in ghosts["detail"]
+    paths = [path for one in found(report, "idle-timeout") for path in one["observed"]["paths"]]
+    assert {path["upper_seconds"] for path in paths} == {None}
