@@ -89,8 +89,7 @@ class Facts:
     def __init__(self) -> None:
         self._facts: dict[type[Any], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
         self._missing: dict[tuple[type[Any], str], Missing] = {}
-        self._hosts: dict[str, str] = {}
-        """The host of each server."""
+        self._servers: dict[str, Instance] = {}
 
     def add(self, fact: Any, kind: type[Any] | None = None) -> None:  # noqa: ANN401  any kind of fact
         """Store a fact by its kind and subject; a Missing by the kind of the fact it replaces."""
@@ -99,7 +98,7 @@ class Facts:
                 self._missing[kind, fact.host] = fact
             return
         if isinstance(fact, Instance):
-            self._hosts[fact.name] = fact.host
+            self._servers[fact.name] = fact
         self._facts[kind or type(fact)][subject_of(fact)].append(fact)
 
     def every(self, kind: type[T]) -> tuple[T, ...]:
@@ -109,9 +108,10 @@ class Facts:
 
     def of(self, kind: type[T], subject: str) -> T | None:
         """Return a subject's fact of this kind; of several records the latest, then the one most lines understood."""
-        known = self._facts[kind]
-        facts = known[subject] or known[self._hosts.get(subject, subject)]
-        return max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
+        known, server = self._facts[kind], self._servers.get(subject)
+        facts = known[subject] or (known[server.host] if server else [])
+        fact = max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
+        return server.own_sockets(fact) if server and isinstance(fact, Host) else fact  # type: ignore[return-value]  # a Host
 
     def subjects_with(self, kind: type[Any]) -> list[str]:
         """Return the servers and hosts that have (or should have) a fact of this kind."""

@@ -64,6 +64,9 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
         lacking = DescriptorCount if used is None else ProcessLimits
         missing = "the number of open descriptors" if used is None else "the descriptor limit"
         reason = f"{missing} of {server.name} is not in the evidence"
+        if used is None and server.established is not None and not server.owns_ports:
+            ports = ", ".join(map(str, sorted(server.ports)))
+            reason = f"no table shows which process listens on the ports {ports} of {server.name}: they may be several"
         yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=lacking.how)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = (

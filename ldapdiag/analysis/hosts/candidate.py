@@ -32,6 +32,8 @@ class Candidate:
     """The listeners that a table shows."""
     endpoints: set[Endpoint] = field(default_factory=set)
     """Those, and the listeners that the server reports."""
+    reported: set[Endpoint] = field(default_factory=set)
+    """The listeners that the server reports."""
     exact: bool = False
     """The endpoints are all that the server has."""
     targets: set[Endpoint] = field(default_factory=set)
@@ -82,7 +84,7 @@ class Candidate:
 
     def add(self, other: Candidate) -> None:
         """Add what is known of another one, which is the same server."""
-        for name in ("served", "endpoints", "targets", "lives", "pids", "instances", "families", "paths"):
+        for name in ("served", "endpoints", "reported", "targets", "lives", "pids", "instances", "families", "paths"):
             getattr(self, name).update(getattr(other, name))
         self.is_process, self.exact = self.is_process or other.is_process, self.exact or other.exact
         self.words += other.words
@@ -108,6 +110,7 @@ def of_file(key: FileKey, facts: Sequence[Any]) -> Candidate:
     hints = hints_of(facts)
     return Candidate(
         endpoints=set(hints.endpoints),
+        reported=set(hints.endpoints),
         exact=hints.exact,
         targets=set(hints.targets),
         lives=set(hints.lives),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from ldapdiag.evidence.origin import Origin
+
 Endpoint = tuple[str, int]
 """Address, or `*` for any, and port."""
 
@@ -89,7 +91,7 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
     reported = frozenset(endpoint for fact in facts for endpoint in _listeners(fact))
     targets = [(secure, _endpoint(host, port, secure)) for secure, host, port in TARGET.findall(origin.asked)]
     return ServerHints(
-        pids=frozenset(map(int, PROCESS.findall(f"{origin.asked} /{origin.path}"))),
+        pids=processes_named(origin),
         endpoints=reported or frozenset(endpoint for _, endpoint in targets),
         exact=any(map(_lists_all, facts)),
         targets=frozenset(endpoint for secure, endpoint in targets if not secure),
@@ -99,6 +101,11 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
         paths=frozenset(PATH.findall(origin.asked)),
         words=tuple(WORD.findall(origin.path.rpartition("/")[2].rpartition(".")[0].lower())),
     )
+
+
+def processes_named(origin: Origin) -> frozenset[int]:
+    """Return the processes in the command that a file answers, or in its path."""
+    return frozenset(map(int, PROCESS.findall(f"{origin.asked} /{origin.path}")))
 
 
 def _endpoint(host: str, port: str, secure: str) -> Endpoint:

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, TypeVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.servers import ListeningServer
+from ldapdiag.analysis.hosts.snapshots import without_rows
 from ldapdiag.evidence.access_log import AccessLog
+from ldapdiag.evidence.addresses import ANY
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity, Version
@@ -17,6 +19,7 @@ from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings, Proces
 from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
+from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.servers.products import Product, product_of
 
 T = TypeVar("T")
@@ -42,6 +45,10 @@ class Instance:
     ports: frozenset[int] = frozenset()
     listeners: frozenset[tuple[str, int]] = frozenset()
     """The addresses (`*` for any) and ports on which it accepts connections."""
+    shared_ports: frozenset[int] = frozenset()
+    """Ports on which another server of its host listens at other addresses."""
+    owns_ports: bool = True
+    """False: no table shows who listens, and other processes may on some of its ports."""
     pids: frozenset[int] = frozenset()
     """Its processes; several after a restart. Empty: unknown."""
     proxy: str = ""
@@ -72,6 +79,30 @@ class Instance:
             return None
         reason = f"{self.name} is a {self.description}, not a directory server"
         return Missing(host=self.name, reason=reason, how=BEHIND, inapplicable=True)
+
+    @property
+    def is_only(self) -> bool:
+        """Return whether its host has no other server: it has the host's name then."""
+        return self.name == self.host
+
+    def serves(self, address: str, port: int) -> bool:
+        """Return whether it accepts connections to one of its host's addresses and this port."""
+        return port in self.ports and (
+            port not in self.shared_ports or not self.listeners.isdisjoint({(address, port), (ANY, port)})
+        )
+
+    def own_sockets(self, host: Host) -> Host:
+        """Return its host without the sockets of another server on the same port."""
+        if not self.shared_ports:
+            return host
+        return replace(host, snapshots=tuple(replace(one, sockets=self._own(one.sockets)) for one in host.snapshots))
+
+    def _own(self, table: SocketTable) -> SocketTable:
+        ends = zip(table.local_address, table.local_port, strict=True)
+        others = (
+            row for row, (address, port) in enumerate(ends) if port in self.ports and not self.serves(address, port)
+        )
+        return without_rows(table, frozenset(others))
 
     @property
     def product(self) -> Product | None:
@@ -115,13 +146,15 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             host=host.host,
             ports=ports,
             listeners=server.listeners,
+            shared_ports=server.shared_ports,
+            owns_ports=server.owns_ports,
             pids=server.pids,
             proxy=server.proxy,
-            established=_established(host, ports),
             kernel=merge_settings(facts_of(kernels, host.host)),
             counters=_last(facts_of(counters, host.host)),
             origins=host.origins,
         )
+        shared = replace(shared, established=_established(shared.own_sockets(host), ports))
         if server.proxy:
             yield shared
             continue

@@ -11,6 +11,7 @@ from ldapdiag.analysis.hosts.hints import REPORTS, SERVER_FACTS
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.listening import listening_processes
 from ldapdiag.analysis.hosts.separation import separate
+from ldapdiag.evidence.addresses import LDAP_PORTS
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
@@ -44,6 +45,10 @@ class ListeningServer:
     host: str
     listeners: frozenset[Endpoint] = frozenset()
     """The addresses (`*` for any) and ports that a table of its host shows."""
+    shared_ports: frozenset[int] = frozenset()
+    """Ports on which another server of its host listens at other addresses."""
+    owns_ports: bool = True
+    """False: no table shows who listens, and other processes may on some of its ports."""
     pids: frozenset[int] = frozenset()
     """Its processes; several after a restart. Empty: unknown."""
     instance: str = ""
@@ -105,7 +110,7 @@ def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
             if id(fact) not in ambiguous
         ),
         servers=(
-            *(_server(name, host.host, one) for name, one in names.items()),
+            *(_server(name, host.host, one, separation.servers) for name, one in names.items()),
             *_proxies(host.host, relays, alone=False),
         ),
         gaps=tuple(_ambiguous(fact, host.host, sorted(names)) for fact in separation.ambiguous),
@@ -145,11 +150,16 @@ def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int
     return relays_at(ports, tables, flows, timeouts, host.processes)
 
 
-def _server(name: str, host: str, one: Candidate) -> ListeningServer:
+def _server(name: str, host: str, one: Candidate, servers: Iterable[Candidate]) -> ListeningServer:
+    ports, known = ports_of(one.served), ports_of(one.reported) | LDAP_PORTS
     return ListeningServer(
         server=name,
         host=host,
         listeners=frozenset(one.served),
+        shared_ports=frozenset(
+            port for other in servers if other is not one for port in ports & ports_of(other.served)
+        ),
+        owns_ports=bool(one.pids) or ports <= known,
         pids=frozenset(one.pids),
         instance=next(iter(one.named)) if len(one.named) == 1 else "",
     )

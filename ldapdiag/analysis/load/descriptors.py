@@ -114,7 +114,7 @@ def _used(server: Instance, traffic: Traffic | None) -> tuple[int | None, str]:
     """Return the descriptors in use, or at least the connections, and the source of the number."""
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
-    least = [(server.established, "at least: its established connections")]
+    least = [(server.established if server.owns_ports else None, "at least: its established connections")]
     if server.monitor is not None:
         least.append((server.monitor.current_connections, "at least: the connections in cn=monitor"))
     known = [(count, source) for count, source in least if count is not None]

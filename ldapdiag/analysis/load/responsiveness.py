@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
+from ldapdiag.analysis.hosts.hints import processes_named
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import DIRECTORY_PROGRAMS
@@ -101,12 +102,12 @@ def assess(
     """Judge whether a server answers, from its sockets, its threads, and the probes of its ports."""
     if (inapplicable := server.not_a_directory) is not None:
         return inapplicable
-    own = tuple(probe for probe in probes if probe.origin.host == server.host and probe.port in {0, *server.ports})
+    own = tuple(probe for probe in probes if _is_of(probe, server))
     unread = _with_answer(unread_requests(host, server.ports), server, host)
     pid = process_of(server, host, threads)
     readings = [one for one in threads if one.origin.host == server.host and one.pid == pid]
     activity = thread_activity(readings)
-    stopped = activity.stopped if activity else _listed_as_stopped(server.host, pid, processes)
+    stopped = activity.stopped if activity else _listed_as_stopped(server, pid, processes)
     return Responsiveness(
         server=server.name,
         host=server.host,
@@ -137,21 +138,33 @@ def _with_answer(unread: UnreadRequests | None, server: Instance, host: Host) ->
     return replace(unread, served=unread.served + 1) if waited else unread
 
 
+def _is_of(probe: LdapProbe, server: Instance) -> bool:
+    """Return whether a probe is of a server: by its port, or its process; of an only server also by a local socket."""
+    if probe.origin.host != server.host:
+        return False
+    if probe.port:
+        return probe.port in server.ports
+    pids = processes_named(probe.origin)
+    return not pids.isdisjoint(server.pids) if pids and server.pids else server.is_only
+
+
 def process_of(server: Instance, host: Host, threads: tuple[ProcessThreads, ...]) -> int | None:
     """Return the number of a server's process: the owner of its sockets, else the only one whose threads were read."""
-    owners = set[int]()
+    owners = set(server.pids)
     for table in [snapshot.sockets for snapshot in host.snapshots if snapshot.sockets.pid is not None]:
         rows = zip(table.local_port, table.state, table.pid or (), strict=True)
         owners |= {pid for port, state, pid in rows if pid and port in server.ports and state is TcpState.LISTEN}
     read = {one.pid for one in threads if one.origin.host == server.host}
-    known = owners & read or owners or read
+    known = owners & read or owners or (read if server.is_only else set())
     return next(iter(known)) if len(known) == 1 else None
 
 
-def _listed_as_stopped(host: str, pid: int | None, tables: tuple[ProcessTable, ...]) -> bool:
+def _listed_as_stopped(server: Instance, pid: int | None, tables: tuple[ProcessTable, ...]) -> bool:
     """Return whether a list of processes shows the server as stopped: by its number, else its only such process."""
-    listed = [process for table in tables if table.origin.host == host for process in table.processes]
-    own = [one for one in listed if one.pid == pid] or [one for one in listed if one.program in DIRECTORY_PROGRAMS]
+    listed = [process for table in tables if table.origin.host == server.host for process in table.processes]
+    own = [one for one in listed if one.pid == pid]
+    if not own and server.is_only:
+        own = [one for one in listed if one.program in DIRECTORY_PROGRAMS]
     return bool(own) and len({one.pid for one in own}) == 1 and all(one.state in STOPPED for one in own if one.state)
 
 

@@ -104,12 +104,12 @@ def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: 
     rows: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     directions = zip(table.remote_address, table.local_address, table.local_port, strict=True)
     for row, (state, direction) in enumerate(zip(table.state, directions, strict=True)):
-        if state is TcpState.ESTABLISHED and direction[2] in server.ports:
+        if state is TcpState.ESTABLISHED and server.serves(direction[1], direction[2]):
             rows[direction].append(row)
     for client in clients.all:
         for address, port, client_address in client.established_directions():
             may_be_own = address in own or not (host.addresses or is_loopback(address) or clients.owner_count(address))
-            if may_be_own and port in server.ports:
+            if may_be_own and server.serves(address, port):
                 rows.setdefault((client_address, address, port), [])
     for direction in sorted(rows):
         yield UnjoinedDirection(*direction, rows[direction], index)

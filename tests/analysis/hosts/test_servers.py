@@ -172,6 +172,15 @@ class TestFiles:
 
 
 class TestWithoutOwners:
+    def test_ports_that_no_server_reports_may_be_of_several(self) -> None:
+        def owns(*evidence: Any) -> bool:
+            return found(UNOWNED, *evidence).servers[0].owns_ports
+
+        assert not owns()
+        assert not owns(configuration("a.ldif", 389, complete=False))
+        assert owns(monitor("cn-monitor.ldif", 389, 636, 1389))
+        assert found(UNOWNED[:2]).servers[0].owns_ports
+
     def test_ports_stay_one_server(self) -> None:
         assert ports_of(found(UNOWNED)) == {"ldap": [389, 636, 1389]}
         own = found(UNOWNED, monitor("cn-monitor.ldif", identity=facts.DS389), limits(), count("fd.txt"))
