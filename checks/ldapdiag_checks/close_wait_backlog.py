@@ -55,8 +55,7 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     snapshots = [(host, host.latest) for host in hosts if host.latest is not None]
     for host, snapshot in snapshots:
         here = [server for server in servers if server.host == host.host]
-        own = frozenset[int]().union(*(server.ports for server in here))
-        connections = rows_by_peer(snapshot.sockets, OPEN, host.host, own, known)
+        connections = rows_by_peer(snapshot.sockets, OPEN, here, known)
         yield from _judge_host(host, snapshot, connections, here)
     if not snapshots:
         reason = "the evidence contains no socket table"
@@ -65,9 +64,9 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
 
 def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, servers: Sequence[Instance]) -> Iterator[Verdict]:
     closed = {peer: waiting for peer, rows in connections.items() if (waiting := _waiting(snapshot, rows))}
-    stuck = _at_server(closed) >= SHARE * _at_server(connections)
     for peer, rows in sorted(_taken_together(closed).items()):
         proxy = _is_of_proxy(snapshot, peer, rows, servers)
+        stuck = _at_server(closed, peer.server) >= SHARE * _at_server(connections, peer.server)
         yield _finding(host, snapshot, peer, rows, worse=stuck and peer.end is End.SERVER and not proxy, proxy=proxy)
     missing = why_incomplete(snapshot, host.host)
     for subject, count in _without_finding(host, connections, closed):
@@ -80,8 +79,7 @@ def _judge_host(host: Host, snapshot: Snapshot, connections: Groups, servers: Se
 def _is_of_proxy(snapshot: Snapshot, peer: Peer, rows: Sequence[int], servers: Sequence[Instance]) -> bool:
     """Return whether these sockets are a proxy's: by the ports that it serves, or by their program."""
     if peer.end is End.SERVER:
-        ports = frozenset[int]().union(*(server.ports for server in servers if server.proxy))
-        return all(snapshot.sockets.local_port[row] in ports for row in rows)
+        return any(server.proxy for server in servers if server.name == peer.server)
     owner = snapshot.sockets.owner_of(rows)
     return is_relay(owner) if owner else bool(servers) and all(server.proxy for server in servers)
 
@@ -104,30 +102,30 @@ def _waiting(snapshot: Snapshot, rows: Sequence[int]) -> list[int]:
     return [row for row in rows if snapshot.sockets.state[row] is TcpState.CLOSE_WAIT]
 
 
-def _at_server(groups: Groups) -> int:
-    return sum(len(rows) for peer, rows in groups.items() if peer.end is End.SERVER)
+def _at_server(groups: Groups, server: str) -> int:
+    return sum(len(rows) for peer, rows in groups.items() if peer.end is End.SERVER and peer.server == server)
 
 
 def _taken_together(closed: Groups) -> Groups:
     """Return the groups; a server's clients with few connections each become one group if they have some in total."""
-    few = {peer: rows for peer, rows in closed.items() if peer.end is End.SERVER and len(rows) < SOME}
-    if len(few) < 2 or _at_server(few) < SOME:
-        return closed
-    together = Peer(End.SERVER, "", next(iter(few)).server)
-    others = {peer: rows for peer, rows in closed.items() if peer not in few}
-    return others | {together: [row for rows in few.values() for row in rows]}
+    taken = dict(closed)
+    for server in {peer.server for peer in closed if peer.end is End.SERVER}:
+        few = [peer for peer in closed if peer.end is End.SERVER and peer.server == server and len(closed[peer]) < SOME]
+        if len(few) >= 2 and sum(len(closed[peer]) for peer in few) >= SOME:
+            taken[Peer(End.SERVER, "", server)] = [row for peer in few for row in taken.pop(peer)]
+    return taken
 
 
 def _subject(host: Host, peer: Peer) -> str:
     name = peer.name or "several clients"
-    return f"{name} -> {host.host}" if peer.end is End.SERVER else f"{host.host} -> {name}"
+    return f"{name} -> {peer.server}" if peer.end is End.SERVER else f"{host.host} -> {name}"
 
 
 def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *, worse: bool, proxy: bool) -> Finding:
     owner = snapshot.sockets.owner_of(rows)
     return Finding(
         subject=_subject(host, peer),
-        key=f"{host.host}|{peer.end}|{peer.name or 'several clients'}",
+        key=f"{peer.server if peer.end is End.SERVER else host.host}|{peer.end}|{peer.name or 'several clients'}",
         severity=severity_of(len(rows), worse=worse),
         confidence=Confidence.CERTAIN,
         title=_title(host, peer, len(rows), owner, proxy=proxy),
@@ -148,7 +146,8 @@ def _finding(host: Host, snapshot: Snapshot, peer: Peer, rows: Sequence[int], *,
 def _title(host: Host, peer: Peer, count: int, owner: str | None, *, proxy: bool) -> str:
     at_server = peer.end is End.SERVER
     program = owner or ("The proxy" if proxy else "The server" if at_server else "An application")
-    closed = f"{program} on {host.host} keeps {counted(count, 'connection')} that {peer.name or 'its clients'} closed"
+    place = peer.server if at_server else host.host
+    closed = f"{program} on {place} keeps {counted(count, 'connection')} that {peer.name or 'its clients'} closed"
     return f"{closed}, until its {'server' if at_server else 'client'} does" if proxy else closed
 
 

@@ -35,46 +35,47 @@ class Peer:
     name: str
     """A client's address, or a server's endpoint."""
     server: str = ""
-    """The server's host at either end; empty when it is not in the evidence."""
+    """The server at either end, by the name of its instance; empty when it is not in the evidence."""
 
 
 def endpoints_of(servers: Iterable[Instance], hosts: Iterable[Host]) -> dict[tuple[str, int], str]:
-    """Return the host of each server by the address and port on which it accepts connections."""
+    """Return the servers by the address and port on which each accepts connections."""
     addresses = {host.host: host.addresses for host in hosts}
     return {
-        (address, port): server.host
+        (address, port): server.name
         for server in servers
         for address in sorted(addresses.get(server.host, ()))
         for port in server.ports
+        if server.serves(address, port)
     }
 
 
 def rows_by_peer(
     table: SocketTable,
     states: Collection[TcpState],
-    host: str,
-    ports: Collection[int],
+    servers: Sequence[Instance],
     known: Mapping[tuple[str, int], str],
 ) -> Mapping[Peer, Sequence[int]]:
     """Return the rows of a host's table that are LDAP connections in these states, by peer.
 
-    A server socket has one of the host's own LDAP `ports`; a client socket is connected to a registered port, a known
-    endpoint, or a server on the same host.
+    A server socket has a port of one of the host's `servers`; a client socket is connected to a registered port, a
+    known endpoint, or a server on the same host.
     """
-    found: dict[tuple[End, str, int], list[int]] = defaultdict(list)
-    for row, (_, port, address, remote) in enumerate(table.keys()):
+    ports = {port for server in servers for port in server.ports}
+    found: dict[Peer, list[int]] = defaultdict(list)
+    for row, (own, port, address, remote) in enumerate(table.keys()):
         if table.state[row] not in states:
             continue
         if port in ports:
-            found[End.SERVER, address, 0].append(row)
+            found[Peer(End.SERVER, address, _server_at(own, port, servers))].append(row)
         elif remote in LDAP_PORTS or (address, remote) in known or (remote in ports and is_loopback(address)):
-            found[End.CLIENT, address, remote].append(row)
-    return {
-        Peer(end, address, host)
-        if end is End.SERVER
-        else Peer(end, endpoint(address, port), host if is_loopback(address) else known.get((address, port), "")): rows
-        for (end, address, port), rows in found.items()
-    }
+            local = _server_at(address, remote, servers) if is_loopback(address) else ""
+            found[Peer(End.CLIENT, endpoint(address, remote), local or known.get((address, remote), ""))].append(row)
+    return found
+
+
+def _server_at(address: str, port: int, servers: Iterable[Instance]) -> str:
+    return next((server.name for server in servers if server.serves(address, port)), "")
 
 
 def why_incomplete(snapshot: Snapshot, host: str) -> Missing | None:

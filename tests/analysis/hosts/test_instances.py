@@ -145,3 +145,19 @@ class TestSeveralReadings:
         assert one is not None
         assert len(one.values) == 2
         assert merge_settings([]) is None
+
+
+def test_servers_on_one_port_have_the_sockets_of_their_addresses() -> None:
+    second = "10.77.1.3"
+    listening = [
+        facts.row(f"{address}:389", "*:*", facts.TcpState.LISTEN, owner="ns-slapd", pid=pid)
+        for address, pid in ((facts.LDAP, 101), (second, 102))
+    ]
+    there = [facts.row(f"{second}:389", f"{facts.APP1}:{50000 + number}") for number in range(2)]
+    host = facts.host("ldap", facts.table([*listening, *facts.at_server(5), *there]))
+    one, two = found(host)
+    assert (one.name, one.established) == ("ldap:10.77.1.2:389", 5)
+    assert (two.name, two.established) == ("ldap:10.77.1.3:389", 2)
+    assert two.serves(second, 389)
+    assert not two.serves(facts.LDAP, 389)
+    assert len(two.own_sockets(host).latest.sockets) == 3
