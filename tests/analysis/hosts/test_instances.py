@@ -55,8 +55,9 @@ def test_a_proxy_is_no_directory_server_and_keeps_its_connections() -> None:
 
 def test_a_directory_server_beside_a_proxy_has_its_own_ports() -> None:
     rows = [facts.listening(636, owner="haproxy"), facts.listening(owner="slapd"), *facts.at_server(3)]
-    (server,) = found(facts.host("ldap", facts.table(rows)))
+    server, proxy = found(facts.host("ldap", facts.table(rows)))
     assert (server.proxy, server.ports, server.not_a_directory) == ("", frozenset({389}), None)
+    assert (proxy.name, proxy.proxy, proxy.ports) == ("haproxy@ldap", "haproxy", frozenset({636}))
 
 
 def test_a_directory_server_that_reports_about_itself_is_none_for_the_sessions_of_a_proxy_on_its_host() -> None:
