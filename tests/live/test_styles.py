@@ -60,6 +60,36 @@ def test_reset_to_the_client_alone(desk, topology, parted, box, targets) -> None
     assert said.ghosts["10.77.2.2"]["style"] == "reset-to-client"
 
 
+COUNTERS = "nstat -az > {folder}/nstat.txt"
+SNAPSHOT = "date -u +%FT%T.%NZ > {folder}/captured-at.txt; ss -tanoiep > {folder}/ss.txt"
+
+
+@pytest.mark.parametrize("counted", ["twice", "once"])
+def test_counters_that_are_large_for_other_reasons_count_by_what_they_grew(
+    server, topology, desk, start, tmp_path, counted
+) -> None:
+    """Its host has aborted more connections than there are ghosts, long before."""
+    box = boxes.reset_to_client(topology.fw, BOX_SECONDS)
+    start(topology.app1, "held", name="foo", count=3 * COUNT).order("reset")
+    held = start(topology.app1, "held", count=COUNT, address=box.address)
+    start(topology.app1, "pool", name="foo", count=3, every=0.3)
+
+    def snapshot(name: str, *commands: str) -> None:
+        for host in (topology.app1, topology.ldap):
+            folder = tmp_path / name / host.name
+            folder.mkdir(parents=True)
+            host.run("; ".join(commands).format(folder=folder))
+
+    snapshot("snap1", SNAPSHOT, *([COUNTERS] if counted == "twice" else []))
+    rest()
+    held.order("use")
+    assert held.truth().fates == {RESET: COUNT}
+    snapshot("snap2", SNAPSHOT, COUNTERS)
+    said = desk.diagnose(str(tmp_path))
+    assert said.ghost_ends == held.truth().ends(RESET)
+    assert said.ghosts["10.77.2.2"]["style"] == ("reset-to-client" if counted == "twice" else "unknown")
+
+
 def test_reset_to_both_leaves_nobody_behind(server, desk, topology, parted) -> None:
     held = parted(boxes.reset_to_both(topology.fw, BOX_SECONDS))
     assert held.truth().fates == {RESET: COUNT}

@@ -299,6 +299,7 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
     tables: dict[str, list[SocketTable]] = defaultdict(list)
     origins: dict[str, list[str]] = defaultdict(list)
     routes: dict[str, list[RouteTable]] = defaultdict(list)
+    counters: dict[str, list[TcpCounters]] = defaultdict(list)
     latest: dict[tuple[str, type[Any]], Any] = {}
     for fact in sorted(facts, key=_order):
         name = fact.origin.host
@@ -306,6 +307,8 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
             tables[name].append(fact)
         elif isinstance(fact, RouteTable):
             routes[name].append(fact)
+        elif isinstance(fact, TcpCounters):
+            counters[name].append(fact)
         latest[name, type(fact)] = fact
         if name:
             origins[name].append(fact.origin.path)
@@ -322,6 +325,7 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
             ldap_ports=ldap_ports,
             description=description,
             counters=latest.get((name, TcpCounters)),
+            first_counters=_first_reading(counters[name]),
             kernel=latest.get((name, KernelSettings)),
             processes=latest.get((name, ProcessTable)),
             boot=latest.get((name, BootTime)),
@@ -329,3 +333,11 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
             origins=tuple(sorted(origins[name])),
             merge_reason=group.merge_reason if group else None,
         )
+
+
+def _first_reading(counters: list[TcpCounters]) -> TcpCounters | None:
+    """Return the first of several readings of counters, in order of time; None unless the last is known to be later."""
+    if not all(reading.origin.taken for reading in counters) or len(counters) < 2:
+        return None
+    first, last = counters[0].origin.taken, counters[-1].origin.taken
+    return counters[0] if first and last and first.end < last.start else None

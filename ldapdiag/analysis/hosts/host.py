@@ -28,6 +28,8 @@ class Host:
     description: HostDescription | None = None
     counters: TcpCounters | None = None
     """The latest reading of its TCP counters."""
+    first_counters: TcpCounters | None = None
+    """The first reading, where there are several."""
     kernel: KernelSettings | None = None
     processes: ProcessTable | None = None
     boot: BootTime | None = None

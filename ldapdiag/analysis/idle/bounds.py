@@ -15,7 +15,7 @@ from ldapdiag.analysis.idle.contradictions import contradiction, exceeds, unexpl
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.middleboxes import suspects
 from ldapdiag.analysis.idle.survived import logged_idle_times, survived_idle_times, without_probes
-from ldapdiag.analysis.idle.youngest_ghosts import bounding_idle_times, supporting_remarks
+from ldapdiag.analysis.idle.youngest_ghosts import bounding_idle_times, shortest_expired, supporting_remarks
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.analysis.pairing.drop_style import Style
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -45,7 +45,7 @@ class PathBounds:
     """A proxy: on timeout it closes both ends, so no ghost is left, and keepalive probes do not prolong the time."""
     suspects: tuple[str, ...] = ()
     loose: bool = False
-    """The upper bound is the idle time of ghosts, which may have been dropped long before."""
+    """The upper bound is the idle time of dead connections, which may have been dropped long before."""
     drop_seen: bool = False
     """Connections were dropped after an idle time that agrees with these bounds."""
     explains_ghosts: bool = True
@@ -212,21 +212,24 @@ def _path(
         if contradicted is None:
             return _configured_path(setting, carried, measured, remarks)
         remarks.append(contradicted)
-    return _with_youngest_ghosts(measure(name, directions), directions, remarks)
+    return _with_youngest(measure(name, directions), directions, remarks)
 
 
-def _with_youngest_ghosts(path: PathBounds, directions: Sequence[Direction], remarks: Sequence[str]) -> PathBounds:
-    """Return measured bounds with what the youngest ghosts add: an upper bound where nothing else gives one."""
-    youngest = agreed(bounding_idle_times(directions))
+def _with_youngest(path: PathBounds, directions: Sequence[Direction], remarks: Sequence[str]) -> PathBounds:
+    """Return measured bounds with what the youngest dead connections add: an upper bound where nothing else has one."""
+    ghosts, expired = agreed(bounding_idle_times(directions)), shortest_expired(directions)
     known = agreed([seconds for direction in directions for seconds in direction.idle_times.before_loss]) is not None
+    youngest = min((seconds for seconds in (ghosts, expired) if seconds is not None), default=None)
     if youngest is None or known or (path.lower_seconds is not None and youngest < path.lower_seconds):
         return replace(path, remarks=(*remarks, *supporting_remarks(directions, path.upper_seconds)))
-    ghosts = "the youngest ghosts, whose clients have run since"
+    source = "the youngest ghosts, whose clients have run since"
+    if youngest != ghosts:
+        source = "the youngest of the severed connections, whose entries have expired"
     return replace(
         path,
         upper_seconds=youngest,
         loose=True,
-        source=ghosts if path.lower_seconds is None else f"{path.source} and {ghosts}",
+        source=source if path.lower_seconds is None else f"{path.source} and {source}",
         suspects=suspects(path.lower_seconds, youngest) if path.lower_seconds is not None else (),
         remarks=tuple(remarks),
     )
@@ -248,7 +251,12 @@ def _configured_path(
         source=setting.source,
         middlebox=setting.middlebox,
         closes_both_ends=setting.closes_both_ends,
-        drop_seen=measured.upper_seconds is not None or younger_than(setting, ages) < len(ages) or without_flow,
+        drop_seen=(
+            measured.upper_seconds is not None
+            or younger_than(setting, ages) < len(ages)
+            or without_flow
+            or shortest_expired(direction for direction in dropped if direction.severed.unanswered) is not None
+        ),
         explains_ghosts=not_caused is None,
         remarks=(*remarks, not_caused) if not_caused else tuple(remarks),
     )

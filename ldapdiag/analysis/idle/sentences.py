@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey
-from ldapdiag.analysis.pairing.drop_style import Style
+from ldapdiag.analysis.pairing.drop_style import Style, compared_ends
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.wording import counted, number
 
@@ -60,7 +60,7 @@ def ghost_sentences(
 
 def _style_sentence(direction: Direction, server: str) -> str:
     """Return why only one end still has the connections, and what shows it."""
-    clients, host = client_names(direction), direction.evidence.client
+    clients = client_names(direction)
     match direction.style:
         case Style.SILENT_DROP:
             return (
@@ -68,10 +68,12 @@ def _style_sentence(direction: Direction, server: str) -> str:
                 f"end (silent drop: {' and '.join(_drop_signs(direction))})."
             )
         case Style.RESET_TO_CLIENT:
-            aborted = "" if host.aborted is None else f" and aborted {counted(host.aborted, 'connection')} itself"
+            compared = compared_ends(direction.ghosts.count, direction.evidence)
+            ends, when = compared.ends, "between the snapshots" if compared.is_recent else "since its boot"
+            aborted = "" if ends.aborted is None else f" and aborted {counted(ends.aborted, 'connection')} itself"
             return (
                 f"A middlebox between {clients} and {server} resets connections at the client and does not notify the "
-                f"server: since its boot {clients} has received {counted(host.resets or 0, 'reset')}{aborted}."
+                f"server: {when} {clients} has received {counted(ends.resets or 0, 'reset')}{aborted}."
             )
         case Style.CLIENT_GONE:
             return f"{_how_client_went(direction)}; {server} was not notified. No middlebox is needed to explain them."
@@ -121,9 +123,11 @@ def _drop_signs(direction: Direction) -> Iterator[str]:
     if evidence.retransmitting:
         clients = "client still retransmits its" if evidence.retransmitting == 1 else "clients still retransmit their"
         yield f"{number(evidence.retransmitting)} {clients} last packet"
-    if not (evidence.probes_unanswered or evidence.retransmitting):
-        aborted = counted(evidence.client.aborted or 0, "connection")
-        yield f"{client_names(direction)} has aborted {aborted} and had few resets"
+    if direction.severed.unanswered:
+        yield f"packets of {counted(direction.severed.unanswered, 'severed connection')} are unanswered"
+    if not (evidence.probes_unanswered or evidence.retransmitting or direction.severed.unanswered):
+        aborted = compared_ends(direction.ghosts.count, evidence).ends.aborted or 0
+        yield f"{client_names(direction)} has aborted {counted(aborted, 'connection')} and had few resets"
 
 
 def _have(count: int) -> str:

@@ -30,6 +30,12 @@ def bounding_idle_times(directions: Iterable[Direction]) -> list[float]:
     ]
 
 
+def shortest_expired(directions: Iterable[Direction]) -> float | None:
+    """Return the shortest idle time after which a middlebox had no entry for a severed connection; None without any."""
+    expired = (direction.severed.expired_seconds for direction in directions)
+    return min((seconds for seconds in expired if seconds is not None), default=None)
+
+
 def supporting_remarks(directions: Sequence[Direction], upper_seconds: float | None) -> Iterator[str]:
     """Yield what the youngest ghost supports, where it bounds nothing, and what would make it a bound."""
     ages = [

@@ -32,6 +32,8 @@ class AbsenceContext:
     client: Host
     near: ClientIndex
     """The client's snapshot nearest to the server's."""
+    indexes: Sequence[ClientIndex] = ()
+    """All snapshots of the client, in order of time."""
     middleboxes: tuple[Middlebox, ...] = ()
     foreign_ports: frozenset[int] = frozenset()
     """Client ports of other hosts' connections to this endpoint that the server does not show as theirs."""

@@ -31,6 +31,17 @@ tcp_write_err; tcp.c, __tcp_close). Where packets are dropped silently, each dea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndCounts:
+    """How a host's connections have ended, by its TCP counters. None: they do not include it."""
+
+    resets: int | None = None
+    """Resets received: a lower bound."""
+    resets_at_most: int | None = None
+    aborted: int | None = None
+    """Connections that it has ended alone: by a timeout, or by a reset of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHistory:
     """The past of a client's host. None: not in the evidence."""
 
@@ -42,11 +53,10 @@ class ClientHistory:
     """`started` is of the processes that own its present connections to the server."""
     opened: int | None = None
     """Connections that its TCP stack has opened since it exists: since the boot, or since its namespace was made."""
-    resets: int | None = None
-    """Resets received since its boot: a lower bound."""
-    resets_at_most: int | None = None
-    aborted: int | None = None
-    """Connections that it has ended alone since its boot: by a timeout, or by a reset of its own."""
+    ends: EndCounts = EndCounts()
+    """Since its boot."""
+    recent_ends: EndCounts | None = None
+    """Between the first and the last reading of its counters; None where there is one."""
 
 
 NO_HISTORY = ClientHistory()
@@ -63,10 +73,23 @@ def history_of(host: Host, owners: Collection[int] = (), others: Collection[int]
         started=started_since(host, owners, others),
         owned=bool(owners),
         opened=counters.get(OPENED),
+        ends=end_counts(counters),
+        recent_ends=end_counts(grown(host.first_counters.values, counters)) if host.first_counters else None,
+    )
+
+
+def end_counts(counters: Mapping[str, int]) -> EndCounts:
+    """Return how connections have ended by a host's counters."""
+    return EndCounts(
         resets=received_resets(counters),
         resets_at_most=counters.get(RESETS),
         aborted=aborted_connections(counters),
     )
+
+
+def grown(first: Mapping[str, int], last: Mapping[str, int]) -> Mapping[str, int]:
+    """Return by how much counters have grown; without those that have been reset meanwhile."""
+    return {name: last[name] - value for name, value in first.items() if last.get(name, -1) >= value}
 
 
 def received_resets(counters: Mapping[str, int]) -> int | None:

@@ -247,8 +247,9 @@ class Direction:
 
     @property
     def style(self) -> Style:
-        """Return how the ends were separated."""
-        return style_of(self.ghosts.count, self.evidence)
+        """Return how the ends were separated; unanswered packets of severed connections show that for ghosts, too."""
+        style = style_of(self.ghosts.count, self.evidence)
+        return Style.SILENT_DROP if style is Style.UNKNOWN and self.severed.unanswered else style
 
     @property
     def live(self) -> int:

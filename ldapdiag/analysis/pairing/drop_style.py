@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from ldapdiag.analysis.pairing.client_history import NO_HISTORY, ClientHistory
+from ldapdiag.analysis.pairing.client_history import NO_HISTORY, ClientHistory, EndCounts
+
+MOST_FACTOR, FEW = 2, 10
+"""Up to twice the ghosts and 10 resets count them; more have other reasons, too."""
 
 
 class Style(StrEnum):
@@ -36,6 +40,8 @@ class GhostEvidence:
     """Ghosts that received their last segment before any process started that may own the client's connections."""
     not_opened: int = 0
     """Ghosts, at least, that the client's TCP stack cannot have opened since it exists."""
+    dropped_since: int = 0
+    """Ghosts that the client still had when its counters were first read."""
     still_carried: int = 0
     """Ghosts that the table of a middlebox on the path still contains as established."""
     client: ClientHistory = NO_HISTORY
@@ -54,21 +60,48 @@ def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     resets: a middlebox may drop the packets of one end and reset the other. A middlebox that still has the connections
     has dropped none, and that another one did is not known.
     """
-    client = evidence.client
-    enough_resets = client.resets is not None and client.resets >= ghosts
-    enough_aborts = client.aborted is not None and client.aborted >= ghosts
     if ghosts and _is_client_gone(ghosts, evidence):
         return Style.CLIENT_GONE
     if 0 < ghosts <= evidence.still_carried:
         return Style.UNKNOWN
     if evidence.retransmitting:
         return Style.SILENT_DROP
-    if ghosts and enough_resets and not enough_aborts:
+    compared = compared_ends(ghosts, evidence)
+    count, ends = compared.ghosts, compared.ends
+    enough_aborts = ends.aborted is not None and ends.aborted >= count
+    if _agrees(ends.resets, count) and not enough_aborts:
         return Style.RESET_TO_CLIENT
-    few_resets = client.resets_at_most is not None and client.resets_at_most < ghosts
-    if evidence.probes_unanswered or (ghosts and enough_aborts and few_resets):
+    few_resets = ends.resets_at_most is not None and ends.resets_at_most < count
+    if evidence.probes_unanswered or (count and enough_aborts and few_resets):
         return Style.SILENT_DROP
     return Style.UNKNOWN
+
+
+class ComparedEnds(NamedTuple):
+    """How the client's connections ended, and how many ghosts arose in the same time."""
+
+    ghosts: int
+    ends: EndCounts
+    is_recent: bool
+
+
+def compared_ends(ghosts: int, evidence: GhostEvidence) -> ComparedEnds:
+    """Return the counters to compare with the ghosts: between two readings if ghosts arose then, else since the boot.
+
+    Resets that are counted between two readings without new ghosts have another reason, and their total decides
+    nothing.
+    """
+    total, recent = evidence.client.ends, evidence.client.recent_ends
+    if recent is not None and evidence.dropped_since:
+        return ComparedEnds(evidence.dropped_since, recent, is_recent=True)
+    if recent is not None and recent.resets:
+        total = replace(total, resets=None)
+    return ComparedEnds(ghosts, total, is_recent=False)
+
+
+def _agrees(resets: int | None, ghosts: int) -> bool:
+    """Return whether resets account for so many ghosts, and hardly for anything else."""
+    return resets is not None and 0 < ghosts <= resets <= MOST_FACTOR * ghosts + FEW
 
 
 def _is_client_gone(ghosts: int, evidence: GhostEvidence) -> bool:

@@ -62,6 +62,15 @@ class Middlebox:
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
 
+    def lost_early(self, key: Key, idle_seconds: float) -> bool:
+        """Return whether it has no entry for a connection that was idle for less than it keeps entries.
+
+        Its idle timeout did not drop that: a restart, a failover, a flush or a full table did, or the end of the
+        connection.
+        """
+        kept = self.longest_left if self.relay is Relay.NAT and key not in self.flows else None
+        return kept is not None and idle_seconds < kept
+
     def nearest_time(self, moment: Span | None) -> Span | None:
         """Return when the table nearest to a moment was taken, preferably before it; None if unknown."""
         known = [span for span in self.times if span is not None]

@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
+    from ldapdiag.evidence.origin import Span
+
+BESIDE_SECONDS = 10.0
 
 
 class Joined(NamedTuple):
@@ -93,7 +97,7 @@ def join(
             matched=churn.idle_seconds,
             before_loss=_idle_before_loss(unjoined, near, rows),
             ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
-            ghosts_of_running_clients=_idle_of_running_clients(unjoined, absent, history),
+            ghosts_of_running_clients=_idle_of_running_clients(unjoined, absent, history, rows.on_path),
             probed=_probed(near, rows),
         ),
         tables=_quality(unjoined, near),
@@ -117,6 +121,7 @@ def _context(
         unjoined=unjoined,
         client=client.host,
         near=near,
+        indexes=client.indexes,
         middleboxes=outside,
         foreign_ports=frozenset(foreign_ports),
         tracked=any(one.whole and one.host == client.host.host for one in middleboxes if one.relay is Relay.NAT),
@@ -186,25 +191,50 @@ def _evidence(context: AbsenceContext, rows: Classified, absent: AbsentRows, his
         before_boot=len(rows_before(unjoined.snapshot, known, history.booted)),
         before_start=len(rows_before(unjoined.snapshot, known, history.started)),
         not_opened=count_not_opened(history, len(known), established),
+        dropped_since=_dropped_since(context, known),
         still_carried=sum(any(one.carries(unjoined.key_of(row)) for one in rows.on_path) for row in known),
         client=history,
         all_namespaces_read=description is not None and description.namespaces_unread == 0,
     )
 
 
+def _dropped_since(context: AbsenceContext, ghosts: Sequence[int]) -> int:
+    """Return how many ghosts the client still had when its counters were first read."""
+    first = context.client.first_counters.origin.taken if context.client.first_counters else None
+    then = next((one for one in context.indexes if first and _is_beside(one.snapshot, first)), None)
+    if then is None:
+        return 0
+    return sum(then.has_connection(context.unjoined.key_of(row)) for row in ghosts)
+
+
+def _is_beside(snapshot: Snapshot, reading: Span) -> bool:
+    """Return whether a snapshot belongs to a reading of counters, which follows it in a collection."""
+    return snapshot.taken is not None and reading.seconds_apart(snapshot.taken) <= BESIDE_SECONDS
+
+
 def _idle_of_running_clients(
-    unjoined: UnjoinedDirection, absent: AbsentRows, history: ClientHistory
+    unjoined: UnjoinedDirection, absent: AbsentRows, history: ClientHistory, on_path: Sequence[Middlebox]
 ) -> tuple[float, ...]:
-    """Return the idle times of the ghosts whose client's host and processes are older than their last segment."""
+    """Return the idle times of the ghosts whose client's host and processes are older than their last segment.
+
+    Those that a middlebox has lost before its timeout are not among them.
+    """
     running = rows_after(unjoined.snapshot, absent.rows or (), history.booted)
     running &= rows_after(unjoined.snapshot, running, history.started if history.owned else None)
-    return tuple(sorted(seconds_since_received(unjoined.table, running)))
+    ages = ((row, column_seconds(unjoined.table.last_received, row)) for row in running)
+    dropped = (age for row, age in ages if age is not None and not _lost_early(unjoined, row, age, on_path))
+    return tuple(sorted(dropped))
+
+
+def _lost_early(unjoined: UnjoinedDirection, row: int, seconds: float, on_path: Sequence[Middlebox]) -> bool:
+    return any(middlebox.lost_early(unjoined.key_of(row), seconds) for middlebox in on_path)
 
 
 def _idle_before_loss(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
     """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy).
 
-    A middlebox that still has a connection has not dropped its state: its packets are lost for another reason.
+    A middlebox that still has a connection has not dropped its state: its packets are lost for another reason. One
+    that has lost it before its timeout did so for another reason, too.
     """
     idle: list[float] = []
     for at_server, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
@@ -213,8 +243,9 @@ def _idle_before_loss(unjoined: UnjoinedDirection, near: ClientIndex, rows: Clas
         if any(middlebox.carries(unjoined.key_of(at_server)) for middlebox in rows.on_path):
             continue
         received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
-        if received is not None and busy:
-            idle.append(round(received - busy, 3))
+        seconds = round(received - busy, 3) if received is not None and busy else None
+        if seconds is not None and not _lost_early(unjoined, at_server, seconds, rows.on_path):
+            idle.append(seconds)
     return tuple(sorted(idle))
 
 

@@ -71,12 +71,14 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     live = [pair for pair in matched.pairs if pair.row not in severed.rows]
     at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live))
     at_client = seconds_since_received(matched.near.table, (pair.client_row for pair in live))
-    before_loss = direction.idle_times.before_loss if severed.expired_seconds is not None else ()
+    idle_times = replace(direction.idle_times, matched=tuple(at_server or at_client))
+    if severed.expired_seconds is None:
+        idle_times = replace(idle_times, before_loss=(), ghosts_of_running_clients=())
     origins = {path for one in boxes if one.box.host == severed.middlebox for path in one.box.origins}
     return replace(
         direction,
         severed=severed,
-        idle_times=replace(direction.idle_times, matched=tuple(at_server or at_client), before_loss=before_loss),
+        idle_times=idle_times,
         origins=tuple(sorted(origins.union(direction.origins))),
     )
 

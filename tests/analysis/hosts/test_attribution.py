@@ -262,6 +262,26 @@ class TestOtherFacts:
         assert attribution.hosts[0].snapshots[0].taken == facts.at(3)
 
 
+class TestCounters:
+    def read(self, *moments: float | None) -> tuple[str | None, str | None]:
+        """Return the first and the last reading of a host's counters, by file."""
+        readings = [
+            lying(replace(facts.counters(), origin=facts.origin(taken=moment)), "ldap", f"nstat-{number}.txt")
+            for number, moment in enumerate(moments)
+        ]
+        (host,) = found(listing(LISTENING, "ldap"), *readings).hosts
+        both = (host.first_counters, host.counters)
+        first, last = (one.origin.path.rpartition("/")[2] if one else None for one in both)
+        return first, last
+
+    def test_the_latest_reading_counts_and_the_first_is_kept(self) -> None:
+        assert self.read(10, 2, 5) == ("nstat-1.txt", "nstat-0.txt")
+
+    @pytest.mark.parametrize("moments", [(3,), (3, 3), (None, 3), (None, None)])
+    def test_without_times_or_at_one_time_there_is_no_first(self, moments: tuple[float | None, ...]) -> None:
+        assert self.read(*moments)[0] is None
+
+
 def test_a_row_that_is_no_longer_established_does_not_make_two_tables_one() -> None:
     local = [facts.row("127.0.0.1:389", "127.0.0.1:40000", TcpState.TIME_WAIT)]
     assert names(found(listing(local, "in", "a.txt"), listing(local, "in", "b.txt"))) == ["a", "b"]

@@ -18,6 +18,7 @@ from ldapdiag.analysis.idle.bounds import (
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.idle.survived import logged_idle_times
 from ldapdiag.analysis.pairing.carriers import Carriers
+from ldapdiag.analysis.pairing.direction import Severed
 from traffic import Log, Traffic
 
 NO_TABLE = Host(host="ldap")
@@ -294,3 +295,27 @@ def test_the_bounds_of_a_path_as_text() -> None:
     path = PathBounds(client_network="", lower_seconds=None, upper_seconds=None, source="")
     assert path.range_text == "an unknown time"
     assert replace(path, lower_seconds=30, upper_seconds=30).range_text == "30 s"
+
+
+class TestSevered:
+    def severed(self, *idle_seconds: float, kept: float | None, **traits: Any) -> Severed:
+        ports = tuple(range(50000, 50000 + len(idle_seconds)))
+        return Severed(ports=ports, middlebox="fw", idle_seconds=idle_seconds, kept_seconds=kept, **traits)
+
+    def test_the_youngest_expired_one_bounds_from_above(self) -> None:
+        found = only(bound(direction(matched=4, severed=self.severed(42.0, 50.0, 70.0, kept=30.0))))
+        assert (found.lower_seconds, found.upper_seconds, found.loose) == (None, 42.0, True)
+        assert "severed connections, whose entries have expired" in found.source
+
+    def test_a_lost_table_bounds_nothing(self) -> None:
+        assert only(bound(direction(matched=4, severed=self.severed(2.0, 3.0, kept=3599.0)))).upper_seconds is None
+        assert only(bound(direction(matched=4, severed=self.severed(2.0, 3.0, kept=None)))).upper_seconds is None
+
+    def test_a_measured_loss_counts_for_more(self) -> None:
+        severed = self.severed(42.0, 50.0, kept=30.0, unanswered=2)
+        found = only(bound(direction(matched=4, severed=severed, idle_before_loss=(30.1, 30.2))))
+        assert (found.upper_seconds, found.loose) == (30.1, False)
+
+    def test_an_idle_time_that_others_survived_is_no_bound(self) -> None:
+        severed = direction(matched=4, severed=self.severed(42.0, 50.0, kept=30.0))
+        assert only(bound(severed, traffic=rested(APP1, 60.0))).upper_seconds is None

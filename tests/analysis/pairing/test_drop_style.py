@@ -209,3 +209,48 @@ class TestUnreadNamespaces:
             "other", table(rows, "other", taken=0), description=facts.description("other", machine="another")
         )
         assert joined(stranger, description=facts.description(namespaces_unread=0)).ghosts.count == 3
+
+
+class TestDifferences:
+    """Counters that are large for other reasons: what they grew by while ghosts arose counts."""
+
+    def read(self, *readings: dict[str, int]) -> tuple[TcpCounters, ...]:
+        moments = (0.5, 59.5) if len(readings) == 2 else (59.5,)
+        return tuple(
+            TcpCounters(origin=facts.origin("app1", f"counters-{moment}.txt", taken=moment), values=values)
+            for moment, values in zip(moments, readings, strict=True)
+        )
+
+    def dropped(self, *readings: dict[str, int], had: bool = True) -> str:
+        """Return the style of three ghosts that app1 still had a minute before, or had not."""
+        first, last = self.read(*readings)[0], self.read(*readings)[-1]
+        at_ldap = table(
+            [listening(), *at_server(5, last_received=IDLE_MS)], columns=("receive_queue", "last_received"), taken=60
+        )
+        tables = [table(at_client(count), "app1", taken=taken) for count, taken in ((5 if had else 2, 0), (2, 59))]
+        app1 = facts.host("app1", *tables, table(at_client(2), "app1", taken=61), counters=last)
+        app1 = replace(app1, first_counters=first if len(readings) > 1 else None)
+        (direction, *_) = pair(facts.server(), (facts.host("ldap", at_ldap), app1), ()).directions
+        assert direction.ghosts.count == 3
+        assert direction.evidence.dropped_since == (3 if had and len(readings) > 1 else 0)
+        return str(direction.style)
+
+    LARGE: dict[str, int] = {"TcpEstabResets": 9000, "TcpExtTCPAbortOnTimeout": 4000}  # noqa: RUF012  never changed
+
+    def test_their_totals_decide_nothing(self) -> None:
+        assert self.dropped(self.LARGE) == "unknown"
+        assert self.dropped({"TcpEstabResets": 9000, "TcpExtTCPAbortOnTimeout": 0}) == "unknown"
+
+    def test_resets_that_arrived_with_the_ghosts_are_resets_to_the_client(self) -> None:
+        assert self.dropped(self.LARGE, self.LARGE | {"TcpEstabResets": 9003}) == "reset-to-client"
+
+    def test_connections_given_up_with_the_ghosts_are_a_silent_drop(self) -> None:
+        assert self.dropped(self.LARGE, self.LARGE | {"TcpExtTCPAbortOnTimeout": 4003}) == "silent-drop"
+
+    def test_resets_without_new_ghosts_have_another_reason(self) -> None:
+        few = {"TcpEstabResets": 3, "TcpExtTCPAbortOnTimeout": 0}
+        assert self.dropped(few, few, had=False) == "reset-to-client"
+        assert self.dropped(few, few | {"TcpEstabResets": 5}, had=False) == "unknown"
+
+    def test_a_boot_between_two_readings_leaves_nothing_to_compare(self) -> None:
+        assert self.dropped(self.LARGE, {"TcpEstabResets": 3, "TcpExtTCPAbortOnTimeout": 0}) == "unknown"
