@@ -78,8 +78,10 @@ def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
 
 
 def _unused(bounds: IdleBounds) -> str:
-    sentence = elsewhere_sentence(bounds) if bounds.elsewhere else ""
-    return f"; {sentence[0].lower()}{sentence[1:]}" if sentence else ""
+    """Return why the settings that were read are not used, as further clauses."""
+    remarks = dict.fromkeys(remark.removesuffix(".") for path in bounds.paths for remark in path.remarks)
+    sentences = [*remarks, *([elsewhere_sentence(bounds)] if bounds.elsewhere else [])]
+    return "".join(f"; {sentence[0].lower()}{sentence[1:]}" for sentence in sentences)
 
 
 def severity_of(seconds: int | None, path: PathBounds) -> Severity:

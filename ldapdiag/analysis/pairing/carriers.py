@@ -41,6 +41,8 @@ class Carriers:
     """Hosts that the routes of an end lead through, or whose address replaces the clients'."""
     owner: str | None = None
     """The host that owns the client address that the server sees, if that is no client: a proxy, or unread."""
+    empty: frozenset[str] = frozenset()
+    """Of those by route, the hosts whose table is empty, without a sign that packets pass through their tracking."""
     direct: bool = False
     """Both ends are on one host or in one subnet, and no middlebox between them is known."""
 
@@ -74,6 +76,7 @@ def find_carriers(
         proxies=frozenset(box.host for box, _ in found if box.relay is Relay.PROXY),
         by_route=by_route,
         owner=owner,
+        empty=frozenset(box.host for box in tracking if box.host in by_route and not (box.tracks or box.flows)),
         direct=not (found or by_route or owner) and _is_direct(direction, server, ends, hops),
     )
 

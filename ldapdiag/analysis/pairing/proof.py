@@ -43,8 +43,19 @@ def proof_of(direction: Direction) -> Proof:
     return Proof(
         "likely",
         f"Not certain: a table shows one network namespace, and a container or zone on {clients} would not be in it."
-        f"{_table_limits(direction)}{proven} The flow table of the middlebox between them would settle it.",
+        f"{_table_limits(direction)}{proven} {_what_would_settle_it(direction)}",
     )
+
+
+def _what_would_settle_it(direction: Direction) -> str:
+    """Return what to collect; an empty table may be that of a host that does not track connections."""
+    empty = " and ".join(sorted(direction.path.carriers.empty))
+    if empty:
+        return (
+            f"The flow table of {empty}, on the path, is empty: it would settle it if connections are tracked there "
+            "(conntrack -S shows invalid packets, or nft list ruleset a rule with ct)."
+        )
+    return "The flow table of the middlebox between them would settle it."
 
 
 def _certain(direction: Direction) -> str | None:
