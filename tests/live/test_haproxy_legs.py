@@ -136,6 +136,30 @@ def test_tables_saved_by_hand_give_the_same_number(site, tmp_path: Path, tool: s
     unblamed(report)
 
 
+def test_a_healthy_site_behind_a_proxy_has_nothing_to_blame(laboratory, topology, desk, start) -> None:
+    """Idle for longer than the connection tracking of the proxy's own host keeps them."""
+    server = laboratory.slapd(topology.ldap)
+    box = boxes.proxy(topology.fw, 3600)
+    boxes.silent_drop(topology.fw, 2)
+    held = start(topology.app1, "held", count=COUNT, address=box.address)
+    wait_for(lambda: held.truth().at - max(one["answered"] for one in held.truth().sockets) > 4, "no time passes")
+    said = desk.diagnose(*HOSTS, "--apart", "0.3")
+    assert len(server.held()) == COUNT
+    unblamed(said.report)
+    assert said.outcomes("proxy-held-connections") == {"clear"}
+    assert said.outcomes("ghost-connections") == {"clear"}
+
+
+def test_an_answer_through_the_proxy_is_not_the_proxy_s(sitting) -> None:
+    """LDAP to the proxy reaches the server behind it; with that server's host read, it is known which one."""
+    said = sitting.diagnose("ldap://fw", "ssh://fw", "--apart", "0.3")
+    roles = {one["name"]: one["roles"] for one in said.report["hosts"]}
+    assert (set(roles), "server" in roles["fw"]) == ({"behind-fw", "fw"}, False)
+    said = sitting.diagnose("ldap://fw", *HOSTS, "--apart", "0.3")
+    assert {one["name"] for one in said.report["hosts"]} == {"ldap", "app1", "app2", "fw"}
+    unblamed(said.report)
+
+
 def test_a_limit_for_half_closed_connections_leaves_none(laboratory, topology, desk, start) -> None:
     """The remedy's line, in a real HAProxy: the application still does not close, and the server has none left."""
     server = laboratory.slapd(topology.ldap)

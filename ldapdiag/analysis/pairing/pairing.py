@@ -85,9 +85,10 @@ class _PathFinder:
         return with_severed(direction, joined.matched, list(self._tracking(carriers)))
 
     def _tracking(self, carriers: Carriers) -> Iterator[TrackingBox]:
-        """Yield the middleboxes on a path that track packets; a proxy has connections of its own."""
+        """Yield the middleboxes on a path that track packets; a proxy's host is an end of its own connections."""
+        on_path = carriers.all - carriers.proxies
         for box in self.middleboxes:
-            if box.relay is Relay.NAT and box.whole and box.host in carriers.all:
+            if box.relay is Relay.NAT and box.whole and box.host in on_path:
                 tracks = box.host in carriers.by_table | carriers.by_address
                 yield TrackingBox(box, self.hosts.get(box.host), tracks)
 

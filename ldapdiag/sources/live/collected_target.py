@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from ldapdiag.analysis.hosts.host import own_addresses
-from ldapdiag.analysis.hosts.listeners import served_ports
+from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.evidence.addresses import is_loopback
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
 from ldapdiag.evidence.host_facts import HostDescription
 from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
@@ -81,6 +82,15 @@ class CollectedTarget:
             return self.folder if self.collector.target == LOCAL else None
         hosts = (fact for fact in self.facts if isinstance(fact, HostDescription))
         return next((host.origin.folder for host in hosts if address in own_addresses(host)), None)
+
+    def is_proxy(self, folder: str) -> bool:
+        """Return whether only proxies serve the LDAP ports of the host in a folder."""
+        own = [fact for fact in self.facts if fact.origin.folder == folder]
+        tables = [fact for fact in own if isinstance(fact, SocketTable)]
+        ports = frozenset[int]().union(*(served_ports(table, ()) for table in tables))
+        flows = [fact for fact in own if isinstance(fact, FlowTable)]
+        timeouts = [fact for fact in own if isinstance(fact, BoxTimeouts)]
+        return bool(ports) and ports == relays_at(ports, tables, flows, timeouts).keys()
 
     @property
     def folder(self) -> str:

@@ -16,16 +16,25 @@ if TYPE_CHECKING:
 
 
 def in_host_folders(targets: Sequence[CollectedTarget]) -> Iterator[Input]:
-    """Yield every piece; an LDAP answer goes into the folder of the host that owns the server's address."""
+    """Yield every piece; an LDAP answer goes into the folder of the host that owns the server's address.
+
+    The answer at the address of a proxy is some server's behind it, and goes into a folder of its own.
+    """
     for target in targets:
-        address = target.collector.peer
-        found = (other.folder_of(address) for other in targets) if address else ()
-        folder = next((one for one in found if one is not None), None)
+        folder = _folder_of(target.collector.peer, targets)
         for piece in target.pieces:
             if folder is None:
                 yield piece
             else:
                 yield replace(piece, folder=folder, path=f"{folder}/{piece.path.rpartition('/')[2]}")
+
+
+def _folder_of(address: str | None, targets: Sequence[CollectedTarget]) -> str | None:
+    if address is None:
+        return None
+    found = ((target, folder) for target in targets if (folder := target.folder_of(address)) is not None)
+    target, folder = next(found, (None, None))
+    return f"behind-{folder}" if target is not None and folder is not None and target.is_proxy(folder) else folder
 
 
 def without_duplicates(pieces: Iterable[Input], targets: Sequence[CollectedTarget]) -> Iterator[Input]:

@@ -173,3 +173,17 @@ class TestTimeout:
         assert found.severed.expired_seconds is None
         assert found.idle_times.before_loss == ()
         assert severing(table_of_fw(left=20), client=busy).idle_times.before_loss == (56.0,) * DEAD
+
+
+def test_the_packet_table_of_a_proxy_is_that_of_an_end() -> None:
+    """HAProxy's host tracks packets for others, and none of its own connections."""
+    rows = at_server(DEAD, "10.77.5.1", last_received=IDLE_MS)
+    own = at_client(DEAD, "10.77.5.1", last_received=IDLE_MS)
+    columns = ("receive_queue", "last_received")
+    server = facts.host("ldap", table([listening(), *rows], columns=columns, taken=3))
+    proxy = facts.host("proxy", table(own, "proxy", columns=columns, taken=4), description=facts.description("proxy"))
+    legs = facts.sessions(rows, at_client(DEAD), taken=5)
+    for entries in ([], at_server(3, facts.APP2)):
+        tracked = flows(entries, "proxy", taken=5)
+        (direction, *_) = pair(facts.server(), (server, proxy), (legs, tracked)).directions
+        assert (direction.matched, direction.severed.count, direction.severed.unproven) == (DEAD, 0, {})

@@ -208,3 +208,11 @@ def test_ctrl_c_ends_the_sampling_and_keeps_what_was_collected() -> None:
     assert len(gathered.pieces) == 1
     assert gathered.gaps[-1].reason == "was interrupted"
     assert ldap.closed == 1
+
+
+def test_an_answer_through_a_proxy_lies_in_a_folder_of_its_own() -> None:
+    listens = SERVES.replace("*:389 *:*", '*:389 *:* users:(("haproxy",pid=7,fd=4))')
+    host = FakeCollector("lb", listens, description("m", "1", "10.77.1.2"))
+    directory = FakeCollector("vip", "dn: cn=monitor\n", peer="10.77.1.2")
+    folders = {piece.folder for piece in sampled(host, directory).pieces}
+    assert folders == {"lb", "behind-lb"}
