@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ldapdiag.analysis.hosts.instances import Instance, facts_of, merge_settings
-from ldapdiag.analysis.idle.advice import IdleAdvice
+from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
 from ldapdiag.analysis.pairing.drop_style import Style
@@ -56,6 +56,9 @@ def idle_remedies(
 
 def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairing: Pairing | None) -> Iterator[Remedy]:
     current, seconds = lifetime.idle_timeout_seconds, advice.recommended_seconds
+    if lifetime.proxy and current and current < SHORTEST_SAFE:
+        yield _step("raise", limit_idle_time(server.name, seconds))
+        return
     if current and current <= seconds:
         return  # the present timeout drains already
     if lifetime.proxy:
@@ -90,7 +93,8 @@ def _cure(
 ) -> Iterator[Remedy]:
     """Yield earlier keepalive probes at the server, and at each client host with ghosts: either end is enough."""
     if lifetime.proxy:
-        yield _step("cure", probe_clients(server.name))
+        if advice.ghosts:  # probes find clients that are gone; they prolong no idle timeout of a proxy
+            yield _step("cure", probe_clients(server.name))
         return
     seconds, current = advice.keepalive_seconds, lifetime.keepalive_seconds
     if seconds is None or (current is not None and current <= seconds):

@@ -179,3 +179,22 @@ def test_accounts_that_replicate_are_exempt() -> None:
     remedies, _ = treated(replication=("cn=replication manager,cn=config",))
     assert steps(remedies)[-1] == "exempt"
     assert "cn=replication manager,cn=config" in remedies[-1].text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "direction", "expected"),
+    [
+        (2, facts.direction(server_count=2, matched=2, idle_seconds=(8.0, 8.0)), ["raise"]),
+        (3600, GHOSTS, ["drain", "cure"]),
+        (120, GHOSTS, ["cure"]),
+        (2, GHOSTS, ["raise", "cure"]),
+    ],
+)
+def test_a_proxy_s_short_timeout_is_raised_and_probes_find_clients_that_are_gone(
+    seconds: int, direction: Direction, expected: list[str]
+) -> None:
+    server = facts.server("lb", identity=None, proxy="haproxy")
+    lifetime = facts.lifetime(idle_timeout_seconds=seconds, proxy=True)
+    advice = advise(server, HOST, facts.pairing(direction), None)
+    remedies = list(idle_remedies(server, lifetime, advice, None, facts.pairing(direction)))
+    assert steps(remedies) == expected
