@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -59,15 +60,17 @@ def names_it(said: Said, state: str, *, waiting: int = COUNT) -> None:
 @pytest.fixture
 def stop() -> Iterator[Callable[[Server], None]]:
     """Return what stops a server; it continues at the end, or nothing but SIGKILL would end it."""
-    stopped: list[tuple[Host, int]] = []
+    stopped: list[Server] = []
 
     def stop_one(server: Server) -> None:
-        stopped.append((server.host, server.pid))
+        stopped.append(server)
         server.host.run(f"kill -STOP {server.pid}")
 
     yield stop_one
-    for host, pid in stopped:
-        host.run(f"kill -CONT {pid}")
+    for server in stopped:
+        server.host.run(f"kill -CONT {server.pid}")
+        if server.process.poll() is None:
+            server.process.send_signal(signal.SIGCONT)  # nsenter stops itself when its child does
 
 
 # What keeps a real slapd from answering: each function leaves two requests without a thread.
