@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.load.responsiveness import AGAIN, Condition, Responsiveness, condition_of
-from ldapdiag.analysis.load.unresponsive_sentences import REASONS, failed_probe, sentences
+from ldapdiag.analysis.load.unresponsive_sentences import failed_probe, sentences, title
 from ldapdiag.check import check
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.sockets import SocketTable
@@ -86,7 +86,7 @@ def _finding(server: Responsiveness) -> Finding:
         subject=server.server,
         severity=severity_of(server),
         confidence=confidence_of(server),
-        title=f"{server.server} {REASONS[server.condition]}",
+        title=title(server.server, server.condition, _outcome(server)),
         detail="\n".join(sentences(server)),
         observed={
             "server": server.server,
@@ -108,9 +108,15 @@ def _finding(server: Responsiveness) -> Finding:
     )
 
 
+def _outcome(server: Responsiveness) -> ProbeOutcome | None:
+    """Return how the first probe failed, unless requests show more."""
+    standing = server.unread is not None and server.unread.stand
+    return server.probes[0].outcome if server.probes and not standing else None
+
+
 def _remedies(server: Responsiveness) -> Iterator[Remedy]:
     stopped = server.condition is Condition.STOPPED
-    if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS}:
+    if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS, Condition.CLOSES}:
         return
     pid, program = (server.activity.pid, server.activity.program) if server.activity else (None, "")
     yield save_state(server.server, pid, program, stopped=stopped)
@@ -141,7 +147,7 @@ def _unreached(probe: LdapProbe, condition: Condition) -> Finding:
         subject=probe.target,
         severity=Severity.HIGH,
         confidence=Confidence.CERTAIN if probe.outcome is ProbeOutcome.REFUSED else Confidence.LIKELY,
-        title=f"{probe.target} {REASONS[condition]}",
+        title=title(probe.target, condition, probe.outcome),
         detail="\n".join(filter(None, (failed_probe(probe), advice))),
         observed={
             "server": host,

@@ -86,9 +86,10 @@ def diagnose(  # noqa: PLR0913  one parameter per option of the command
     application hosts, firewall or proxy between them). Files are recognised by their content: netstat of any system,
     Get-NetTCPConnection as CSV, ss, /proc/net/tcp, lsof (also -F), conntrack (also as XML), HAProxy's show sess and
     haproxy.cfg, F5's show sys connection and profiles, sysctl, ip route, ip addr, nstat, /proc/net/netstat,
-    /proc/PID/limits, /proc/PID/fd listed or counted, cn=monitor and cn=config as LDIF, slapd.conf, output of dsconf and
-    dsconfig, Active Directory's LDAP policies, the errors log of 389-ds, the log of slapd, access logs (rotated sets,
-    too); archives of these (tar, gz, bz2, xz, zst). Only bare numbers (fd) and times (captured-at) need a file name.
+    /proc/PID/limits, /proc/PID/fd listed or counted, /proc/PID/task/*/stat with wchan and syscall, cn=monitor and
+    cn=config as LDIF, slapd.conf, output of dsconf and dsconfig, Active Directory's LDAP policies, the errors log of
+    389-ds, the log of slapd, access logs (rotated sets, too); archives of these (tar, gz, bz2, xz, zst). Only bare
+    numbers (fd) and times (captured-at) need a file name.
 
     Exit code: 0 no finding at or above --fail-on, 1 such a finding or a crashed check, 2 no
     evidence, or most of it passed over, 130 Ctrl-C.

@@ -77,7 +77,8 @@ def continue_process(server: str, pid: int) -> Remedy:
         where=Where.SERVER,
         kind=RemedyKind.SHELL,
         text=f"kill -CONT {pid}",
-        changes="The process continues where it was stopped (SIGSTOP, SIGTSTP), and answers the waiting requests.",
+        changes="The process continues where it was stopped (SIGSTOP, SIGTSTP), and answers the waiting requests. A "
+        "frozen container or unit continues with docker unpause or systemctl thaw instead.",
         risk="It may be stopped on purpose: by a debugger (state t), a snapshot of the machine's disk, or an operator.",
         undo=f"kill -STOP {pid}",
         verify=f"ps -o pid,stat,lstart,comm -p {pid}    # STAT does not begin with T",

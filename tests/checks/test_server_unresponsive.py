@@ -118,6 +118,12 @@ class TestProbe:
             assert set(findings(diagnosis, CHECK)) == {other.target}
             assert findings(diagnosis, "unreleased-connections")
 
+    def test_of_a_server_that_closes_it_blames_no_client(self) -> None:
+        """A port that requires TLS does so, too: the server is alive."""
+        told = [*sockets(queue=0), probe(ProbeOutcome.CLOSED)]
+        assert state(*told) == "closes-connections"
+        assert findings(diagnosed_facts(map(facts.nobodys, told)), "unreleased-connections")
+
     def test_of_a_server_that_serves_others_is_about_the_path(self) -> None:
         assert state(*sockets(queue=0, age=-4.5), probe(ProbeOutcome.TIMED_OUT)) == "unreachable"
 

@@ -43,13 +43,15 @@ class Condition(StrEnum):
     NOT_LISTENING = "not-listening"
     UNREACHABLE = "unreachable"
     """It reads the requests of others: the path to it, or the address, is the reason."""
+    CLOSES = "closes-connections"
+    """It accepts a connection and closes it without an answer."""
     NO_ANSWER = "no-answer"
     """The reason is unknown."""
 
 
 UNKNOWABLE = frozenset({Condition.ANSWERS, Condition.UNKNOWN, Condition.DOUBTFUL})
 CLIENTS_ARE_JUDGED = frozenset(
-    {Condition.ANSWERS, Condition.UNKNOWN, Condition.OUT_OF_DESCRIPTORS, Condition.UNREACHABLE}
+    {Condition.ANSWERS, Condition.UNKNOWN, Condition.OUT_OF_DESCRIPTORS, Condition.UNREACHABLE, Condition.CLOSES}
 )
 """Clients are served on their open connections: what they do with them is their own doing."""
 
@@ -104,10 +106,8 @@ def assess(
         return inapplicable
     own = tuple(probe for probe in probes if _is_of(probe, server))
     unread = _with_answer(unread_requests(host, server.ports), server, host)
-    pid = process_of(server, host, threads)
-    readings = [one for one in threads if one.origin.host == server.host and one.pid == pid]
-    activity = thread_activity(readings)
-    stopped = activity.stopped if activity else _listed_as_stopped(server, pid, processes)
+    activity = thread_activity(_readings_of(server, threads))
+    stopped = activity.stopped if activity else _listed_as_stopped(server, processes)
     return Responsiveness(
         server=server.name,
         host=server.host,
@@ -143,33 +143,34 @@ def _is_of(probe: LdapProbe, server: Instance) -> bool:
     if probe.origin.host != server.host:
         return False
     if probe.port:
-        return probe.port in server.ports
+        return server.serves(probe.address, probe.port)
     pids = processes_named(probe.origin)
     return not pids.isdisjoint(server.pids) if pids and server.pids else server.is_only
 
 
-def process_of(server: Instance, host: Host, threads: tuple[ProcessThreads, ...]) -> int | None:
-    """Return the number of a server's process: the owner of its sockets, else the only one whose threads were read."""
-    owners = set(server.pids)
-    for table in [snapshot.sockets for snapshot in host.snapshots if snapshot.sockets.pid is not None]:
-        rows = zip(table.local_port, table.state, table.pid or (), strict=True)
-        owners |= {pid for port, state, pid in rows if pid and port in server.ports and state is TcpState.LISTEN}
-    read = {one.pid for one in threads if one.origin.host == server.host}
-    known = owners & read or owners or (read if server.is_only else set())
-    return next(iter(known)) if len(known) == 1 else None
+def _readings_of(server: Instance, threads: tuple[ProcessThreads, ...]) -> list[ProcessThreads]:
+    """Return the readings of a server's process: of several by its sockets, the one that was read last."""
+    on_host = [one for one in threads if one.origin.host == server.host]
+    own = [one for one in on_host if one.pid in server.pids]
+    if not own and not server.pids and server.is_only and len({one.pid for one in on_host}) == 1:
+        own = on_host
+    latest = max(own, key=lambda one: one.uptime_seconds or 0.0, default=None)
+    return [one for one in own if latest is not None and one.pid == latest.pid]
 
 
-def _listed_as_stopped(server: Instance, pid: int | None, tables: tuple[ProcessTable, ...]) -> bool:
-    """Return whether a list of processes shows the server as stopped: by its number, else its only such process."""
+def _listed_as_stopped(server: Instance, tables: tuple[ProcessTable, ...]) -> bool:
+    """Return whether a list of processes shows the server as stopped: by its number, else its host's only one."""
     listed = [process for table in tables if table.origin.host == server.host for process in table.processes]
-    own = [one for one in listed if one.pid == pid]
+    own = [one for one in listed if one.pid in server.pids]
     if not own and server.is_only:
         own = [one for one in listed if one.program in DIRECTORY_PROGRAMS]
-    return bool(own) and len({one.pid for one in own}) == 1 and all(one.state in STOPPED for one in own if one.state)
+    return len({one.pid for one in own}) == 1 and all(one.state in STOPPED for one in own if one.state)
 
 
 def condition_of(probe: LdapProbe, hosts: tuple[Host, ...]) -> Condition:
     """Return what a failed probe shows of a port at which no server is known."""
+    if probe.outcome is ProbeOutcome.CLOSED:
+        return Condition.CLOSES
     table = next((host.latest.sockets for host in hosts if host.host == probe.origin.host and host.latest), None)
     if table is None or not probe.port or TcpState.LISTEN not in set(table.state):
         return Condition.NO_ANSWER
@@ -222,6 +223,8 @@ def _reason_of_failed_probe(
         return Condition.OUT_OF_DESCRIPTORS
     if unread is not None and unread.served:
         return Condition.UNREACHABLE
+    if all(probe.outcome is ProbeOutcome.CLOSED for probe in probes):
+        return Condition.CLOSES
     silent = any(probe.outcome is ProbeOutcome.NO_ANSWER for probe in probes)
     doubtful = unread is not None and unread.may_stand
     shown = activity is not None and (activity.on_disk or activity.running or activity.locked or activity.transferring)

@@ -20,9 +20,9 @@ STOPPED = frozenset("Tt")
 DISK, RUNNING = "D", "R"
 BUSY = 0.25
 """Share of a processor that a running thread uses; a looping one uses all that other programs leave."""
-LISTENING = frozenset({"epoll_wait", "epoll_pwait", "accept", "accept4", "clock_nanosleep", "wait4"})
-"""System calls in which threads wait for work or for the time."""
-LISTENING_FUNCTIONS = ("ep_poll", "do_epoll_wait", "inet_csk_accept", "hrtimer_nanosleep", "futex")
+FROZEN = frozenset({"do_freezer_trap", "get_signal", "__refrigerator"})
+"""Functions of the kernel in which threads of a frozen control group wait (docker pause); measured on Linux 6.18."""
+FUTEX = "futex"
 POLLING = frozenset({"poll", "ppoll", "select", "pselect6"})
 """389-ds waits for requests in poll, and for a client that does not read, too."""
 TRANSFERS = frozenset(
@@ -71,14 +71,14 @@ def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None
     earlier = {thread.number: thread for thread in before.threads} if before else {}
     seconds = _seconds(before, latest)
     same = [thread for thread in latest.threads if before is None or _unmoved(earlier.get(thread.number), thread)]
-    locks = Counter(thread.lock for thread in same if thread.lock)
+    locks = Counter(lock for thread in same if (lock := _lock(thread, same)))
     return ThreadActivity(
         pid=latest.pid,
         program=latest.program,
         threads=len(latest.threads),
         readings=len(ordered),
         seconds=seconds,
-        stopped=latest.state in STOPPED and (before is None or before.state in STOPPED),
+        stopped=_is_stopped(latest) and (before is None or _is_stopped(before)),
         running=sum(_runs(thread, earlier.get(thread.number), seconds) for thread in latest.threads),
         processor_seconds=(latest.ticks - before.ticks) / TICKS_PER_SECOND if before and seconds else None,
         on_disk=sum(thread.state == DISK for thread in same),
@@ -90,6 +90,28 @@ def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None
         reads_waits=any(thread.call or thread.waits_in for thread in latest.threads),
         origins=tuple(sorted({one.origin.path for one in ordered[-2:]})),
     )
+
+
+def _is_stopped(reading: ProcessThreads) -> bool:
+    """Return whether no thread may run: by a signal, a debugger, or its control group.
+
+    A frozen group of version 1 shows all threads in D, also those that wait for a condition, which is never so else.
+    """
+    if reading.state in STOPPED or not reading.threads:
+        return reading.state in STOPPED
+    by_group = all(thread.state == DISK for thread in reading.threads) and any(
+        thread.call == FUTEX for thread in reading.threads
+    )
+    return by_group or all(thread.waits_in in FROZEN for thread in reading.threads)
+
+
+def _lock(thread: Thread, same: Sequence[Thread]) -> str:
+    """Return the lock that a thread waits for.
+
+    Where even the thread that waits for connections waits for a futex, that is one, whatever its kind.
+    """
+    everywhere = all(one.call == FUTEX for one in same)
+    return thread.lock or (FUTEX if everywhere else "")
 
 
 def _order(reading: ProcessThreads) -> tuple[float, float, str]:

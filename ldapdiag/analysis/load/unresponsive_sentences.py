@@ -23,7 +23,13 @@ REASONS: Mapping[Condition, str] = {
     Condition.OUT_OF_DESCRIPTORS: "cannot be reached: it is out of descriptors",
     Condition.NOT_LISTENING: "cannot be reached: nothing is listening on its port",
     Condition.UNREACHABLE: "cannot be reached from here, and answers other clients",
+    Condition.CLOSES: "closes connections without an answer",
     Condition.NO_ANSWER: "does not answer",
+}
+UNCONNECTED: Mapping[ProbeOutcome, str] = {
+    ProbeOutcome.REFUSED: "cannot be reached: connection refused",
+    ProbeOutcome.UNREACHABLE: "cannot be reached: no route to it",
+    ProbeOutcome.TIMED_OUT: "cannot be reached: no answer to the request for a connection",
 }
 OUTCOMES: Mapping[ProbeOutcome, str] = {
     ProbeOutcome.REFUSED: "refused the connection: nothing listens there, or a firewall rejects it",
@@ -34,6 +40,12 @@ OUTCOMES: Mapping[ProbeOutcome, str] = {
     "that requires TLS, or a server without descriptors",
 }
 NAMES_SHOWN = 4
+
+
+def title(name: str, condition: Condition, outcome: ProbeOutcome | None) -> str:
+    """Return the title of a finding; without any other reason, how the connection failed."""
+    reason = UNCONNECTED.get(outcome) if outcome and condition is Condition.NO_ANSWER else None
+    return f"{name} {reason or REASONS[condition]}"
 
 
 def sentences(server: Responsiveness) -> Iterator[str]:
@@ -56,7 +68,7 @@ def sentences(server: Responsiveness) -> Iterator[str]:
 
 def failed_probe(probe: LdapProbe) -> str:
     """Return what was attempted, and how it failed."""
-    where = f" ({probe.address} port {probe.port})" if probe.address else ""
+    where = f" ({probe.address} port {probe.port})" if probe.port else ""
     return f"{probe.target}{where} {OUTCOMES[probe.outcome]} ({probe.seconds:.1f} s)."
 
 
@@ -78,7 +90,7 @@ def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
     who = f"Process {activity.pid} ({activity.program}), {counted(activity.threads, 'thread')}"
     match condition:
         case Condition.STOPPED:
-            yield f"{who}: stopped by a signal or a debugger (state T)."
+            yield f"{who}: stopped by a signal, a debugger, or its control group (docker pause)."
         case Condition.LOOPING:
             used = activity.processor_seconds
             share = (
@@ -93,7 +105,7 @@ def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
         case _ if not activity.reads_waits:
             yield f"{who}: what they wait for is readable by root only."
         case _:
-            yield f"{who}: none runs."
+            yield f"{who}: none runs. A futex is a condition or a read-write lock here; their stacks show which."
     if activity.transferring:
         yield f"{counted(activity.transferring, 'thread')} in a read or write of a file, another program or a client."
     if activity.waits:

@@ -48,7 +48,7 @@ def read(document: Document) -> Iterator[LdapProbe]:
         yield LdapProbe(
             origin=document.origin(),
             target=target,
-            address=normalise_address(values.get("address", "")),
+            address=normalise_address(address) if (address := values.get("address", "")) else "",
             port=port_number(values.get("port", "0")),
             outcome=ProbeOutcome(outcome),
             seconds=float(seconds) if SECONDS.fullmatch(seconds) else 0.0,

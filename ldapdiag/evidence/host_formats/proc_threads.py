@@ -7,8 +7,9 @@
     /proc/29/task/36/wchan:futex_do_wait                                (0: it does not wait, or it is not shown)
     /proc/29/task/36/syscall:202 0x7f5cf7561040 0x0 0x80000022 …        (running; or the number and its arguments)
 
-A futex with FUTEX_WAIT is a lock (pthread_mutex_lock); a condition or a semaphore uses FUTEX_WAIT_BITSET. So a thread
-that waits for work and one that waits for a lock differ (measured: slapd 2.5.13, glibc 2.36, Linux 6.18).
+A futex with FUTEX_WAIT is a lock (pthread_mutex_lock); a condition, a semaphore and a read-write lock use
+FUTEX_WAIT_BITSET. So a thread that waits for work and one that waits for a lock differ (measured: slapd 2.5.13, glibc
+2.36, Linux 6.18). A thread that waits in fcntl or flock waits for the lock of a file.
 Source: proc(5), futex(2).
 """
 
@@ -39,18 +40,20 @@ MOST_THREADS = 4096
 CALLS = {
     "x86_64": {
         0: "read", 1: "write", 7: "poll", 16: "ioctl", 20: "writev", 23: "select", 42: "connect", 43: "accept",
-        44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 74: "fsync", 75: "fdatasync",
-        202: "futex", 230: "clock_nanosleep", 232: "epoll_wait", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait",
-        288: "accept4",
+        44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl", 73: "flock",
+        74: "fsync", 75: "fdatasync", 202: "futex", 230: "clock_nanosleep", 232: "epoll_wait", 270: "pselect6",
+        271: "ppoll", 281: "epoll_pwait", 288: "accept4",
     },
     "aarch64": {
-        22: "epoll_pwait", 29: "ioctl", 63: "read", 64: "write", 66: "writev", 72: "pselect6", 73: "ppoll",
-        82: "fsync", 83: "fdatasync", 98: "futex", 115: "clock_nanosleep", 202: "accept", 203: "connect",
-        206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4",
+        22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 63: "read", 64: "write", 66: "writev",
+        72: "pselect6", 73: "ppoll", 82: "fsync", 83: "fdatasync", 98: "futex", 115: "clock_nanosleep",
+        202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg",
+        242: "accept4", 260: "wait4",
     },
 }  # fmt: skip
 """System calls that wait, by machine and number (asm/unistd_64.h, asm-generic/unistd.h)."""
 FUTEX_COMMAND, FUTEX_WAIT = 0x7F, 0
+FILE_LOCKS = frozenset({"fcntl", "flock"})
 
 
 @dataclass(slots=True)
@@ -144,6 +147,8 @@ def _call(syscall: re.Match[str] | None, machine: str) -> tuple[str, str]:
     if syscall is None:
         return "", ""
     name, arguments = CALLS.get(machine, {}).get(int(syscall[1]), ""), syscall[2].split()
+    if name in FILE_LOCKS:
+        return name, f"{name} {arguments[0]}" if arguments else name
     waits = name == "futex" and len(arguments) > 1 and int(arguments[1], 16) & FUTEX_COMMAND == FUTEX_WAIT
     return name, arguments[0] if waits else ""
 

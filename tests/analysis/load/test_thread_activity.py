@@ -67,3 +67,18 @@ def test_the_last_two_readings_are_compared_whatever_their_order() -> None:
     found = activity(reading(*IDLE, up=110), reading(*IDLE, up=100), reading(*IDLE, up=105))
     assert (found.readings, found.seconds) == (3, 5.0)
     assert thread_activity([]) is None
+
+
+def test_a_frozen_control_group_stops_all_threads() -> None:
+    trapped = [waits(number, waits_in="get_signal") for number in (29, 33)]
+    assert activity(reading(*trapped), reading(*trapped, up=105)).stopped
+    frozen = [waits(29, state="D"), waits(33, "epoll_wait", state="D")]
+    assert activity(reading(*frozen), reading(*frozen, up=105)).stopped
+    disk = [waits(29), waits(33, "read", state="D")]
+    assert not activity(reading(*disk), reading(*disk, up=105)).stopped
+
+
+def test_a_process_whose_every_thread_waits_for_a_futex_listens_to_none() -> None:
+    blocked = [waits(29), waits(30)]
+    assert activity(reading(*blocked), reading(*blocked, up=105)).locked == 2
+    assert activity(reading(*IDLE), reading(*IDLE, up=105)).locked == 0

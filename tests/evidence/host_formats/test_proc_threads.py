@@ -55,3 +55,8 @@ def test_lines_of_another_kind_are_counted() -> None:
 
 def test_several_processes_are_several_facts() -> None:
     assert [one.pid for one in facts_of(LOCKED + LOCKED.replace("/29/", "/31/"))] == [29, 31]
+
+
+def test_the_lock_of_a_file_is_a_lock() -> None:
+    (read,) = facts_of(LOCKED.replace("syscall:202 0x7f5cf7561040 0x0", "syscall:73 0x5 0x2"))
+    assert (read.threads[1].call, read.threads[1].lock) == ("flock", "flock 0x5")
