@@ -39,8 +39,8 @@ class AbsenceContext:
     """Client ports of other hosts' connections to this endpoint that the server does not show as theirs."""
     tracked: bool = False
     """The client's own connection tracking was read, so what it translates for containers is known."""
-    before_boot: frozenset[int] = frozenset()
-    """Rows that received their last segment before the client's host booted: no process on it has them."""
+    predating: frozenset[int] = frozenset()
+    """Rows that received their last segment before the client's host booted, or its namespace was made."""
     has_live: bool = False
     """Some connection of the direction is live."""
     dead: frozenset[int] = frozenset()
@@ -50,10 +50,13 @@ class AbsenceContext:
     def stands_alone(self) -> bool:
         """Return whether the client's table shows all connections from its address.
 
-        A container behind this address needs a host that forwards packets, for IPv6 by another setting.
+        A container behind this address needs a host that forwards packets, for IPv6 by another setting. Behind a
+        namespace of a machine of which all were read there is none that was not.
         """
-        forwards = self.client.kernel.number(IP_FORWARD) if self.client.kernel else None
-        return forwards == 0 and ":" not in self.unjoined.client
+        description, kernel = self.client.description, self.client.kernel
+        if description is not None and description.namespaces_read is None and description.namespaces_unread == 0:
+            return True
+        return kernel is not None and kernel.number(IP_FORWARD) == 0 and ":" not in self.unjoined.client
 
 
 class ExplainedRows(NamedTuple):
@@ -117,7 +120,7 @@ def carried_by_middlebox(context: AbsenceContext, rows: Sequence[int]) -> Explai
 
     A middlebox also has the connections of a client that crashed, which has closed none of them.
     """
-    possible = () if context.stands_alone else (row for row in rows if row not in context.before_boot)
+    possible = () if context.stands_alone else (row for row in rows if row not in context.predating)
     carried = frozenset(row for row in possible if _is_carried(context, row))
     hosts = " and ".join(sorted({_tracking(context, row)[0].host for row in carried}))
     return ExplainedRows(

@@ -81,7 +81,7 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
     gone = [*virtual.absent, *states.present_earlier, *(row for row, _ in states.retransmitting)]
     without_flow = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
     unanswered = (row for row in gone if probes_unanswered(unjoined.table, row))
-    dead = without_flow.union(unanswered, context.before_boot.intersection(gone))
+    dead = without_flow.union(unanswered, context.predating.intersection(gone))
     dead_since = dead.intersection(states.present_earlier)
     context = replace(context, has_live=bool(matched), dead=dead)
     explained = explain_absences(context, sorted({*virtual.absent, *dead_since}))

@@ -75,6 +75,17 @@ def started_since(host: Host, owners: Collection[int], others: Collection[int] =
     return _first(table, [known[pid] for pid in alike.union(owners)] if owners else _everyone(host, table))
 
 
+def made_since(host: Host, *, has_new_stack: bool) -> Since | None:
+    """Return when a client booted or its namespace was made, for certain; None if unknown.
+
+    `has_new_stack`: its TCP stack has opened no connection but the present ones. If all its processes are younger than
+    a connection as well, the namespace is, and so is every container behind it.
+    """
+    found = [booted_since(host), started_since(host, ()) if has_new_stack else None]
+    certain = [since for since in found if since is not None and not since.assumed]
+    return max(certain, key=lambda since: since.span.start, default=None)
+
+
 def _everyone(host: Host, table: ProcessTable) -> list[Process]:
     """Return all processes of a client's namespace; none where the list may be a selection."""
     namespace = host.description.namespace if host.description else ""

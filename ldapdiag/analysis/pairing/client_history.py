@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
-from ldapdiag.analysis.pairing.client_age import Since, booted_since, started_since
+from ldapdiag.analysis.pairing.client_age import Since, booted_since, made_since, started_since
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ldapdiag.analysis.hosts.host import Host
     from ldapdiag.analysis.hosts.snapshots import Snapshot
@@ -42,6 +42,18 @@ class EndCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSockets:
+    """What a client's socket table shows beside the connections themselves."""
+
+    owners: frozenset[int]
+    """The processes that own its connections to the server."""
+    others: frozenset[int]
+    """The processes that own any socket."""
+    established: int
+    """Established connections that it has opened, to any server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHistory:
     """The past of a client's host. None: not in the evidence."""
 
@@ -51,8 +63,12 @@ class ClientHistory:
     """When the first of the processes started that may own its connections to the server."""
     owned: bool = False
     """`started` is of the processes that own its present connections to the server."""
+    made: Since | None = None
+    """When it booted or its namespace was made, for certain: it has no connection from before, nor has a container."""
     opened: int | None = None
     """Connections that its TCP stack has opened since it exists: since the boot, or since its namespace was made."""
+    established: int = 0
+    """Connections that it has opened and that are established now."""
     ends: EndCounts = EndCounts()
     """Since its boot."""
     recent_ends: EndCounts | None = None
@@ -62,17 +78,18 @@ class ClientHistory:
 NO_HISTORY = ClientHistory()
 
 
-def history_of(host: Host, owners: Collection[int] = (), others: Collection[int] = ()) -> ClientHistory:
-    """Return the history of a client's host.
-
-    `owners` are the processes that own its connections to the server, `others` those that own any socket.
-    """
+def history_of(host: Host, sockets: ClientSockets | None = None) -> ClientHistory:
+    """Return the history of a client's host; `sockets` are those of its snapshot nearest to the server's."""
     counters = host.counters.values if host.counters else {}
+    owners, others = (sockets.owners, sockets.others) if sockets else ((), ())
+    opened = counters.get(OPENED)
     return ClientHistory(
         booted=booted_since(host),
         started=started_since(host, owners, others),
         owned=bool(owners),
-        opened=counters.get(OPENED),
+        made=made_since(host, has_new_stack=sockets is not None and opened == sockets.established),
+        opened=opened,
+        established=sockets.established if sockets else 0,
         ends=end_counts(counters),
         recent_ends=end_counts(grown(host.first_counters.values, counters)) if host.first_counters else None,
     )
@@ -126,12 +143,12 @@ def rows_after(snapshot: Snapshot, rows: Iterable[int], since: Since | None) -> 
     return frozenset(row for row, age in ages if age is not None and age < seconds)
 
 
-def count_not_opened(history: ClientHistory, ghosts: int, present: int) -> int:
+def count_not_opened(history: ClientHistory, ghosts: int) -> int:
     """Return how many of so many ghosts, at least, a client's TCP stack cannot have opened since it exists.
 
-    It counts fewer connections than the ghosts and those `present` now. A count below those present is no total since
-    the beginning (nstat without -a).
+    It counts fewer connections than the ghosts and those that are established now. A count below the latter is no total
+    since the beginning (nstat without -a).
     """
-    if history.opened is None or history.opened < present:
+    if history.opened is None or history.opened < history.established:
         return 0
-    return min(ghosts, max(0, ghosts + present - history.opened))
+    return min(ghosts, max(0, ghosts + history.established - history.opened))

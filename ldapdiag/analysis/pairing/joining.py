@@ -8,38 +8,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits, seconds_since_received
+from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.pairing.absence_reasons import AbsenceContext
 from ldapdiag.analysis.pairing.classification import Classified, classify
 from ldapdiag.analysis.pairing.client_history import (
     ClientHistory,
-    count_not_opened,
     history_of,
-    rows_after,
     rows_before,
 )
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
-from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.ghost_evidence import (
+    ghost_evidence,
+    idle_before_loss,
+    idle_of_running_clients,
+    longest_probed,
+    sockets_of,
+)
 from ldapdiag.analysis.pairing.half_open import find_ghost_rows, find_stranded_rows, half_open, observe_churn
 from ldapdiag.analysis.pairing.possible_ghosts import possible_ghost_ports
 from ldapdiag.analysis.pairing.skew import AbsentRows
 from ldapdiag.analysis.pairing.snapshot_order import nearest_first
 from ldapdiag.analysis.pairing.without_entry import MatchedEnds, Pair
 from ldapdiag.evidence.flows import Relay
-from ldapdiag.evidence.sockets import TcpState, Timer
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
-    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.flow_tables import Middlebox
     from ldapdiag.analysis.pairing.socket_index import ClientIndex, ClientSnapshots
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
-    from ldapdiag.evidence.origin import Span
-
-BESIDE_SECONDS = 10.0
 
 
 class Joined(NamedTuple):
@@ -66,7 +65,7 @@ def join(
     """
     indexes = nearest_first(client, unjoined.snapshot)
     near = indexes[0]
-    history = history_of(client.host, _owners(unjoined, near), frozenset(filter(None, near.table.pid or ())))
+    history = history_of(client.host, sockets_of(unjoined, near))
     context = _context(unjoined, client, near, middleboxes, foreign_ports, history)
     rows = classify(context, indexes)
     live = {port: row for port, row in near.established(unjoined.direction).items() if port not in shared_ports}
@@ -92,13 +91,13 @@ def join(
         stranded=half_open(stranded, near.table.local_port),
         join=JoinKey.CLIENT_ENDPOINT if rows.virtual else JoinKey.FOUR_TUPLE,
         path=_path(rows),
-        evidence=_evidence(context, rows, absent, history),
+        evidence=ghost_evidence(context, rows, absent, history),
         idle_times=SocketIdleTimes(
             matched=churn.idle_seconds,
-            before_loss=_idle_before_loss(unjoined, near, rows),
+            before_loss=idle_before_loss(unjoined, near, rows),
             ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
-            ghosts_of_running_clients=_idle_of_running_clients(unjoined, absent, history, rows.on_path),
-            probed=_probed(near, rows),
+            ghosts_of_running_clients=idle_of_running_clients(unjoined, absent, history, rows.on_path),
+            probed=longest_probed(near, rows),
         ),
         tables=_quality(unjoined, near),
         origins=_origins(unjoined, near, rows.on_path),
@@ -115,7 +114,6 @@ def _context(
     history: ClientHistory,
 ) -> AbsenceContext:
     """Return the context of absences; connection tracking of the client's own host proves nothing of its sockets."""
-    assumed = history.booted is not None and history.booted.assumed
     outside = tuple(one for one in middleboxes if one.relay is Relay.PROXY or one.host != client.host.host)
     return AbsenceContext(
         unjoined=unjoined,
@@ -125,15 +123,8 @@ def _context(
         middleboxes=outside,
         foreign_ports=frozenset(foreign_ports),
         tracked=any(one.whole and one.host == client.host.host for one in middleboxes if one.relay is Relay.NAT),
-        before_boot=frozenset() if assumed else rows_before(unjoined.snapshot, unjoined.rows, history.booted),
+        predating=rows_before(unjoined.snapshot, unjoined.rows, history.made),
     )
-
-
-def _owners(unjoined: UnjoinedDirection, near: ClientIndex) -> frozenset[int]:
-    """Return the processes at the client that own connections of a direction."""
-    pids = near.table.pid
-    rows = near.sockets.get(unjoined.direction, {}).values()
-    return frozenset(pid for row in rows if pids is not None and (pid := pids[row]))
 
 
 def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
@@ -175,86 +166,6 @@ def _path(rows: Classified) -> Path:
         translated_by=rows.virtual.endpoint if rows.virtual else None,
         middleboxes=tuple(middlebox.host for middlebox in rows.on_path),
     )
-
-
-def _evidence(context: AbsenceContext, rows: Classified, absent: AbsentRows, history: ClientHistory) -> GhostEvidence:
-    """Return the evidence about a direction's ghosts."""
-    unjoined, near, known = context.unjoined, context.near, absent.rows or ()
-    ghosts = () if absent.rows is None else (*known, *(row for row, _ in rows.retransmitting))
-    states, present = near.table.state, near.sockets.values()
-    established = sum(states[row] is TcpState.ESTABLISHED for ports in present for row in ports.values())
-    description = context.client.description
-    return GhostEvidence(
-        without_flow=sum(row in rows.without_flow for row in ghosts),
-        probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in known),
-        retransmitting=len(rows.retransmitting),
-        before_boot=len(rows_before(unjoined.snapshot, known, history.booted)),
-        before_start=len(rows_before(unjoined.snapshot, known, history.started)),
-        not_opened=count_not_opened(history, len(known), established),
-        dropped_since=_dropped_since(context, known),
-        still_carried=sum(any(one.carries(unjoined.key_of(row)) for one in rows.on_path) for row in known),
-        client=history,
-        all_namespaces_read=description is not None and description.namespaces_unread == 0,
-    )
-
-
-def _dropped_since(context: AbsenceContext, ghosts: Sequence[int]) -> int:
-    """Return how many ghosts the client still had when its counters were first read."""
-    first = context.client.first_counters.origin.taken if context.client.first_counters else None
-    then = next((one for one in context.indexes if first and _is_beside(one.snapshot, first)), None)
-    if then is None:
-        return 0
-    return sum(then.has_connection(context.unjoined.key_of(row)) for row in ghosts)
-
-
-def _is_beside(snapshot: Snapshot, reading: Span) -> bool:
-    """Return whether a snapshot belongs to a reading of counters, which follows it in a collection."""
-    return snapshot.taken is not None and reading.seconds_apart(snapshot.taken) <= BESIDE_SECONDS
-
-
-def _idle_of_running_clients(
-    unjoined: UnjoinedDirection, absent: AbsentRows, history: ClientHistory, on_path: Sequence[Middlebox]
-) -> tuple[float, ...]:
-    """Return the idle times of the ghosts whose client's host and processes are older than their last segment.
-
-    Those that a middlebox has lost before its timeout are not among them.
-    """
-    running = rows_after(unjoined.snapshot, absent.rows or (), history.booted)
-    running &= rows_after(unjoined.snapshot, running, history.started if history.owned else None)
-    ages = ((row, column_seconds(unjoined.table.last_received, row)) for row in running)
-    dropped = (age for row, age in ages if age is not None and not _lost_early(unjoined, row, age, on_path))
-    return tuple(sorted(dropped))
-
-
-def _lost_early(unjoined: UnjoinedDirection, row: int, seconds: float, on_path: Sequence[Middlebox]) -> bool:
-    return any(middlebox.lost_early(unjoined.key_of(row), seconds) for middlebox in on_path)
-
-
-def _idle_before_loss(unjoined: UnjoinedDirection, near: ClientIndex, rows: Classified) -> tuple[float, ...]:
-    """Return the seconds that connections were idle before their first unanswered segment (lastrcv - busy).
-
-    A middlebox that still has a connection has not dropped its state: its packets are lost for another reason. One
-    that has lost it before its timeout did so for another reason, too.
-    """
-    idle: list[float] = []
-    for at_server, row in (*rows.retransmitting, *rows.matched) if near.table.retransmits is not None else ():
-        if row is None or not retransmits(near.table, row):
-            continue
-        if any(middlebox.carries(unjoined.key_of(at_server)) for middlebox in rows.on_path):
-            continue
-        received, busy = column_seconds(near.table.last_received, row), column_seconds(near.table.busy, row)
-        seconds = round(received - busy, 3) if received is not None and busy else None
-        if seconds is not None and not _lost_early(unjoined, at_server, seconds, rows.on_path):
-            idle.append(seconds)
-    return tuple(sorted(idle))
-
-
-def _probed(near: ClientIndex, rows: Classified) -> float | None:
-    """Return the longest time without a packet on the client's sockets with keepalive, whose probes are answered."""
-    timer, answered = near.table.timer, near.table.last_acknowledged
-    probing = [row for _, row in rows.matched if row is not None and timer and timer[row] is Timer.KEEPALIVE]
-    silent = [column_seconds(answered, row) or 0.0 for row in probing]
-    return max(silent, default=None)
 
 
 def _origins(unjoined: UnjoinedDirection, near: ClientIndex, on_path: Sequence[Middlebox]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.listeners import unfit_because
+from ldapdiag.analysis.hosts.namespaces import with_unread_namespaces
 from ldapdiag.analysis.pairing import container_host, not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
@@ -49,6 +50,7 @@ class Pairing:
 
 def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]) -> Pairing | Missing:
     """Join every direction to this server by the strongest key that fits its path."""
+    hosts = with_unread_namespaces(hosts)
     host = next(one for one in hosts if one.host == server.host)
     unfit = "is not in the evidence" if host.latest is None else unfit_because(host.latest.sockets, server.ports)
     if unfit or host.latest is None:

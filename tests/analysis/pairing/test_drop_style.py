@@ -145,6 +145,20 @@ class TestCarried:
         assert (direction.ghosts.count, str(direction.style)) == (3, "unknown")
         assert "fw still has them as established, so it has not dropped their state" in said(direction)
 
+    def test_a_namespace_that_was_made_again_ends_them_even_if_it_forwards(self) -> None:
+        """All its processes and its TCP stack are younger, so every container behind it is, too."""
+        kernel = facts.KernelSettings(origin=facts.origin("app1"), values={"net.ipv4.ip_forward": "1"})
+        young = {"kernel": kernel, "processes": listed(100, 50)}
+        direction = self.joined(counters=counted(TcpActiveOpens=3), **young)
+        assert (direction.ghosts.count, str(direction.style)) == (3, "client-gone")
+        assert self.joined(counters=counted(TcpActiveOpens=4), **young).ghosts.count == 0
+        old = {"kernel": kernel, "processes": listed(1000, 50)}
+        assert self.joined(counters=counted(TcpActiveOpens=3), **old).ghosts.count == 0
+
+    def test_a_machine_of_which_all_namespaces_were_read_hides_none(self) -> None:
+        described = facts.description(namespaces_unread=0)
+        assert self.joined(description=described).ghosts.count == 3
+
     def test_counters_do_not_blame_a_middlebox_that_still_has_them(self) -> None:
         assert style_of(3, GhostEvidence(still_carried=3, probes_unanswered=3)) == "unknown"
         assert style_of(3, GhostEvidence(still_carried=2, probes_unanswered=3)) == "silent-drop"
