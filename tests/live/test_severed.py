@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lab import boxes
-from lab.applications import OPEN, UNANSWERED
+from lab.applications import OPEN, RESET, UNANSWERED
 from lab.host import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Desk, Said
     from lab.applications import Application
+    from lab.desk import Desk, Said
     from lab.host import End, Host
     from lab.topology import Topology
 
@@ -126,8 +126,7 @@ class Site:
 
     def send(self, held: Application) -> None:
         """Let an application send a request on each of its connections, and wait until each is sent again."""
-        held.process.stdin.write(b"use\n")
-        held.process.stdin.flush()
+        held.begin("use")
         wait_for(lambda: self.unanswered() >= COUNT, "the client does not retransmit")
 
     def unanswered(self) -> int:
@@ -174,6 +173,32 @@ class TestLostState:
             assert (seen["unanswered"], seen["style"]) == (COUNT, "silent-drop")
             assert said.ghost_ends == doomed.truth().ends(UNANSWERED)
             assert (seen["matched"], said.code) == (COUNT + 2, 1)
+
+    def test_a_firewall_that_lost_its_whole_table_is_known_by_the_routes(self, site, desk) -> None:
+        held = site.start(site.topology.app1, "held", count=COUNT, patience=FOREVER)
+        ends = held.truth().ends(OPEN)
+        site.fw.run(["conntrack", "-F"])
+        site.send(held)
+        said = desk.diagnose("ssh://ldap", "ssh://app1", "ssh://fw", "--apart", "0.3")
+        (found,) = said.found("severed-connections")
+        assert set(found["observed"]["severed_client_ports"]) == {port for _, port in ends}
+        assert (found["observed"]["middlebox"], found["confidence"], said.code) == ("fw", "likely", 1)
+
+    def test_the_printed_commands_close_exactly_these(self, site, desk) -> None:
+        topology = site.topology
+        held = site.start(topology.app1, "held", count=COUNT, patience=FOREVER)
+        ends = held.truth().ends(OPEN)
+        site.lose_state()
+        site.send(held)
+        (found,) = desk.diagnose(*HOSTS, "--apart", "0.3").found("severed-connections")
+        commands = {one["target"]: one["text"] for one in found["remedies"] if one["kind"] == "shell"}
+        assert set(commands) == {"app1", "ldap"}
+        for name, text in commands.items():
+            topology.hosts[name].run(text)
+        assert not ends & (topology.app1.ends("ESTAB") | site.server.held())
+        assert held.obeyed() == "done"
+        assert held.truth().fates == {RESET: COUNT}
+        assert site.beside.truth().fates == {OPEN: 2}
 
     def test_without_the_firewalls_table_nothing_is_claimed_and_it_is_named(self, site, desk) -> None:
         held = site.start(site.topology.app1, "held", count=COUNT, patience=FOREVER)

@@ -249,7 +249,8 @@ class Direction:
     def style(self) -> Style:
         """Return how the ends were separated; unanswered packets of severed connections show that for ghosts, too."""
         style = style_of(self.ghosts.count, self.evidence)
-        return Style.SILENT_DROP if style is Style.UNKNOWN and self.severed.unanswered else style
+        dropped = self.severed.unanswered and self.evidence.still_carried < self.ghosts.count
+        return Style.SILENT_DROP if style is Style.UNKNOWN and dropped else style
 
     @property
     def live(self) -> int:
