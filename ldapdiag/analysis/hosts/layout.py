@@ -10,9 +10,8 @@ sosreport-app1/proc/net  sosreport-app1/sos_commands/networking   one host
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.snapshot_names import looks_like_number, looks_like_snapshot, rank, time_of
@@ -37,6 +36,8 @@ LONGEST_ROUND_SECONDS = 900.0
 """Folders named by times further apart belong to different snapshots."""
 
 Parts = tuple[str, ...]
+Within = dict[str, dict[Parts, "AbstractSet[str]"]]
+"""Addresses by the name of a folder and the path within it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,39 +106,52 @@ def _root(folder: str) -> str:
 
 def _series(paths: Iterable[Parts], owned: Mapping[Parts, AbstractSet[str]]) -> set[Parts]:
     """Return the folders that stand for snapshots, each by its path."""
-    children: dict[Parts, set[str]] = defaultdict(set)
-    every = list(paths)
-    for path in every:
-        for at in range(len(path)):
-            children[path[:at]].add(path[at])
-    found: set[Parts] = set()
-    for parent, names in children.items():
-        by_name = {name for name in names if looks_like_snapshot(name)}
-        numbered = {name for name in names if looks_like_number(name)} - by_name
-        for candidates, agreeing in ((by_name, 0), (numbered, 1), (names - by_name - numbered, 2)):
-            if _may_be_snapshots(parent, candidates, owned, agreeing):
-                found |= {(*parent, name) for name in candidates}
+    names: dict[Parts, set[str]] = defaultdict(set)
+    within: dict[Parts, Within] = defaultdict(lambda: defaultdict(dict))
+    for path in paths:
+        for at, name in enumerate(path):
+            names[path[:at]].add(name)
+            if owned.get(path):
+                within[path[:at]][name][path[at + 1 :]] = owned[path]
+    return {(*parent, name) for parent, several in names.items() for name in _snapshots(several, within[parent])}
+
+
+def _snapshots(names: AbstractSet[str], within: Within) -> set[str]:
+    """Return the names that stand for snapshots, among the folders of one folder.
+
+    Their meaning suffices if no address contradicts. Numbers also need a host that has the same addresses in all of
+    them, and names without a meaning two such hosts.
+    """
+    meant = {name for name in names if looks_like_snapshot(name)}
+    numbered = {name for name in names if looks_like_number(name)} - meant
+    found = set() if _contradict(within, meant) else meant
+    if len(numbered) > 1 and _agreeing(within, numbered) and not _contradict(within, numbered):
+        found |= numbered
+    holders: dict[Parts, set[str]] = defaultdict(set)
+    for name in names - meant - numbered:
+        for rest in within.get(name, {}):
+            holders[rest].add(name)
+    alike = Counter(frozenset(several) for rest, several in holders.items() if rest and len(several) > 1)
+    for others, _ in alike.most_common(1):
+        if _agreeing(within, others) > 1 and not _contradict(within, others):
+            found |= others
     return found
 
 
-def _may_be_snapshots(
-    parent: Parts, names: AbstractSet[str], owned: Mapping[Parts, AbstractSet[str]], agreeing: int
-) -> bool:
-    """Return whether at least `agreeing` hosts have the same addresses in the folders of these names, and none others.
+def _agreeing(within: Within, names: AbstractSet[str]) -> int:
+    """Return how many hosts have the same addresses in the folders of all these names."""
+    first, *others = (within.get(name, {}) for name in sorted(names))
+    return sum(all(other.get(rest) == addresses for other in others) for rest, addresses in first.items())
 
-    What the folders have in common is compared: `snap1/ldap` with `snap2/ldap`.
-    """
-    if not names or (agreeing and len(names) < 2):
-        return False
-    below: dict[Parts, list[AbstractSet[str]]] = defaultdict(list)
-    for path, addresses in owned.items():
-        if path[: len(parent)] == parent and len(path) > len(parent) and path[len(parent)] in names and addresses:
-            below[path[len(parent) + 1 :]].append(addresses)
-    pairs = [(one, other) for several in below.values() for one, other in combinations(several, 2)]
-    if any(one.isdisjoint(other) for one, other in pairs):
-        return False
-    same = sum(all(one == several[0] for one in several[1:]) for several in below.values() if len(several) > 1)
-    return same >= agreeing
+
+def _contradict(within: Within, names: AbstractSet[str]) -> bool:
+    """Return whether any host has different addresses in the folders of these names."""
+    known: dict[Parts, AbstractSet[str]] = {}
+    for name in sorted(names):
+        for rest, addresses in within.get(name, {}).items():
+            if known.setdefault(rest, addresses).isdisjoint(addresses):
+                return True
+    return False
 
 
 def _shows_order(name: str) -> bool:

@@ -23,12 +23,12 @@ NUMBERED = re.compile(
     re.IGNORECASE,
 )
 WORDS = {
-    **dict.fromkeys(("baseline", "old", "older", "previous", "prev", "yesterday"), -2),
-    **dict.fromkeys(("before", "earlier", "start", "begin"), -1),
-    **dict.fromkeys(("during", "incident", "now"), 0),
+    **dict.fromkeys(("baseline", "old", "older", "previous", "prev", "yesterday"), -3),
+    **dict.fromkeys(("before", "earlier", "start", "begin"), -2),
+    **dict.fromkeys(("during", "incident", "now"), -1),
     **dict.fromkeys(("after", "later", "end", "last", "latest", "new", "newer", "today"), 1),
 }
-"""Words, and their order: before, unnamed or numbered, after."""
+"""Words, and their order: before, during, unnamed or numbered, after."""
 
 SNAPSHOT_WORDS = WORDS.keys() - {"incident"}
 """A folder `incident` contains hosts; it has an order beside `before`."""

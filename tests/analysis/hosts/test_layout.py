@@ -90,3 +90,15 @@ def test_other_folders_are_no_trees(folder: str) -> None:
 )
 def test_a_report_is_named_after_its_host(folder: str, host: str) -> None:
     assert lay_out([f"/x/{folder}/proc"], {}).name(f"/x/{folder}/proc") == host
+
+
+def test_a_sequence_of_numbers_for_hosts_is_no_series() -> None:
+    folders = ["/x/1/app", "/x/2/fw", "/x/3/app", "/x/4/ldap"]
+    addresses = {folders[0]: APP, folders[2]: APP, folders[3]: LDAP}
+    assert hosts(lay_out(folders, addresses)) == set(folders)
+
+
+def test_hosts_beside_unnamed_snapshots_are_none() -> None:
+    folders = ["/x/a/ldap", "/x/b/ldap", "/x/a/app1", "/x/b/app1", "/x/dns"]
+    addresses = {**dict.fromkeys(folders[:2], LDAP), **dict.fromkeys(folders[2:4], APP), folders[4]: OTHER}
+    assert hosts(lay_out(folders, addresses)) == {"/x/ldap", "/x/app1", "/x/dns"}
