@@ -91,7 +91,8 @@ def _learn_names(piece: Input, anonymiser: TextAnonymiser, gaps: list[Gap]) -> b
 def _renamed(piece: Input, anonymiser: TextAnonymiser, folders: dict[str, str]) -> Input:
     """Return a file with pseudonyms in its content, its path and its origin."""
     host = anonymiser.host(_host(piece))
-    number = folders.setdefault(piece.folder, str(len(folders) + 1))
+    around = piece.folder.rstrip("/").rpartition("/")[0]
+    number = folders.setdefault(around, str(len(folders) + 1))
     path = f"{host}/{anonymiser.text(piece.path.rpartition('/')[2])}"
     with piece.open() as stream:
         content = anonymised_content(stream.read(MAX_BYTES), piece.path, anonymiser)

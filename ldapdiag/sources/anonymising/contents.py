@@ -30,6 +30,16 @@ PEER_NAME = re.compile(
 
 PEER_FIELDS = 5
 
+MACHINE = re.compile(r"(?m)(?<=^machine: )[\w.:-]+")
+HOST_NAME = re.compile(r"(?m)(?<=^name: )(\S+)")
+PROCESS = re.compile(r"(?m)^(process: \d+ )(\S+)")
+DIAG_OWNER = re.compile(r"(?m)^(owner \d+ \d+ )(.+)$")
+OWNERS = {
+    "ss": re.compile(r'(?<=\(")[^"]+(?=",)'),
+    "netstat": re.compile(r"(?m)(?<=\d/)[A-Za-z][\w.-]*(?=[ :]*$| +(?:off|on|keepalive|timewait|unkn)\b)"),
+}
+"""The program that owns a socket, by format."""
+
 NAMING_TYPES = frozenset(one.lower() for one in NAMING)
 HOST_TYPES = frozenset(
     {"nsslapd-localhost", "nsds5replicahost", "ds-cfg-server-fqdn", "dnshostname", "fqdn", "serverhostname"}
@@ -40,21 +50,9 @@ OID = re.compile(r"((?:^(?:\{\d{1,6}\})?\(|\b(?:SUP|EQUALITY|ORDERING|SUBSTR|SYN
 """OIDs in a schema description (RFC 4512), which look like addresses: 2.5.4.3."""
 HEXADECIMAL = re.compile(r"(?<![\dA-Fa-f])([\dA-F]{32}|[\dA-F]{8})(?=:[\dA-F]{4}(?![\dA-Fa-f]))")
 
-CONFIGURATION = re.compile(r"(?m)(?<=^configuration: ).*")
-"""Process and path in a list of processes; a path contains names of instances and people."""
+CONFIGURATION = re.compile(r"(?m)^(configuration: \d+ )(.*)")
+"""Process and path in a list of processes."""
 
-ORDINARY = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        bin cfg cn conf config data db dirsrv dse etc haproxy home instance ldap ldif lib local openldap opendj opt run
-        sbin share slapd srv usr var
-        """,
-    )
-)
-"""Words of paths that name no one."""
-
-PATH_WORD = re.compile(r"[A-Za-z0-9_]+")
 PROBED = re.compile(r"(?m)(?<=^target: )(?P<scheme>ldap[is]?)://(?P<name>(?![\d.]+(?::|$))[\w.%-]+)(?P<rest>\S*)")
 """A target with a name, not an address, in a file of format ldap-probe."""
 
@@ -87,15 +85,17 @@ def anonymised_content(content: bytes, path: str, anonymiser: TextAnonymiser) ->
     elif kind == "ldif":
         new = _LdifAnonymiser(anonymiser).text(text)
     elif kind == "host":
-        new = re.sub(r"(?m)(?<=^name: )\S+", lambda found: anonymiser.host(found[0]), anonymiser.text(text))
+        new = _description(text, anonymiser)
     elif kind == "processes":
-        new = anonymiser.text(CONFIGURATION.sub(lambda found: _path(found[0], anonymiser), text))
+        new = _processes(text, anonymiser)
     elif kind == "ldap-probe":
         new = PROBED.sub(lambda found: _probed(found, anonymiser), anonymiser.text(text))
     else:
         if kind in SOCKET_TABLES:
             _learn_hosts(text, anonymiser)
         new = anonymiser.text(text, port_follows=kind in PORT_FOLLOWS)
+        if kind in OWNERS:
+            new = OWNERS[kind].sub(lambda found: anonymiser.program(found[0]), new)
     return new.encode(encoding, errors)
 
 
@@ -106,22 +106,29 @@ def _probed(found: re.Match[str], anonymiser: TextAnonymiser) -> str:
     return f"{found['scheme']}://{anonymiser.host(found['name'])}{found['rest']}"
 
 
+def _description(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return a host's description; its machine is replaced in all other files, too."""
+    text = MACHINE.sub(lambda found: anonymiser.value_of(found[0]), text)
+    parts = HOST_NAME.split(text)
+    return "".join(anonymiser.host(part) if at % 2 else anonymiser.text(part) for at, part in enumerate(parts))
+
+
+def _processes(text: str, anonymiser: TextAnonymiser) -> str:
+    """Return a list of processes; its paths may lie anywhere."""
+    paths = CONFIGURATION.split(text)
+    parts = [
+        anonymiser.path(part) if at % 3 == 2 else part if at % 3 else anonymiser.text(part)
+        for at, part in enumerate(paths)
+    ]
+    return PROCESS.sub(lambda found: found[1] + anonymiser.program(found[2]), "".join(parts))
+
+
 def _learn_hosts(text: str, anonymiser: TextAnonymiser) -> None:
     """Learn the host names in a socket table."""
     for line in text.splitlines():
         if row := TABLE_ROW.match(line):
             for found in PEER_NAME.finditer(" ".join(row["rest"].split()[:PEER_FIELDS])):
                 anonymiser.add_host(found["name"])
-
-
-def _path(text: str, anonymiser: TextAnonymiser) -> str:
-    """Return a path with pseudonyms for all but ordinary words."""
-
-    def replaced(found: re.Match[str]) -> str:
-        word = found[0]
-        return word if word.isdigit() or len(word) == 1 or word in ORDINARY else anonymiser.host(word)
-
-    return PATH_WORD.sub(replaced, text)
 
 
 def _proc_net(text: str, anonymiser: TextAnonymiser) -> str:
@@ -164,7 +171,9 @@ def _diag(content: bytes, anonymiser: TextAnonymiser) -> bytes:
                 raw[start : start + size] = _packed(bytes(raw[start : start + size]), anonymiser)
         at += (length + 3) & ~3
     first, newline, owners = text.partition(b"\n")
-    owners = anonymiser.text(owners.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+    named = anonymiser.text(owners.decode(errors="surrogateescape"))
+    named = DIAG_OWNER.sub(lambda found: found[1] + anonymiser.program(found[2]), named)
+    owners = named.encode(errors="surrogateescape")
     return first + newline + owners + separator + bytes(raw)
 
 

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.addresses import LONGEST_NAME
 from ldapdiag.sources.anonymising.directory_names import DN, FILTER, DirectoryNames
+from ldapdiag.sources.anonymising.file_paths import (
+    INSTANCE,
+    PATH,
+    anonymised_instance,
+    anonymised_path,
+    anonymised_program,
+)
 
 if TYPE_CHECKING:
     from ldapdiag.sources.anonymising.pseudonyms import IpAddress, Pseudonyms
@@ -58,8 +65,11 @@ SYSLOG = (
 
 WORD = r"[^\W_][\w-]*(?:\.[\w-]+)*"
 
+NAMESPACE = r"(?<=\bnet:\[)\d{1,20}(?=\])"
+"""The inode of a network namespace."""
+
 PATTERN = re.compile(
-    rf"(?P<filter>{FILTER})|(?P<dn>(?i:{DN}))|(?P<mail>{MAIL})|(?P<url>{URL_HOST})|(?P<syslog>{SYSLOG})"
+    rf"(?P<filter>{FILTER})|(?P<path>{PATH})|(?P<instance>{INSTANCE})|(?P<namespace>{NAMESPACE})|(?P<dn>(?i:{DN}))|(?P<mail>{MAIL})|(?P<url>{URL_HOST})|(?P<syslog>{SYSLOG})"
     rf"|(?P<six>{IPV6})|(?P<four>{IPV4})(?P<prefix>/\d{{1,2}}(?![\d.]))?|(?P<word>{WORD})"
 )
 USER_NUMBER = re.compile(r"uid=\d+")
@@ -69,6 +79,12 @@ DOMAIN_COMPONENT = re.compile(r"dc\s?=\s?([\w-]+)", re.IGNORECASE)
 JOINT = re.compile(r"([.-])")
 CUT_LINE = re.compile(r'["\[]')
 """Start of another record within a line, in a log that was cut."""
+
+DOMAIN = re.compile(r"(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)*[a-z]{2,63}")
+FILE_TYPES = frozenset(
+    {"txt", "ldif", "log", "conf", "cfg", "json", "gz", "xz", "zst", "pid", "args", "socket", "sock"}
+)
+"""Last parts of names of files: `app1.txt` is no domain name."""
 
 MAPPED = re.compile(r"(.*:\d+\.\d+\.\d+\.\d+)(:\d+)?")
 
@@ -80,14 +96,18 @@ class TextAnonymiser:
         self._pseudonyms = pseudonyms
         self._directory = DirectoryNames(self._value, self._addresses_only)
         self._hosts: set[str] = set()
+        self._own: set[str] = set()
+        """Names of hosts, those in GRAMMAR included: where only a host can be named, they are replaced."""
         self._values: set[str] = set()
         self._port_follows = False
 
     def add_host(self, name: str) -> None:
         """Add a host name, and its first label, to the known names."""
         folded = name.casefold().strip(".")
+        self._own.add(folded)
         if not _address(folded) and folded not in GRAMMAR and len(folded) >= SHORTEST_HOST:
-            self._hosts |= {folded, folded.partition(".")[0]} - GRAMMAR
+            first, _, domain = folded.partition(".")
+            self._hosts |= {folded, first, *([domain] if "." in domain else [])} - GRAMMAR
 
     def host(self, name: str) -> str:
         """Return the pseudonym of a host's name, label by label; of an address, its own."""
@@ -131,6 +151,8 @@ class TextAnonymiser:
     def _replaced(self, found: re.Match[str]) -> str:
         """Return the replacement of one match."""
         whole = found[0]
+        if found["path"] or found["instance"] or found["namespace"]:
+            return self._on_its_host(found)
         if found["dn"]:
             return self._in_dn(whole)
         if found["mail"] or found["url"]:
@@ -139,7 +161,7 @@ class TextAnonymiser:
             return (self._pseudonyms.word(user) if user else "") + at + self.host(host)
         if found["syslog"]:
             time, blank, host = whole.rpartition(" ")
-            if host.casefold() in GRAMMAR:
+            if host.casefold() in GRAMMAR - self._own:
                 return whole
             self.add_host(host)
             return time + blank + self.host(host)
@@ -151,6 +173,12 @@ class TextAnonymiser:
             alone = before == "[" or after in {":", "%"}
             return self._six(whole, port_follows=self._port_follows and not alone)
         return self._known(whole)
+
+    def _on_its_host(self, found: re.Match[str]) -> str:
+        """Return the replacement of a path, an instance or a network namespace."""
+        if found["path"]:
+            return self.path(found[0])
+        return self._pseudonyms.word(found[0]) if found["namespace"] else anonymised_instance(found[0], self._in_path)
 
     def _in_dn(self, text: str) -> str:
         """Return a DN with pseudonyms; its domain components become a known domain."""
@@ -193,6 +221,22 @@ class TextAnonymiser:
             return text
         return self._pseudonyms.address(address).exploded[: len(text)].rstrip(":")
 
+    def value_of(self, text: str) -> str:
+        """Return the pseudonym of a value that is replaced as a whole, and add it to the known names."""
+        return self._value(text)
+
+    def path(self, text: str) -> str:
+        """Return a file path with pseudonyms for all names that are not the system's."""
+        return anonymised_path(text, self._in_path)
+
+    def program(self, name: str) -> str:
+        """Return the pseudonym of a program's name, unless many hosts have it."""
+        return anonymised_program(name, self._pseudonyms.word)
+
+    def _in_path(self, word: str) -> str:
+        """Return the pseudonym of a part of a file path; common words of evidence stay."""
+        return word if word.casefold() in GRAMMAR - self._own else self._pseudonyms.word(word)
+
     def _known(self, word: str) -> str:
         """Return a word with pseudonyms for the known names in it."""
         if len(word) > LONGEST_NAME:
@@ -204,7 +248,7 @@ class TextAnonymiser:
             return self.host(word)
         if "." in word:
             first, _, rest = folded.partition(".")
-            if first in self._hosts and rest.replace(".", "").isalpha() and rest not in {"txt", "ldif", "log", "conf"}:
+            if first in self._hosts and DOMAIN.fullmatch(rest) and rest.rpartition(".")[2] not in FILE_TYPES:
                 return self.host(word)
             labels = folded.split(".")
             if any(".".join(labels[at:]) in self._hosts for at in range(1, len(labels) - 1)):
