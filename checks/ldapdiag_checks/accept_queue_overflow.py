@@ -137,4 +137,5 @@ def _remedies(server: Instance, queue: AcceptQueue) -> tuple[Remedy, ...]:
         return ()
     current = server.configuration.listen_backlog if server.configuration else None
     wanted = max(LEAST_BACKLOG, 2 * queue.waiting)
-    return (server.product.remedies.raise_backlog(server.name, current, wanted, server.version),)
+    raised = server.product.remedies.raise_backlog(server.address.endpoint, current, wanted, server.version)
+    return (server.address.adapt(raised),)

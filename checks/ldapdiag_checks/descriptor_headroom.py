@@ -158,4 +158,7 @@ def _remedies(descriptors: Descriptors, server: Instance) -> tuple[Remedy, ...]:
     if cap is not None and limit >= cap:
         return ()
     current = server.configuration.max_descriptors if server.configuration else None
-    return (product.remedies.raise_descriptor_limit(server.name, current, min(wanted, cap or wanted), server.version),)
+    raised = product.remedies.raise_descriptor_limit(
+        server.address.endpoint, current, min(wanted, cap or wanted), server.version
+    )
+    return (server.address.adapt(raised),)

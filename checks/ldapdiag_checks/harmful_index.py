@@ -146,7 +146,7 @@ def _finding(indexing: ServerIndexes, backend: Backend, definition: IndexDefinit
     types = f" ({','.join(harm.types)})" if harm.types else ""
     changes = tuple(Change(definition.attribute, one) for one in harm.types)
     remedies = (
-        drop_indexes(indexing.server, backend, changes, indexing.configuration, indexing.schema)
+        drop_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema)
         if harm.goes and changes
         else ()
     )

@@ -62,7 +62,7 @@ def _finding(one: UnhelpedScans, coverage: IndexCoverage) -> Finding:
     reported = not one.obstacle.inferred
     first, indexing = one.searches[0], coverage.indexes
     remedies = (
-        build_indexes(one.server, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
+        build_indexes(indexing.address, first.backends[0], (one.attribute,), indexing.configuration, indexing.schema)
         if indexing and first.backends
         else ()
     )

@@ -116,7 +116,7 @@ def _finding(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> F
         },
         server=plan.server,
         hosts=(plan.host,),
-        remedies=_remedies(row, plan, coverage),
+        remedies=_remedies(row, coverage),
         origins=coverage.origins,
     )
 
@@ -139,11 +139,12 @@ def _sentences(row: PlannedIndexes, plan: IndexPlan) -> Iterator[str]:
         yield f"The cost of the whole plan is at most {times:.2g} times that of the least expensive one."
 
 
-def _remedies(row: PlannedIndexes, plan: IndexPlan, coverage: IndexCoverage) -> tuple[Remedy, ...]:
+def _remedies(row: PlannedIndexes, coverage: IndexCoverage) -> tuple[Remedy, ...]:
     if row.backend is None or coverage.indexes is None:
         return ()
     first = row.resolved[0]
     configuration, schema = coverage.indexes.configuration, coverage.indexes.schema
-    command = ldapsearch_command(plan.server, configuration)
+    address = coverage.indexes.address
+    command = ldapsearch_command(address, configuration)
     verify = search_command(command, first.group.base, first.group.scope, first.filter)
-    return add_indexes(plan.server, row.backend, row.changes, configuration, schema, verify)
+    return add_indexes(address, row.backend, row.changes, configuration, schema, verify)

@@ -68,7 +68,11 @@ def _finding(one: UnusedIndex, hours: float, coverage: IndexCoverage) -> Finding
     remedies: tuple[Remedy, ...] = ()
     if hours >= MONTH and coverage.indexes is not None:
         remedies = drop_indexes(
-            coverage.server, one.backend, one.changes, coverage.indexes.configuration, coverage.indexes.schema
+            coverage.indexes.address,
+            one.backend,
+            one.changes,
+            coverage.indexes.configuration,
+            coverage.indexes.schema,
         )
     return Finding(
         subject=f"{one.attribute} of {one.backend.name} at {coverage.server}",

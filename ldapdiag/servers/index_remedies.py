@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ldapdiag.evidence.schema import Schema
     from ldapdiag.servers.candidates import Change
     from ldapdiag.servers.product_interfaces import IndexRemedies
+    from ldapdiag.servers.server_address import ServerAddress
 
 
 def add_indexes(
-    server: str,
+    server: ServerAddress,
     backend: Backend,
     changes: Sequence[Change],
     configuration: IndexConfiguration,
@@ -31,34 +32,48 @@ def add_indexes(
     module = _module(configuration.identity.family)
     if module is None:
         return ()
-    remedy = module.add_indexes(server, backend, changes, configuration, schema)
-    remedy = replace(remedy, verify=verify or remedy.verify)
-    ldif = module.add_indexes_ldif(server, backend, changes, configuration, schema)
+    remedy = module.add_indexes(server.endpoint, backend, changes, configuration, schema)
+    remedy = server.adapt(replace(remedy, verify=verify or remedy.verify))
+    ldif = module.add_indexes_ldif(server.endpoint, backend, changes, configuration, schema)
     if ldif is None:
         return (remedy,)
     return remedy, replace(remedy, title=f"{remedy.title}: the same as LDIF", kind=RemedyKind.LDIF, text=ldif)
 
 
 def build_indexes(
-    server: str, backend: Backend, attributes: Sequence[str], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    attributes: Sequence[str],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> tuple[Remedy, ...]:
     """Return the remedies that build configured indexes."""
     module = _module(configuration.identity.family)
-    return (module.build_indexes(server, backend, attributes, configuration, schema),) if module else ()
+    if module is None:
+        return ()
+    return (server.adapt(module.build_indexes(server.endpoint, backend, attributes, configuration, schema)),)
 
 
 def drop_indexes(
-    server: str, backend: Backend, changes: Sequence[Change], configuration: IndexConfiguration, schema: Schema
+    server: ServerAddress,
+    backend: Backend,
+    changes: Sequence[Change],
+    configuration: IndexConfiguration,
+    schema: Schema,
 ) -> tuple[Remedy, ...]:
     """Return the remedies that remove indexes."""
     module = _module(configuration.identity.family)
-    return (module.drop_indexes(server, backend, changes, configuration, schema),) if module else ()
+    if module is None:
+        return ()
+    return (server.adapt(module.drop_indexes(server.endpoint, backend, changes, configuration, schema)),)
 
 
-def ldapsearch_command(server: str, configuration: IndexConfiguration) -> str:
+def ldapsearch_command(server: ServerAddress, configuration: IndexConfiguration) -> str:
     """Return ldapsearch with the options to connect and bind; empty if the product or host name is not known."""
     module = _module(configuration.identity.family)
-    return module.ldapsearch_command(server, configuration.identity.version) if module and is_host(server) else ""
+    if module is None or not is_host(server.endpoint):
+        return ""
+    return server.rewritten(module.ldapsearch_command(server.endpoint, configuration.identity.version))
 
 
 def expected_in_log(family: Family | None) -> str:

@@ -157,7 +157,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
         index("nsIndexType: pres", "nsIndexType: eq", attribute="nsRole"),
     )
     assert len(found(told)) == 3
-    assert [(server, backend.name, set(changes)) for server, backend, changes, _, _ in asked] == [
+    assert [(server.name, backend.name, set(changes)) for server, backend, changes, _, _ in asked] == [
         ("ldap", "userRoot", {Change("member", "sub")}),
         ("ldap", "userRoot", {Change("nsRole", "pres"), Change("nsRole", "eq")}),
     ]
@@ -166,7 +166,7 @@ def test_what_harms_is_taken_away_and_nothing_else(monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", ["member; rm -rf /", "member\nnsIndexType: sub", "$(member)", "a" * 3000])
 def test_hostile_names_reach_no_command(name, monkeypatch) -> None:
-    monkeypatch.setattr(harmful_index, "drop_indexes", lambda *about: (drop_indexes(*about),))
+    monkeypatch.setattr(harmful_index, "drop_indexes", lambda server, *about: (drop_indexes(server.endpoint, *about),))
     told = of_family(Family.OPENDJ, name, "substring")
     relying = replace(told.configuration, internal_searches={name.lower(): "MemberOf"})
     (one,) = judge(replace(told, configuration=relying))

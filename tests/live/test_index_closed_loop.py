@@ -34,6 +34,7 @@ from ldapdiag.evidence.schema.standard import standard
 from ldapdiag.remedy import Needs
 from ldapdiag.servers.candidates import Change
 from ldapdiag.servers.index_remedies import drop_indexes
+from ldapdiag.servers.server_address import ServerAddress
 from reading import facts_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,9 @@ class Site:
         """Take an index away as the report says of those that nobody uses."""
         (told,) = [one for one in facts_of(self.configuration()) if isinstance(one, IndexConfiguration)]
         (backend,) = [one for one in told.backends if SUFFIX in one.suffixes]
-        (remedy,) = drop_indexes("ldap", backend, [Change(attribute, type_)], told, standard())
+        (remedy,) = drop_indexes(
+            ServerAddress(name="ldap", host="ldap"), backend, [Change(attribute, type_)], told, standard()
+        )
         self.paste(remedy.text)
         paste(self.server.host, self.waiting)  # slapd uses a type until it has built those that stay
         if remedy.needs is Needs.RESTART and self.at_389:

@@ -21,6 +21,7 @@ from ldapdiag.servers.index_remedies import drop_indexes, expected_in_log, ldaps
 from ldapdiag.servers.index_types import index_type
 from ldapdiag.servers.products import PRODUCTS
 from ldapdiag.servers.search_advice import rewrite_filter
+from ldapdiag.servers.server_address import ServerAddress
 
 INDEXED = [one for one in PRODUCTS.values() if one.index_remedies]
 EACH = pytest.mark.parametrize("product", INDEXED, ids=[one.family.value for one in INDEXED])
@@ -33,6 +34,8 @@ TOLD = {
 }
 """What a log has of a search without an index; slapd's has nothing but the time."""
 
+DS1 = ServerAddress(name="ds1", host="ds1")
+
 
 def configuration(family, version=(), definitions=()):
     backend = Backend(name="userRoot", suffixes=("dc=x",), definitions=definitions)
@@ -42,7 +45,7 @@ def configuration(family, version=(), definitions=()):
 
 @EACH
 def test_the_example_search_uses_the_tool_of_the_family_and_names_the_log_line(product):
-    tool = ldapsearch_command("ds1", configuration(product.family))
+    tool = ldapsearch_command(DS1, configuration(product.family))
     command = search_command(tool, "ou=?,dc=x", "sub", parse("(cn=joe)"))
     words = shlex.split(command)
     assert words[0] == "ldapsearch"
@@ -53,15 +56,21 @@ def test_the_example_search_uses_the_tool_of_the_family_and_names_the_log_line(p
 
 
 def test_the_manager_is_the_one_of_the_version():
-    assert "-D uid=admin " in ldapsearch_command("ds1", configuration(Family.OPENDJ, (7, 1)))
-    assert "Directory Manager" in ldapsearch_command("ds1", configuration(Family.OPENDJ, (4, 10)))
+    assert "-D uid=admin " in ldapsearch_command(DS1, configuration(Family.OPENDJ, (7, 1)))
+    assert "Directory Manager" in ldapsearch_command(DS1, configuration(Family.OPENDJ, (4, 10)))
 
 
 @EACH
 @pytest.mark.parametrize("server", ["a b", "$(id)", "", "x;y"])
 def test_a_server_whose_name_fits_no_command_is_not_asked(product, server):
+    address = ServerAddress(name=server, host=server)
     assert (
-        search_command(ldapsearch_command(server, configuration(product.family)), "dc=x", "sub", parse("(cn=joe)"))
+        search_command(
+            ldapsearch_command(address, configuration(product.family)),
+            "dc=x",
+            "sub",
+            parse("(cn=joe)"),
+        )
         is None
     )
 
@@ -76,13 +85,13 @@ def test_what_is_never_dropped_is_not(product):
         definition = IndexDefinition(attribute=name.upper(), types=frozenset({word}))
         indexes = configuration(product.family, definitions=(definition,))
         for asked in (name, name.upper()):
-            (remedy,) = drop_indexes("ds1", indexes.backends[0], [Change(asked, word)], indexes, schema)
+            (remedy,) = drop_indexes(DS1, indexes.backends[0], [Change(asked, word)], indexes, schema)
             assert remedy.kind is RemedyKind.ADVICE, name
     plain = IndexDefinition(attribute="title", types=frozenset({word}))
     indexes = configuration(product.family, definitions=(plain,))
     told_of_slapd = Backend(name="{1}mdb", suffixes=("dc=x",), definitions=(plain,))
     place = told_of_slapd if product.family is Family.OPENLDAP else indexes.backends[0]
-    (remedy,) = drop_indexes("ds1", place, [Change("title", word)], indexes, schema)
+    (remedy,) = drop_indexes(DS1, place, [Change("title", word)], indexes, schema)
     assert remedy.kind is RemedyKind.SHELL, "others are"
 
 

@@ -21,8 +21,11 @@ from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.servers.products import Product, product_of
+from ldapdiag.servers.server_address import ServerAddress
 
 T = TypeVar("T")
+
+TLS_PORTS = frozenset({636, 3269})
 
 BEHIND = "collect from the directory servers behind it, or name them as targets"
 
@@ -51,6 +54,10 @@ class Instance:
     """False: no table shows who listens, and other processes may on some of its ports."""
     pids: frozenset[int] = frozenset()
     """Its processes; several after a restart. Empty: unknown."""
+    instance: str = ""
+    """The name of its instance (389-ds); empty: unknown."""
+    socket: str = ""
+    """The URL of its local socket; empty: unknown."""
     proxy: str = ""
     """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
     established: int | None = None
@@ -84,6 +91,20 @@ class Instance:
     def is_only(self) -> bool:
         """Return whether its host has no other server: it has the host's name then."""
         return self.name == self.host
+
+    @property
+    def address(self) -> ServerAddress:
+        """Return how commands reach it."""
+        plain = sorted(self.ports - TLS_PORTS) or sorted(self.ports)
+        return ServerAddress(
+            name=self.name,
+            host=self.host,
+            port=plain[0] if plain else None,
+            ports=tuple(sorted(self.ports)),
+            instance=self.instance,
+            socket=self.socket,
+            pid=next(iter(self.pids)) if len(self.pids) == 1 else None,
+        )
 
     def serves(self, address: str, port: int) -> bool:
         """Return whether it accepts connections to one of its host's addresses and this port."""
@@ -149,6 +170,8 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             shared_ports=server.shared_ports,
             owns_ports=server.owns_ports,
             pids=server.pids,
+            instance=server.instance,
+            socket=server.socket,
             proxy=server.proxy,
             kernel=merge_settings(facts_of(kernels, host.host)),
             counters=_last(facts_of(counters, host.host)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.hints import Endpoint
     from ldapdiag.analysis.hosts.host import Host
 
+LOCAL_SOCKET = re.compile(r"ldapi://%2[Ff](?!proc%2)[A-Za-z0-9._%-]{1,200}")
 HOW = (
     "put it into a folder with the configuration of its server, name it after the server's process or port "
     "(proc-limits-PID.txt), or collect with ldapdiag collect as root"
@@ -53,6 +55,8 @@ class ListeningServer:
     """Its processes; several after a restart. Empty: unknown."""
     instance: str = ""
     """The name of its instance (389-ds)."""
+    socket: str = ""
+    """The URL of its local socket; empty: unknown."""
     proxy: str = ""
     """The program of a proxy ("proxy": unknown); empty: it is a directory server."""
 
@@ -152,6 +156,7 @@ def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int
 
 def _server(name: str, host: str, one: Candidate, servers: Iterable[Candidate]) -> ListeningServer:
     ports, known = ports_of(one.served), ports_of(one.reported) | LDAP_PORTS
+    sockets = {url for fact in one.facts for url in LOCAL_SOCKET.findall(fact.origin.asked)}
     return ListeningServer(
         server=name,
         host=host,
@@ -162,6 +167,7 @@ def _server(name: str, host: str, one: Candidate, servers: Iterable[Candidate]) 
         owns_ports=bool(one.pids) or ports <= known,
         pids=frozenset(one.pids),
         instance=next(iter(one.named)) if len(one.named) == 1 else "",
+        socket=next(iter(sockets)) if len(sockets) == 1 else "",
     )
 
 

@@ -67,7 +67,8 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
     if server.product is None:
         yield _step("drain", advise_idle_timeout(server.name, seconds, str(server.identity or "")))
         return
-    yield _step("drain", server.product.remedies.set_idle_timeout(server.name, seconds, current, server.version))
+    remedy = server.product.remedies.set_idle_timeout(server.address.endpoint, seconds, current, server.version)
+    yield _step("drain", server.address.adapt(remedy))
     if (
         pairing is not None
         and server.product.defaults.idle_timeout_reaches_open_connections.at(server.version) is not True
@@ -100,7 +101,8 @@ def _cure(
     if seconds is None or (current is not None and current <= seconds):
         return
     if server.product is not None:
-        yield _step("cure", server.product.remedies.set_keepalive(server.name, seconds, current, server.version))
+        remedy = server.product.remedies.set_keepalive(server.address.endpoint, seconds, current, server.version)
+        yield _step("cure", server.address.adapt(remedy))
     else:
         yield _step("cure", kernel_keepalive(server.host, seconds, current, where=Where.SERVER))
     yield from _cure_at_clients(server, seconds, pairing, kernels)
@@ -139,8 +141,8 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         )
         yield _step("tidy", replace(longer, changes=f"{longer.changes} {why}"))
     elif server.product is not None:
-        remedy = server.product.remedies.set_idle_timeout(server.name, seconds, current, server.version)
-        yield _step("tidy", remedy)
+        remedy = server.product.remedies.set_idle_timeout(server.address.endpoint, seconds, current, server.version)
+        yield _step("tidy", server.address.adapt(remedy))
 
 
 def _exempt(server: Instance) -> Iterator[Remedy]:
@@ -150,9 +152,9 @@ def _exempt(server: Instance) -> Iterator[Remedy]:
     exempt = {dn.casefold() for dn, seconds in server.configuration.idle_exemptions if seconds < 0}
     accounts = tuple(dn for dn in server.configuration.replication_accounts if dn.casefold() not in exempt)
     if accounts:
-        remedy = server.product.remedies.exempt_from_idle_timeout(server.name, accounts)
+        remedy = server.product.remedies.exempt_from_idle_timeout(server.address.endpoint, accounts)
         if remedy is not None:
-            yield _step("exempt", remedy)
+            yield _step("exempt", server.address.adapt(remedy))
 
 
 def _step(step: str, remedy: Remedy) -> Remedy:

@@ -16,6 +16,7 @@ from ldapdiag.evidence.ldif import comparable
 from ldapdiag.evidence.schema import Schema
 from ldapdiag.evidence.schema.merging import merged
 from ldapdiag.evidence.schema.standard import standard
+from ldapdiag.servers.server_address import ServerAddress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ class ServerIndexes:
     server: str
     """The server, by the name of its instance."""
     host: str
+    address: ServerAddress
     configuration: IndexConfiguration
     schema: Schema
     entries: Mapping[str, int]
@@ -103,6 +105,7 @@ def find_server_indexes(
     return ServerIndexes(
         server=server.name,
         host=server.host,
+        address=server.address,
         configuration=_completed(merged_indexes(own), server, tuple(dict.fromkeys(suffixes))),
         schema=merged([*own_schemas, standard()]) or standard(),
         entries={comparable(count.suffix): count.entries for count in own_counts},

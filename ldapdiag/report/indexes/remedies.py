@@ -52,7 +52,7 @@ def of_plans(diagnosis: Diagnosis) -> Iterator[Remedy]:
             if row.backend is not None:
                 backends.setdefault(row.backend.name, (row.backend, []))[1].extend(row.changes)
         for backend, changes in backends.values():
-            yield from add_indexes(plan.server, backend, changes, indexing.configuration, indexing.schema, None)
+            yield from add_indexes(indexing.address, backend, changes, indexing.configuration, indexing.schema, None)
 
 
 def as_script(diagnosis: Diagnosis) -> str:

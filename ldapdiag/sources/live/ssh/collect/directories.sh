@@ -114,7 +114,8 @@ may_search() {
 ns_slapd_monitor() {
     slapd_socket=`in_root "$1"`
     socket_for_it "$slapd_socket" && may_search || return 0
-    section "$servers_folder" "cn-monitor$server_nth.ldif" "ldapsearch -Y EXTERNAL -H ldapi -b cn=monitor -s base, to process $server_pid" \
+    section "$servers_folder" "cn-monitor$server_nth.ldif" \
+        "ldapsearch -Y EXTERNAL -H `ldapi_url "$slapd_socket"` -b cn=monitor -s base, to process $server_pid" \
         search "`dse_value nsslapd-ldapimaprootdn`" "`ldapi_url "$slapd_socket"`" cn=monitor base \
         objectClass cn version threads connection currentconnections totalconnections \
         currentconnectionsatmaxthreads maxthreadsperconnhits dtablesize readwaiters opsinitiated opscompleted \
@@ -275,7 +276,7 @@ openldap_monitor() {
     done
     test -n "$openldap_url" && may_search || return 0
     section "$servers_folder" "cn-monitor$server_nth.ldif" \
-        "ldapsearch -Y EXTERNAL -H ldapi -b cn=Monitor * +, to process $server_pid" \
+        "ldapsearch -Y EXTERNAL -H $openldap_url -b cn=Monitor * +, to process $server_pid" \
         search gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth "$openldap_url" cn=Monitor sub '*' '+'
 }
 
