@@ -17,6 +17,7 @@ from incidents import (
     clear,
     diagnosed,
     diagnosed_facts,
+    facts_in,
     finding,
     findings,
     ghost_ports,
@@ -178,3 +179,52 @@ class TestProxy:
         diagnosis = diagnosed_facts(kept)
         assert ghosts(diagnosis) == 0
         assert findings(diagnosis, "proxy-held-connections") == {}
+
+
+HALF_CLOSED = CAPTURES / "haproxy" / "2.6.12-half-closed"
+WAITING = 12
+
+
+def half_closed(*without: str) -> Diagnosis:
+    """Return the diagnosis of the half-closed sessions without these files or folders."""
+    left_out = {HALF_CLOSED / name for name in (*without, "README.md", "TRUTH.json")}
+    files = (path for path in HALF_CLOSED.rglob("*") if path.is_file() and not left_out & {path, path.parent})
+    return diagnosed_facts([fact for path in sorted(files) for fact in facts_in(path)])
+
+
+class TestAnApplicationThatDoesNotClose:
+    def test_is_named_by_host_and_program(self) -> None:
+        found = finding(half_closed(), "proxy-held-connections")
+        told = json.loads((HALF_CLOSED / "TRUTH.json").read_text())
+        assert [one["state"] for one in told["app1"]] == ["open"] * WAITING
+        assert found.observed["applications"] == [
+            {"host": "app1", "client": "10.77.2.2", "program": "python", "connections": WAITING}
+        ]
+        assert (found.severity, found.confidence) == (Severity.HIGH, Confidence.CERTAIN)
+
+    @pytest.mark.parametrize(
+        ("without", "host"), [("app1", None), ("haproxy/ss-tanoiep.txt", "app1")], ids=["client", "proxy"]
+    )
+    def test_one_table_of_its_connection_is_enough_for_likely(self, without: str, host: str | None) -> None:
+        found = finding(half_closed(without), "proxy-held-connections")
+        (application,) = found.observed["applications"]
+        assert (application["host"], application["connections"]) == (host, WAITING)
+        assert found.confidence is Confidence.LIKELY
+
+    def test_without_the_sessions_their_command_is_named(self) -> None:
+        verdict = not_judged(half_closed("haproxy/show-sess-all.txt"), "proxy-held-connections", "ldap")
+        assert "show sess all" in str(verdict.how)
+
+    def test_nobody_else_is_blamed(self) -> None:
+        diagnosis = half_closed()
+        assert {check for check, found in diagnosis.found if found.severity > Severity.INFO} == {
+            "proxy-held-connections",
+            "close-wait-backlog",
+            "idle-timeout",
+        }
+        assert {host.host: diagnosis.roles(host) for host in diagnosis.hosts} == {
+            "app1": (),
+            "app2": ("client",),
+            "haproxy": ("client", "box"),
+            "ldap": ("server",),
+        }
