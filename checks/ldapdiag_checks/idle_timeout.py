@@ -10,7 +10,7 @@ from ldapdiag.analysis.idle.advice import SHORTEST_SAFE, IdleAdvice
 from ldapdiag.analysis.idle.bounds import IdleBounds
 from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.sentences import idle_sentences
+from ldapdiag.analysis.idle.sentences import idle_sentences, unused_clauses
 from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
@@ -82,7 +82,7 @@ def judge(
             how=SocketTable.how,
         )
     else:
-        yield Clear(subject=server.name, reason=f"there are no ghosts, and {lifetime.summary}")
+        yield Clear(subject=server.name, reason=f"there are no ghosts, and {lifetime.summary}{unused_clauses(bounds)}")
 
 
 def severity_of(lifetime: GhostLifetime, advice: IdleAdvice, bounds: IdleBounds | None) -> Severity | None:
@@ -138,6 +138,9 @@ def observed(
         "box_upper_seconds": tightest.upper_seconds if tightest else None,
         "suspects": list(tightest.suspects) if tightest else [],
         "paths": [path.observed for path in bounds.paths] if bounds else [],
+        "not_used": [{"box": one.middlebox, "seconds": one.lower_seconds} for one in bounds.elsewhere]
+        if bounds
+        else [],
         "would_close_now": advice.would_close_now,
         "would_cut_living": advice.would_cut_live,
     }

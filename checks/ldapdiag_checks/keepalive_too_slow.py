@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.bounds import SELDOM, IdleBounds, PathBounds
 from ldapdiag.analysis.idle.keepalive import GhostLifetime
-from ldapdiag.analysis.idle.sentences import elsewhere_sentence
+from ldapdiag.analysis.idle.sentences import unused_clauses
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import KernelSettings
@@ -49,7 +49,7 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
         aside = f"; {proxy.middlebox} closes both ends after {proxy.range_text}, probes or not" if proxy else ""
         yield NotJudged(
             subject=lifetime.server,
-            reason=f"the timeout of a middlebox on the path is unknown{aside}{_unused(bounds)}",
+            reason=f"the timeout of a middlebox on the path is unknown{aside}{unused_clauses(bounds)}",
             missing=(KernelSettings.kind,),
             how=bounds.how,
         )
@@ -75,13 +75,6 @@ def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
     if seen is not None and (seconds is None or seconds > (seen.upper_seconds or 0) / 2):
         return seen
     return bounds.soonest_silent_drop
-
-
-def _unused(bounds: IdleBounds) -> str:
-    """Return why the settings that were read are not used, as further clauses."""
-    remarks = dict.fromkeys(remark.removesuffix(".") for path in bounds.paths for remark in path.remarks)
-    sentences = [*remarks, *([elsewhere_sentence(bounds)] if bounds.elsewhere else [])]
-    return "".join(f"; {sentence[0].lower()}{sentence[1:]}" for sentence in sentences)
 
 
 def severity_of(seconds: int | None, path: PathBounds) -> Severity:

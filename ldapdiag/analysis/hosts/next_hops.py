@@ -7,6 +7,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ldapdiag.evidence.addresses import IPV4
 from ldapdiag.servers.kernel import IP_FORWARD
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class NextHops:
     def __init__(self, hosts: Iterable[Host]) -> None:
         self._hosts = {host.host: host for host in hosts}
         self._routes = {name: _by_length(host.routes) for name, host in self._hosts.items() if host.routes}
+        self._forwarding = [name for name in self._routes if _may_forward(self._hosts[name])]
         self._owners: dict[str, set[str]] = defaultdict(set)
         for name, host in self._hosts.items():
             for address in host.addresses:
@@ -67,23 +69,31 @@ class NextHops:
 
     def joining(self, one: str, other: str) -> str | None:
         """Return the only host that may forward and has an interface in the networks of both addresses."""
-        found = [name for name in self._routes if self._joins(name, one, other)]
+        found = [name for name in self._forwarding if self._joins(name, one, other)]
         return found[0] if len(found) == 1 else None
 
     def _joins(self, name: str, one: str, other: str) -> bool:
         routes = self._route(name, one), self._route(name, other)
         networks = {route.network for route in routes if route is not None and route.on_link}
-        kernel = self._hosts[name].kernel
-        return len(networks) == len(routes) and (kernel is None or kernel.number(IP_FORWARD) != 0)
+        return len(networks) == len(routes)
 
     def _route(self, name: str, address: str) -> Route | None:
         """Return the most specific route of a host to an address."""
+        routes = self._routes.get(name)
+        if routes is None:
+            return None
         version, number = _number(address)
-        for length, networks in self._routes.get(name, {}).get(version, ()):
+        for length, networks in routes.get(version, ()):
             route = networks.get(number >> (_bits(version) - length))
             if route is not None:
                 return route
         return None
+
+
+def _may_forward(host: Host) -> bool:
+    """Return whether a host is attached to several networks, and is not known to forward nothing."""
+    attached = {route.network for route in host.routes if route.on_link}
+    return len(attached) > 1 and (host.kernel is None or host.kernel.number(IP_FORWARD) != 0)
 
 
 def _by_length(routes: Iterable[Route]) -> Mapping[int, list[tuple[int, dict[int, Route]]]]:
@@ -103,6 +113,8 @@ def _bits(version: int) -> int:
 @lru_cache(maxsize=65536)
 def _number(address: str) -> tuple[int, int]:
     """Return the version of an address and its number; version 0 for a name."""
+    if IPV4.fullmatch(address):
+        return 4, int.from_bytes(map(int, address.split(".")))
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -27,7 +27,7 @@ from ldapdiag.servers.host_remedies import (
     raise_box_timeout,
     set_client_keepalive,
 )
-from ldapdiag.servers.kernel import KEEPALIVE_TIME
+from ldapdiag.servers.kernel import CONNTRACK_ESTABLISHED, KEEPALIVE_TIME
 
 FIREWALL_FACTOR = 4
 """A middlebox's timeout should be at least this many times the longest idle time of a live connection."""
@@ -132,9 +132,8 @@ def _tidy(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, bounds:
         return  # unknown, or tidy already
     if advice.tidy_unsafe:
         wanted = max(SHORTEST_FIREWALL_TIMEOUT, int(FIREWALL_FACTOR * (advice.longest_idle_seconds or 0)))
-        longer = raise_box_timeout(
-            path.middlebox or "the middlebox", wanted, int(path.upper_seconds or 0), linux=path.middlebox is not None
-        )
+        linux = path.middlebox is not None and path.source.startswith(CONNTRACK_ESTABLISHED.rpartition(".")[2])
+        longer = raise_box_timeout(path.middlebox or "the middlebox", wanted, int(path.upper_seconds or 0), linux=linux)
         why = (
             f"An idle timeout below the middlebox's ({seconds} s) would show clients the close, but it is unsafe for "
             "connection pools with idle connections."

@@ -204,6 +204,15 @@ def path_sentences(bounds: IdleBounds | None) -> Iterator[str]:
         yield f"{elsewhere_sentence(bounds)}."
 
 
+def unused_clauses(bounds: IdleBounds | None) -> str:
+    """Return why settings that were read are not used, as further clauses of a reason; empty where all are."""
+    if bounds is None:
+        return ""
+    remarks = dict.fromkeys(remark.removesuffix(".") for path in bounds.paths for remark in path.remarks)
+    sentences = [*remarks, *([elsewhere_sentence(bounds)] if bounds.elsewhere else [])]
+    return "".join(f"; {sentence[0].lower()}{sentence[1:]}" for sentence in sentences)
+
+
 def elsewhere_sentence(bounds: IdleBounds) -> str:
     """Return which settings were not used, and how to show that they apply, without a full stop."""
     settings = [f"{one.source} ({one.lower_seconds:g} s)" for one in bounds.elsewhere]

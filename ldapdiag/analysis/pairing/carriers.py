@@ -52,6 +52,10 @@ class Carriers:
         return self.by_table | self.by_address | self.by_route | self.proxies
 
 
+UNKNOWN = Carriers()
+DIRECT = Carriers(direct=True)
+
+
 def find_carriers(
     direction: DirectionKey,
     ports: Collection[int],
@@ -62,14 +66,17 @@ def find_carriers(
 ) -> Carriers:
     """Find the middleboxes of a direction, of which the server shows these client ports; `ends` are none of them."""
     tracking = [box for box in middleboxes if box.relay is Relay.PROXY or box.host not in {server.host, *ends}]
-    found = list(_carrying(direction, frozenset(ports), tracking))
-    forwarded = [(box.host, is_shown) for box, is_shown in found if box.relay is Relay.NAT]
-    by_table = frozenset(host for host, is_shown in forwarded if is_shown)
+    found = list(_carrying(direction, frozenset(ports), tracking)) if tracking else []
     owner = hops.owner(direction[2])
-    owner = None if owner in {server.host, *ends} else owner
+    if owner is not None and (owner == server.host or owner in ends):
+        owner = None
     by_route = on_route(direction, server, ends, hops)
     if owner is not None and hops.shows_sockets(owner):
         by_route |= {owner}  # it has none of these connections itself: see not_joined
+    if not (found or by_route or owner):
+        return DIRECT if _is_direct(direction, server, ends, hops) else UNKNOWN
+    forwarded = [(box.host, is_shown) for box, is_shown in found if box.relay is Relay.NAT]
+    by_table = frozenset(host for host, is_shown in forwarded if is_shown)
     return Carriers(
         by_table=by_table,
         by_address=frozenset() if by_table else frozenset(host for host, _ in forwarded),
@@ -77,7 +84,6 @@ def find_carriers(
         by_route=by_route,
         owner=owner,
         empty=frozenset(box.host for box in tracking if box.host in by_route and not (box.tracks or box.flows)),
-        direct=not (found or by_route or owner) and _is_direct(direction, server, ends, hops),
     )
 
 

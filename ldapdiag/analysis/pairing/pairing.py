@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
@@ -74,6 +74,8 @@ class _PathFinder:
     hosts: Mapping[str, Host]
     middleboxes: tuple[Middlebox, ...]
     hops: NextHops
+    known: dict[Carriers, Carriers] = field(default_factory=dict)
+    """Equal ones are one object in memory: most directions take one of few paths."""
 
     def complete(self, joined: Joined, unjoined: UnjoinedDirection) -> Direction:
         """Return a direction with its middleboxes; a host that translates for its containers is one."""
@@ -81,6 +83,7 @@ class _PathFinder:
         ends = set(direction.client_hosts) - set(direction.path.middleboxes)
         ports = unjoined.server_index.sockets.get(unjoined.direction, {})
         carriers = find_carriers(unjoined.direction, ports, self.server, ends, self.middleboxes, self.hops)
+        carriers = self.known.setdefault(carriers, carriers)
         direction = replace(direction, path=replace(direction.path, carriers=carriers))
         if joined.matched is None or not joined.matched.pairs:
             return direction

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,11 @@ GHOSTS = facts.direction(
 
 def forgetting(seconds: float | None, box: str | None = "fw") -> IdleBounds:
     path = PathBounds(
-        client_network="10.77.2.0/24", lower_seconds=seconds, upper_seconds=seconds, source="a test", middlebox=box
+        client_network="10.77.2.0/24",
+        lower_seconds=seconds,
+        upper_seconds=seconds,
+        source=f"nf_conntrack_tcp_timeout_established of {box}",
+        middlebox=box,
     )
     return IdleBounds(server="ldap", paths=(path,))
 
@@ -147,6 +152,12 @@ class TestTidy:
         assert "3600" in tidy.text
         assert "(20 s)" in tidy.changes
         assert "unsafe" in tidy.changes
+
+    def test_a_load_balancer_gets_advice_and_no_sysctl(self) -> None:
+        (path,) = forgetting(30, "f5").paths
+        bounds = IdleBounds(server="ldap", paths=(replace(path, source="idle-timeout of tcp profile ldap of f5"),))
+        tidy = treated(bounds=bounds)[0][-1]
+        assert (tidy.target, tidy.kind) == ("f5", RemedyKind.ADVICE)
 
     def test_a_long_idle_time_asks_for_a_longer_timeout(self) -> None:
         resting = facts.direction(server_count=2, matched=2, idle_seconds=(2000.0,))
