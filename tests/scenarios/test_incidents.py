@@ -93,6 +93,8 @@ class TestGhostsBehindAFirewall:
             "path": "direct",
             "style": "silent-drop",
             "accounts": {XYZ: 268},
+            "ghosts_possible": 0,
+            "ghost_client_ports_possible": [],
         }
 
     def test_they_are_certain_because_the_firewall_lacks_them(self, diagnosis: Any) -> None:
