@@ -109,7 +109,8 @@ class Facts:
     def of(self, kind: type[T], subject: str) -> T | None:
         """Return a subject's fact of this kind; of several records the latest, then the one most lines understood."""
         known, server = self._facts[kind], self._servers.get(subject)
-        facts = known[subject] or (known[server.host] if server else [])
+        # A proxy lacks what the directory server of that name has, whose name is the host's.
+        facts = known[subject] or (known[server.host] if server and (kind, subject) not in self._missing else [])
         fact = max(facts, key=preference) if len(facts) > 1 else facts[0] if facts else None
         return server.own_sockets(fact) if server and isinstance(fact, Host) else fact  # type: ignore[return-value]  # a Host
 

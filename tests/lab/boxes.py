@@ -91,13 +91,14 @@ def proxy(
     server_seconds: int | None = None,
     settings: str = "",
     server: str = "10.77.1.2",
+    port: int = 389,
     log: Path | None = None,
 ) -> Box:
     """Splice connections with a real HAProxy that ends those that rest longer than this.
 
     Where `server_seconds` are fewer, it closes towards the client first, and keeps the server until the client has
     closed, too. `settings` are more lines for its defaults. Clients connect to the router: app1 to 10.77.2.1, app2 to
-    10.77.3.1.
+    10.77.3.1; or to any other host that it runs on, at this port.
     """
     at_server = server_seconds or seconds
     fw.run(["mkdir", "-p", HAPROXY.parent, "/run/haproxy"])
@@ -105,10 +106,10 @@ def proxy(
         f"global\n  maxconn 2000\n  stats socket {ADMIN_SOCKET} level admin\n"
         f"defaults\n  mode tcp\n  timeout connect 3s\n{settings}"
         f"  timeout client {seconds}s\n  timeout server {at_server}s\n"
-        f"frontend ldap_in\n  bind :389\n  default_backend ldap_out\nbackend ldap_out\n  server ds1 {server}:389\n"
+        f"frontend ldap_in\n  bind :{port}\n  default_backend ldap_out\nbackend ldap_out\n  server ds1 {server}:389\n"
     ))  # fmt: skip
     process = fw.start(["haproxy", "-db", "-f", HAPROXY], log=log)
-    wait_for(lambda: any(row[0] == "LISTEN" for row in fw.sockets(389)), "HAProxy does not listen")
+    wait_for(lambda: any(row[0] == "LISTEN" for row in fw.sockets(port)), "HAProxy does not listen")
     return Box(fw=fw, process=process, address="10.77.2.1")
 
 

@@ -150,6 +150,26 @@ def test_a_healthy_site_behind_a_proxy_has_nothing_to_blame(laboratory, topology
     assert said.outcomes("ghost-connections") == {"clear"}
 
 
+@pytest.mark.parametrize(
+    ("where", "port", "dialled"),
+    [("ldap", 636, "10.77.1.2"), ("app1", 1389, "127.0.0.1")],
+    ids=["at-the-server", "at-the-client"],
+)
+def test_a_proxy_on_the_host_of_an_end(laboratory, topology, desk, start, where: str, port: int, dialled: str) -> None:
+    laboratory.slapd(topology.ldap)
+    server = "127.0.0.1" if where == "ldap" else "10.77.1.2"
+    boxes.proxy(topology.hosts[where], 3600, server_seconds=1, port=port, server=server)
+    start(topology.app1, "held", count=COUNT, address=dialled, port=port)
+    wait_for(lambda: sum(row[0] == "CLOSE-WAIT" for row in topology.app1.sockets(port)) == COUNT, "it closes nothing")
+    said = desk.diagnose("ssh://ldap", "ssh://app1", "--apart", "0.3")
+    (named,) = held_by(said.report)["observed"]["applications"]
+    assert (named["host"], named["program"], named["connections"]) == ("app1", "python", COUNT)
+    assert said.ghosts == {}
+    roles = {one["name"]: one["roles"] for one in said.report["hosts"]}
+    assert "server" in roles["ldap"]
+    assert "box" in roles[where]
+
+
 def test_an_answer_through_the_proxy_is_not_the_proxy_s(sitting) -> None:
     """LDAP to the proxy reaches the server behind it; with that server's host read, it is known which one."""
     said = sitting.diagnose("ldap://fw", "ssh://fw", "--apart", "0.3")

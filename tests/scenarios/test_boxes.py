@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import facts
 from box_writers import as_conntrack_xml, as_f5, as_f5_properties, flows_of
 from conftest import CAPTURES
 from incidents import (
@@ -22,11 +23,14 @@ from incidents import (
     findings,
     ghost_ports,
     ghosts,
+    judged,
     not_judged,
 )
+from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.finding import Confidence, Severity
 from ldapdiag.sources.gathering import gather
+from traffic import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,3 +232,15 @@ class TestAnApplicationThatDoesNotClose:
             "haproxy": ("client", "box"),
             "ldap": ("server",),
         }
+
+
+def test_what_a_directory_server_has_is_not_its_proxy_s() -> None:
+    """A proxy for TLS on the host of the server: the log, the limits and cn=monitor are the server's alone."""
+    rows = [facts.listening(owner="slapd", pid=7), facts.listening(636, owner="haproxy", pid=8), *facts.at_server(3)]
+    log = Log()
+    log.visits(200)
+    diagnosis = diagnosed_facts([facts.table(rows), facts.monitor(), log.fact()])
+    assert {server.name for server in diagnosis.facts.every(Instance)} == {"ldap", "haproxy@ldap"}
+    assert list(findings(diagnosis, "connection-churn")) == ["10.77.2.2 -> ldap"]
+    for check in ("descriptor-headroom", "failed-binds", "costly-search", "harmful-index"):
+        assert set(judged(diagnosis, check)) == {"ldap"}, check

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unclosed_legs import accepted_row, leg_row, unclosed_leg
-from ldapdiag.evidence.addresses import UNKNOWN_PORT
+from ldapdiag.evidence.addresses import UNKNOWN_PORT, is_loopback
 from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def classify_sessions(
         sessions.count += 1
         leg = middlebox.flows[key].client
         absent_at_proxy = bool(accepted) and not _is_accepted(accepted[-1], leg)
-        client = owners.get(leg[0])
+        client = proxy if is_loopback(leg[0]) else owners.get(leg[0])
         name = client.host.host if client else UNREAD
         of_client = sessions.by_client[name]
         of_client.endpoints.add((leg[2], leg[3]))

@@ -107,3 +107,21 @@ def test_each_program_is_counted_alone() -> None:
     rows = [waiting(1)[0], waiting(2, owner="sssd")[1], *CLIENT[2:]]
     found = legs(app1(rows), proxy(closed(2)))
     assert [(one.program, one.ports) for one in found.unclosed] == [("java", (45000,)), ("sssd", (45001,))]
+
+
+def test_a_client_on_the_proxys_own_host_is_known_by_loopback() -> None:
+    """A proxy beside the application, which connects to 127.0.0.1."""
+    dialled = [row(f"127.0.0.1:{46000 + number}", "127.0.0.1:1389") for number in range(5)]
+    ends = [
+        *(replace(one, state=TcpState.CLOSE_WAIT, columns={"owner": "java"}) for one in dialled),
+        *(row("127.0.0.1:1389", f"127.0.0.1:{46000 + number}", TcpState.FIN_WAIT_2) for number in range(5)),
+    ]
+    host = facts.host("proxy", table([facts.listening(1389), *ends, *SERVER_SIDE], "proxy"))
+    ldap = facts.host("ldap", table(SERVER, shows_time_wait=True))
+    pairing = pair(facts.server(), (ldap, host), (facts.sessions(SERVER, dialled),))
+    assert isinstance(pairing, Pairing)
+    (found,) = (one.proxy_legs for one in pairing.directions if one.client == OWN)
+    assert found is not None
+    assert [(one.host, one.program, len(one.ports), one.at_both) for one in found.unclosed] == [
+        ("proxy", "java", 5, True)
+    ]
