@@ -62,10 +62,10 @@ def judge(pairing: Pairing, accounts: Accounts | None = None, advice: IdleAdvice
         yield Clear(subject=pairing.server, reason="no connection is established at both ends")
     for direction in directions:
         severed = direction.severed
-        if direction.missing is not None:
-            yield NotJudged.lacking(direction.missing, subject=direction.subject)
-        elif severed.count:
+        if severed.count:
             yield _finding(direction, pairing, accounts, advice)
+        elif direction.missing is not None:
+            yield NotJudged.lacking(direction.missing, subject=direction.subject)
         elif severed.unproven:
             count = sum(severed.unproven.values())
             yield NotJudged(
@@ -88,7 +88,7 @@ def _clear(direction: Direction) -> str:
 
 
 def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, advice: IdleAdvice | None) -> Finding:
-    severed, clients = direction.severed, client_names(direction)
+    severed = direction.severed
     proof = proof_of_severed(severed)
     owners = accounts.of_severed_connections(direction) if accounts else None
     return Finding(
@@ -96,10 +96,7 @@ def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, 
         key=direction.key,
         severity=severity_of(direction),
         confidence=Confidence(proof.degree),
-        title=(
-            f"{severed.count:,} of the {direction.matched:,} connections that {clients} and {pairing.host} both have "
-            f"no longer exist at {severed.middlebox} between them"
-        ),
+        title=_title(direction, pairing.host),
         detail="\n".join([*severed_sentences(severed), proof.because]),
         observed=direction.observed
         | {
@@ -119,10 +116,21 @@ def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, 
     )
 
 
+def _title(direction: Direction, server: str) -> str:
+    """Return the title; behind a NAT, the server's end of each connection is not known."""
+    severed, clients = direction.severed, client_names(direction)
+    if direction.missing is not None:
+        connections = f"{severed.count:,} of the {direction.client_count:,} connections of {clients} to {server}"
+        return f"{connections} no longer exist at {severed.middlebox}, which translates their address"
+    connections = f"{severed.count:,} of the {direction.matched:,} connections that {clients} and {server} both have"
+    return f"{connections} no longer exist at {severed.middlebox} between them"
+
+
 def severity_of(direction: Direction) -> Severity:
     """Return how bad it is, by the numbers of the manual page."""
     severed = direction.severed
     count = severed.count
     if count < SOME or not (severed.unanswered or severed.accepts_unknown is False):
         return Severity.LOW
-    return Severity.HIGH if count >= MANY or count >= HALF * direction.matched else Severity.MEDIUM
+    of = direction.matched or direction.client_count or 0
+    return Severity.HIGH if count >= MANY or count >= HALF * of else Severity.MEDIUM

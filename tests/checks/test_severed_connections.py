@@ -104,3 +104,14 @@ def test_a_client_that_was_not_read_is_not_judged() -> None:
 def test_a_server_without_connections_is_clear() -> None:
     (verdict,) = judge(facts.pairing())
     assert isinstance(verdict, Clear)
+
+
+def test_behind_a_nat_the_clients_end_is_reported() -> None:
+    missing = Missing(reason="fw translates its address")
+    told = facts.direction(client_count=25, severed=severed(20), missing=missing)
+    (found,) = judge(facts.pairing(told))
+    assert isinstance(found, Finding)
+    assert (
+        found.title == "20 of the 25 connections of app1 to ldap no longer exist at fw, which translates their address"
+    )
+    assert [remedy.target for remedy in found.remedies if remedy.kind is RemedyKind.SHELL] == ["app1"]

@@ -235,6 +235,23 @@ class TestLostState:
         assert said.outcomes("severed-connections") == {"clear"}
 
 
+class TestBehindNat:
+    @pytest.mark.parametrize("ports", ["random", "kept"])
+    def test_the_clients_own_ports_are_reported_and_no_ghost(self, topology, laboratory, desk, start, ports) -> None:
+        boxes.snat(topology.fw, ports=ports)
+        boxes.silent_drop(topology.fw, 3600)
+        site = Site(topology, laboratory.slapd(topology.ldap), start)
+        held = start(topology.app1, "held", count=COUNT, patience=FOREVER)
+        ends = held.truth().ends(OPEN)
+        site.lose_state()
+        site.send(held)
+        said = desk.diagnose(*HOSTS, "--apart", "0.3")
+        (found,) = said.found("severed-connections")
+        assert {("10.77.2.2", port) for port in found["observed"]["severed_client_ports"]} == ends
+        assert (found["observed"]["middlebox"], found["confidence"]) == ("fw", "certain")
+        assert (said.ghosts, said.code) == ({}, 1)
+
+
 class TestExpiry:
     def test_idle_connections_whose_entries_expired(self, laboratory, topology, desk, start, tmp_path) -> None:
         """Nobody has sent anything yet; the shortest of their idle times bounds the timeout."""

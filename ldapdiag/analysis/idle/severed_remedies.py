@@ -31,12 +31,11 @@ def severed_remedies(direction: Direction, server: str, proof: Proof, advice: Id
     yield replace_connections(clients, direction.server_address, severed.count)
     if proof.degree == "certain" and not direction.path.translated_by:
         endpoint = direction.server_address, direction.server_port
-        for remedy in (
-            close_at_client(clients, *endpoint, severed.ports),
-            close_ghosts(server, direction.server_port, direction.client, severed.ports),
-        ):
-            if remedy is not None:
-                yield remedy
+        at_client = close_at_client(clients, *endpoint, severed.ports)
+        # Behind a NAT the server's end of each is not known.
+        known = direction.missing is None
+        at_server = close_ghosts(server, endpoint[1], direction.client, severed.ports) if known else None
+        yield from (remedy for remedy in (at_client, at_server) if remedy is not None)
     if severed.expired_seconds is None:
         yield find_lost_state(severed.middlebox)
     elif advice is not None and advice.keepalive_seconds is not None:

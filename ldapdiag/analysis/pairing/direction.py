@@ -66,7 +66,7 @@ class Severed:
     """Connections that are established at both ends, and that a middlebox on the path has no entry for."""
 
     ports: tuple[int, ...] = ()
-    """Their client ports, as the server shows them."""
+    """Their ports at the client."""
     rows: frozenset[int] = frozenset()
     """Their rows in the server's table."""
     unproven: Mapping[str, int] = field(default_factory=dict)

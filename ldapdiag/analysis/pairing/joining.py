@@ -132,15 +132,9 @@ def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
 
     Their address is translated there, and only that machine's connection tracking shows to which ports.
     """
-    if not (inner and absent.count):
-        return absent
-    excluded = min(inner, absent.count)
     connections = counted(inner, "connection")
     reason = f"other network namespaces of {client} have {connections} with translated ports (conntrack -L there)"
-    unproven = {**absent.unproven, reason: excluded}
-    if excluded == absent.count:
-        return AbsentRows(unproven=unproven)
-    return replace(absent, count=absent.count - excluded, rows=None, unproven=unproven)
+    return absent.excluding(inner, reason)
 
 
 def _with_retransmitting(absent: AbsentRows, rows: Classified) -> AbsentRows:

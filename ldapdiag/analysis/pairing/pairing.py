@@ -18,6 +18,7 @@ from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
 from ldapdiag.analysis.pairing.joining import Joined, join
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
 from ldapdiag.analysis.pairing.severed import TrackingBox, with_severed
+from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
 from ldapdiag.analysis.pairing.via_translation import join_via_translation
@@ -58,7 +59,7 @@ def pair(server: Instance, hosts: tuple[Host, ...], flows: tuple[FlowTable, ...]
         return Missing(host=server.name, reason=reason, lacks=(SocketTable.kind,), how=SocketTable.how)
     middleboxes = merge_flow_tables(flows, host.latest.number)
     clients = Clients(hosts, server, middleboxes)
-    on_path = _PathFinder(host, {one.host: one for one in hosts}, middleboxes, clients.hops)
+    on_path = _PathFinder(host, {one.host: one for one in hosts}, clients, middleboxes, clients.hops)
     directions = [
         on_path.complete(_join_direction(one, host, clients, middleboxes), one)
         for one in _find_directions(server, host, host.latest, clients)
@@ -72,6 +73,7 @@ class _PathFinder:
 
     server: Host
     hosts: Mapping[str, Host]
+    clients: Clients
     middleboxes: tuple[Middlebox, ...]
     hops: NextHops
     known: dict[Carriers, Carriers] = field(default_factory=dict)
@@ -85,16 +87,28 @@ class _PathFinder:
         carriers = find_carriers(unjoined.direction, ports, self.server, ends, self.middleboxes, self.hops)
         carriers = self.known.setdefault(carriers, carriers)
         direction = replace(direction, path=replace(direction.path, carriers=carriers))
-        if joined.matched is None or not joined.matched.pairs:
-            return direction
-        return with_severed(direction, joined.matched, list(self._tracking(carriers)))
+        if joined.matched is not None and joined.matched.pairs:
+            return with_severed(direction, joined.matched, list(self._tracking(carriers, unjoined)))
+        return direction if unjoined.rows or direction.missing is None else self._behind_nat(direction, unjoined)
 
-    def _tracking(self, carriers: Carriers) -> Iterator[TrackingBox]:
+    def _behind_nat(self, direction: Direction, unjoined: UnjoinedDirection) -> Direction:
+        """Return a direction that only the client shows, with the connections that a NAT on its path has severed."""
+        client = self.clients.owner(unjoined.client, self.server)
+        if client is None:
+            return direction
+        ends = {client.host.host, self.server.host}
+        boxes = (one for one in self._tracking(direction.path.carriers, unjoined) if one.box.host not in ends)
+        severed = severed_behind_nat(unjoined, client, list(boxes))
+        connected = len(client.latest.established(unjoined.direction))
+        return replace(direction, severed=severed, client_hosts=(client.host.host,), client_count=connected)
+
+    def _tracking(self, carriers: Carriers, unjoined: UnjoinedDirection) -> Iterator[TrackingBox]:
         """Yield the middleboxes on a path that track packets; a proxy's host is an end of its own connections."""
         on_path = carriers.all - carriers.proxies
         for box in self.middleboxes:
-            if box.relay is Relay.NAT and box.whole and box.host in on_path:
-                tracks = box.host in carriers.by_table | carriers.by_address
+            translates = (unjoined.client, *unjoined.endpoint) in box.translated_clients
+            if box.relay is Relay.NAT and box.whole and (translates or box.host in on_path):
+                tracks = translates or box.host in carriers.by_table | carriers.by_address
                 yield TrackingBox(box, self.hosts.get(box.host), tracks)
 
 

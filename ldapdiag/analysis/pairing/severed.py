@@ -57,7 +57,13 @@ class TrackingBox:
     def has_entry(self, matched: MatchedEnds, pair: Pair) -> bool:
         """Return whether it tracks a connection in any state, by the key of either end."""
         key, client = matched.server_key(pair), matched.client_key(pair)
-        return key in self.box.flows or client in self.box.client_keys or (*client[2:], *client[:2]) in self.box.flows
+        known = key is not None and key in self.box.flows
+        return known or client in self.box.client_keys or (*client[2:], *client[:2]) in self.box.flows
+
+    def carries(self, matched: MatchedEnds, pair: Pair) -> bool:
+        """Return whether it has a connection as established, by the server's key."""
+        key = matched.server_key(pair)
+        return key is not None and self.box.carries(key)
 
 
 def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Direction:
@@ -69,7 +75,7 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
     if not severed.count:
         return replace(direction, severed=severed)
     live = [pair for pair in matched.pairs if pair.row not in severed.rows]
-    at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live))
+    at_server = seconds_since_received(matched.unjoined.table, (pair.row for pair in live if pair.row is not None))
     at_client = seconds_since_received(matched.near.table, (pair.client_row for pair in live))
     idle_times = replace(direction.idle_times, matched=tuple(at_server or at_client))
     if severed.expired_seconds is None:
@@ -116,8 +122,8 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     idle = {pair: tracer.idle_seconds(pair) for pair in dead}
     kept = tracking.box.longest_left
     return Severed(
-        ports=tuple(sorted(matched.server_key(pair)[3] for pair in dead)),
-        rows=frozenset(pair.row for pair in dead),
+        ports=tuple(sorted(matched.client_key(pair)[1] for pair in dead)),
+        rows=frozenset(pair.row for pair in dead if pair.row is not None),
         unproven=dict(+unknown),
         unanswered=len(unanswered),
         middlebox=tracking.box.host,
@@ -150,7 +156,7 @@ def _other_way(
 ) -> str | None:
     """Return why they may pass by: another middlebox carries them, and no connection is known to pass through both."""
     for other in boxes:
-        if other is tracking or not any(other.box.carries(matched.server_key(pair)) for pair in dead):
+        if other is tracking or not any(other.carries(matched, pair) for pair in dead):
             continue
         if not any(other.has_entry(matched, pair) and tracking.has_entry(matched, pair) for pair in matched.pairs):
             return f"{other.box.host} carries them, and they may not pass through {tracking.box.host}"

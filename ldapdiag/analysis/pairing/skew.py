@@ -7,7 +7,7 @@ between the tables, or if churn is too small to explain it (docs/how-it-decides.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from math import ceil, inf
 
@@ -68,6 +68,16 @@ class AbsentRows:
     """Rows that churn can explain, by reason."""
     reasons: tuple[str, ...] = ()
     """Why those counted are not churn."""
+
+    def excluding(self, count: int, reason: str) -> AbsentRows:
+        """Return these rows without so many that a reason explains; which they are is not known unless all are."""
+        excluded = min(count, self.count)
+        if not excluded:
+            return self
+        unproven = {**self.unproven, reason: excluded}
+        if excluded == self.count:
+            return AbsentRows(unproven=unproven)
+        return replace(self, count=self.count - excluded, rows=None, unproven=unproven)
 
     def ports(self, column: Sequence[int]) -> tuple[int, ...] | None:
         """Return the ports of these rows in a column, ascending; None when the rows are not known."""

@@ -14,6 +14,7 @@ from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.half_open import half_open
+from ldapdiag.analysis.pairing.severed_behind_nat import count_severed
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
 from ldapdiag.evidence.flows import Relay
@@ -75,6 +76,9 @@ def join_via_translation(
         _churn(unjoined, middlebox),
         minimum_age=minimum_age_seconds(unjoined.snapshot.taken, taken, idle_seconds),
     )
+    if not proxy:
+        severed = count_severed(unjoined, middlebox, clients) - traced.unproven.get(_same_ports(middlebox), 0)
+        absent = absent.excluding(max(0, severed), f"severed at {middlebox.host}, which has no entry for their clients")
     return Direction(
         client=unjoined.client,
         server_address=unjoined.server_address,
@@ -159,8 +163,12 @@ def _trace_without_flow(
     if owner is not None and any(index.has_connection(key) for index in owner.indexes):
         return RowTrace(LIVE, owner)
     if is_untracked:
-        return RowTrace(f"another host has connections from the same ports, which {middlebox.host} does not list")
+        return RowTrace(_same_ports(middlebox))
     return RowTrace(ABSENT)
+
+
+def _same_ports(middlebox: Middlebox) -> str:
+    return f"another host has connections from the same ports, which {middlebox.host} does not list"
 
 
 def owners_behind(middlebox: Middlebox, clients: Sequence[ClientSnapshots]) -> dict[str, ClientSnapshots]:

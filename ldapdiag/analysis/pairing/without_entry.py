@@ -33,7 +33,8 @@ Documentation/networking/nf_conntrack-sysctl.rst)."""
 class Pair(NamedTuple):
     """The sockets of one connection: a row of the server's table, and one of the client's nearest."""
 
-    row: int
+    row: int | None
+    """None: which it is is not known, behind a NAT that has no entry for it."""
     client_row: int
 
 
@@ -65,9 +66,9 @@ class MatchedEnds:
     """All snapshots of the client."""
     pairs: Sequence[Pair]
 
-    def server_key(self, pair: Pair) -> Key:
-        """Return the key of a connection as the server writes it."""
-        return self.unjoined.key_of(pair.row)
+    def server_key(self, pair: Pair) -> Key | None:
+        """Return the key of a connection as the server writes it; None where that is not known."""
+        return None if pair.row is None else self.unjoined.key_of(pair.row)
 
     def client_key(self, pair: Pair) -> Key:
         """Return the key of a connection as the client's host writes it."""
@@ -77,7 +78,7 @@ class MatchedEnds:
     def is_unanswered(self, pair: Pair) -> bool:
         """Return whether segments or keepalive probes of either end are unanswered."""
         ends = (self.unjoined.table, pair.row), (self.near.table, pair.client_row)
-        return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in ends)
+        return any(retransmits(table, row) or probes_unanswered(table, row) for table, row in ends if row is not None)
 
 
 class _End(NamedTuple):
@@ -104,7 +105,7 @@ class EntryTracer:
 
     def __init__(self, box: Middlebox, matched: MatchedEnds, carried: Sequence[Pair]) -> None:
         self._matched = matched
-        server = _end(matched.unjoined.snapshot, box, [pair.row for pair in carried])
+        server = _end(matched.unjoined.snapshot, box, [pair.row for pair in carried if pair.row is not None])
         client = _end(matched.near.snapshot, box, [pair.client_row for pair in carried])
         self._ends = (server, client)
         self._earlier = _earlier_indexes(matched, box)
@@ -142,7 +143,7 @@ class EntryTracer:
 
     def _ages(self, pair: Pair) -> Iterator[tuple[_End, float]]:
         for end, row in zip(self._ends, pair, strict=True):
-            if end is not None and (age := end.age(row)) is not None:
+            if end is not None and row is not None and (age := end.age(row)) is not None:
                 yield end, age
 
 

@@ -187,3 +187,35 @@ def test_the_packet_table_of_a_proxy_is_that_of_an_end() -> None:
         tracked = flows(entries, "proxy", taken=5)
         (direction, *_) = pair(facts.server(), (server, proxy), (legs, tracked)).directions
         assert (direction.matched, direction.severed.count, direction.severed.unproven) == (DEAD, 0, {})
+
+
+class TestBehindNat:
+    """The server sees the router's address; app1 and app2 are behind it."""
+
+    ROUTER = "10.77.1.1"
+
+    def directions(self, *, first_at_server: int, read_client: bool = True) -> dict[str, Direction]:
+        carried = flows(at_server(LIVE, self.ROUTER, first=30000), taken=0)
+        carried = replace(carried, client=[(APP1, key[3], facts.LDAP, 389) for key in carried.server])
+        at_ldap = [
+            listening(),
+            *at_server(LIVE, self.ROUTER, first=30000, last_received=100),
+            *at_server(DEAD, self.ROUTER, first=first_at_server, last_received=IDLE_MS),
+        ]
+        at_app1 = [*at_client(LIVE, first=30000, last_received=100), *dead_rows(at=at_client, **SENDING)]
+        server = facts.host("ldap", table(at_ldap, columns=("last_received",), taken=3))
+        app1 = facts.host("app1", table(at_app1, "app1", columns=("last_received",), taken=4))
+        clients = (app1,) if read_client else ()
+        return {one.client: one for one in pair(facts.server(), (server, *clients, fw()), (carried,)).directions}
+
+    @pytest.mark.parametrize("first_at_server", [FIRST_DEAD, 20000], ids=["kept ports", "other ports"])
+    def test_sockets_without_an_entry_are_no_ghosts_if_clients_have_as_many(self, first_at_server: int) -> None:
+        found = self.directions(first_at_server=first_at_server)
+        assert (found[APP1].severed.ports, found[APP1].severed.middlebox) == (PORTS, "fw")
+        assert proof_of_severed(found[APP1].severed).degree == "certain"
+        assert found[self.ROUTER].ghosts.count == 0
+        assert sum(found[self.ROUTER].ghosts.unproven.values()) == DEAD
+
+    def test_without_the_client_they_have_none_behind_the_nat(self) -> None:
+        found = self.directions(first_at_server=20000, read_client=False)
+        assert (found[self.ROUTER].ghosts.count, APP1 in found) == (DEAD, False)
