@@ -13,6 +13,8 @@ class Gap:
     target: str
     reason: str
     how: str | None = None
+    files: int = 0
+    """How many files of evidence it stands for, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

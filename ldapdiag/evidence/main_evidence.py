@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import (
@@ -19,7 +20,9 @@ from ldapdiag.evidence.schema import Schema
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from ldapdiag.evidence.bundle import Bundle
+    from collections.abc import Iterator
+
+    from ldapdiag.evidence.bundle import Bundle, PassedOver
 
 SUPPORTING = (
     *(BoxTimeouts, CaptureTimes, DescriptorCount, HostDescription, KernelSettings, ProcessLimits, TcpCounters),
@@ -32,24 +35,33 @@ PLACES_SHOWN = 3
 
 
 def shortfall(bundle: Bundle, *, has_findings: bool) -> Gap | None:
-    """Return what to report first if the main evidence is missing, or if more of it was passed over than read.
+    """Return what to report first if the main evidence is missing, or if less of it was read than was not.
 
     Supporting facts suffice for a finding (a connection-tracking table that is full), never for a report without one.
     """
-    read = {fact.origin.path for fact in bundle.facts if not isinstance(fact, SUPPORTING)}
-    closed = [one for one in bundle.passed_over if one.files]
-    files = sum(one.files for one in closed)
-    if (read or has_findings) and files <= len(read):
+    read = sum(_files_read(bundle))
+    every: tuple[PassedOver | Gap, ...] = (*bundle.passed_over, *bundle.gaps)
+    unread = [one for one in every if one.files]
+    files = sum(one.files for one in unread)
+    if (read or has_findings) and files <= read:
         return None
-    places = ", ".join(one.target for one in closed[:PLACES_SHOWN]) + (", …" if len(closed) > PLACES_SHOWN else "")
-    passed = f"{counted(files, 'file')} of evidence passed over in {places}" if closed else ""
+    places = ", ".join(one.target for one in unread[:PLACES_SHOWN]) + (", …" if len(unread) > PLACES_SHOWN else "")
+    not_read = f"{counted(files, 'file')} of evidence passed over in {places}" if unread else ""
     if read:
-        reason = f"most of the evidence was not read: {counted(len(read), 'file')} read, {passed}"
-        return Gap(target="evidence", reason=reason, how=f"name what was passed over: {places}")
-    others = sorted({fact.kind for fact in bundle.facts})
-    has_only = f" ({', '.join(others)} only)" if others else ""
-    reason = f"no connection, log or configuration was read{has_only}{f'; {passed}' if passed else ''}"
+        reason = f"most of the evidence was not read: {counted(read, 'file')} read, {not_read}"
+    else:
+        kinds = ", ".join(sorted({fact.kind for fact in bundle.facts}))
+        has_only = f" ({kinds} only)" if kinds else ""
+        reason = f"no connection, log or configuration was read{has_only}{f'; {not_read}' if not_read else ''}"
     how = (
-        f"name what was passed over: {places}" if closed else "name the folder that contains the socket tables or logs"
+        "name or unpack what was passed over; -v and the gaps list it" if unread else "name the folder of the evidence"
     )
     return Gap(target="evidence", reason=reason, how=how)
+
+
+def _files_read(bundle: Bundle) -> Iterator[int]:
+    """Yield the number of files of each input with main evidence; an access log has many."""
+    yield len({(fact.origin.folder, fact.origin.path) for fact in bundle.facts if not isinstance(fact, SUPPORTING)})
+    for fact in bundle.facts:
+        if isinstance(fact, AccessLog):
+            yield max(0, sum(len(stream.files) for stream in fact.streams) - 1)

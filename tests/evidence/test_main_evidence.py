@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def test_one_table_does_not_outweigh_an_incident(ticket: Path) -> None:
     ran = diagnose(ticket, "--format", "json", "--fail-on", "never")
     assert ran.code == 2
     assert ran.report["shortfall"]["reason"].startswith("most of the evidence was not read: ")
-    assert ran.report["shortfall"]["how"] == f"name what was passed over: {ticket / '.incident'}"
+    assert ran.report["shortfall"]["reason"].endswith(f"passed over in {ticket / '.incident'}")
 
 
 def test_a_hidden_copy_of_one_file_does_not_outweigh_an_incident(tmp_path: Path) -> None:
@@ -64,6 +65,16 @@ def test_an_archive_that_is_not_opened_weighs_as_much_as_a_host(tmp_path: Path, 
     ran = diagnose(tmp_path)
     assert ran.code == code
     assert ran.text.startswith("NOT READ") is (code == 2)
+
+
+def test_damaged_evidence_counts_too(tmp_path: Path) -> None:
+    shutil.copytree(INCIDENT / "app2", tmp_path / "app2")
+    table = next((INCIDENT / "app1").glob("ss*")).read_bytes()
+    for number in range(3):
+        (tmp_path / f"{number}.gz").write_bytes(gzip.compress(table)[:-50])
+    ran = diagnose(tmp_path)
+    assert ran.code == 2
+    assert ran.text.startswith("NOT READ")
 
 
 def test_indexes_and_its_scripts_say_so_too(ticket: Path) -> None:

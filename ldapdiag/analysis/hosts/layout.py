@@ -32,6 +32,8 @@ TREE = re.compile(
 REPORT = re.compile(r"sosreport-(?P<host>.+?)(?:[-.]\d{5,})?(?:-\d{4}-\d\d-\d\d-\w+|-\d{8,14}(?:-\w+)?)?")
 """The folder of a host's report: sosreport-HOST-CASE-2026-11-22-abcdefg."""
 
+ARCHIVE = re.compile(r"\.(?:tar|tar\.\w{1,4}|t[gbx]z|tbz2|tzst)$", re.IGNORECASE)
+
 LONGEST_ROUND_SECONDS = 900.0
 """Folders named by times further apart belong to different snapshots."""
 
@@ -74,7 +76,7 @@ def lay_out(folders: Iterable[str], addresses: Mapping[str, AbstractSet[str]]) -
     owned: dict[str, set[str]] = defaultdict(set)
     for folder, found in addresses.items():
         owned[roots.get(folder, folder)] |= found
-    paths = {root: tuple(root.split("/")) for root in sorted(set(roots.values()))}
+    paths = {root: _unpacked(root) for root in sorted(set(roots.values()))}
     series = _series(paths.values(), {paths[root]: found for root, found in owned.items() if root in paths})
     hosts = {root: "/".join(_without(path, series)) or root for root, path in paths.items()}
     labels = {root: _label(path, series) for root, path in paths.items()}
@@ -102,6 +104,17 @@ def base_name(folder: str) -> str:
 def _root(folder: str) -> str:
     found = TREE.fullmatch(folder)
     return found["host"] if found else folder
+
+
+def _unpacked(root: str) -> Parts:
+    """Return the path of a folder as if its archive had been unpacked: `snap1.tgz/snap1/ldap` is `snap1/ldap`."""
+    path: list[str] = []
+    for name in root.split("/"):
+        if not (path and path[-1] != name and ARCHIVE.sub("", path[-1]) == name):
+            path.append(name)
+        else:
+            path[-1] = name
+    return tuple(path)
 
 
 def _series(paths: Iterable[Parts], owned: Mapping[Parts, AbstractSet[str]]) -> set[Parts]:

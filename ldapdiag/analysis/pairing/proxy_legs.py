@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
 from ldapdiag.analysis.pairing.proxy_sessions import UNREAD, ClientSessions, Sessions, classify_sessions
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
-from ldapdiag.analysis.pairing.snapshot_order import in_earlier_snapshot, nearest_first, seconds_between
+from ldapdiag.analysis.pairing.snapshot_order import are_apart, in_earlier_snapshot, nearest_first, seconds_between
 from ldapdiag.analysis.pairing.socket_index import ServerIndex
 from ldapdiag.evidence.sockets import TcpState
 
@@ -152,7 +152,8 @@ def _without_churn(
         for port, row in table.sockets[direction].items()
     )
     time_wait = sum(table.time_wait.get(direction, 0) for direction in directions)
-    opened = count_opened(*unjoined.monitored, server_snapshot.taken, near.taken)
+    is_apart = are_apart(server_snapshot, near)
+    opened = None if is_apart else count_opened(*unjoined.monitored, server_snapshot.taken, near.taken)
     return exclude_churn(
         sessions.absent,
         unjoined.table.last_received,

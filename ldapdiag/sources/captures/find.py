@@ -86,7 +86,7 @@ def incomplete(one: Input, trouble: str) -> Gap:
     again = "run it again when nothing writes to the file"
     how = again if trouble == CHANGED else advice(trouble, "ask for another copy")
     reason = f"{trouble}; it is not used, because an incomplete table shows too few connections"
-    return Gap(target=one.label, reason=reason, how=how)
+    return Gap(target=one.label, reason=reason, how=how, files=1)
 
 
 def is_log(one: Input) -> bool:

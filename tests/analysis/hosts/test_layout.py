@@ -102,3 +102,11 @@ def test_hosts_beside_unnamed_snapshots_are_none() -> None:
     folders = ["/x/a/ldap", "/x/b/ldap", "/x/a/app1", "/x/b/app1", "/x/dns"]
     addresses = {**dict.fromkeys(folders[:2], LDAP), **dict.fromkeys(folders[2:4], APP), folders[4]: OTHER}
     assert hosts(lay_out(folders, addresses)) == {"/x/ldap", "/x/app1", "/x/dns"}
+
+
+def test_an_archive_is_the_folder_that_it_unpacks_to() -> None:
+    folders = ["/x/snap1.tar.gz/snap1/ldap", "/x/snap2.tgz/snap2/ldap", "/x/fw.tar/fw"]
+    layout = lay_out(folders, {})
+    assert [layout.host(folder) for folder in folders] == ["/x/ldap", "/x/ldap", "/x/fw"]
+    assert [layout.numbers.get(folder) for folder in folders] == [1, 2, None]
+    assert layout.name(folders[2]) == "fw"
