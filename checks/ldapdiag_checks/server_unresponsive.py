@@ -119,7 +119,9 @@ def _remedies(server: Responsiveness) -> Iterator[Remedy]:
     if server.condition in {Condition.UNREACHABLE, Condition.OUT_OF_DESCRIPTORS, Condition.CLOSES}:
         return
     pid, program = (server.activity.pid, server.activity.program) if server.activity else (None, "")
-    yield save_state(server.server, pid, program, stopped=stopped)
+    ldapi = "ldapi:///" if server.address.is_only else server.address.socket.replace("\\", "")
+    program = program if server.address.is_only else ""
+    yield save_state(server.server, pid, program, ldapi=ldapi, stopped=stopped)
     if stopped and pid is not None:
         yield continue_process(server.server, pid)
 
@@ -158,6 +160,6 @@ def _unreached(probe: LdapProbe, condition: Condition) -> Finding:
         },
         server=host or None,
         hosts=(host,) if host else (),
-        remedies=(save_state(host or probe.target, None, "", stopped=False),),
+        remedies=(save_state(host or probe.target, None, "", ldapi="", stopped=False),),
         origins=(probe.origin.path,),
     )

@@ -7,8 +7,11 @@ from ldapdiag.remedy import Remedy, RemedyKind, Where
 PROGRAMS = frozenset({"slapd", "ns-slapd", "lt-slapd", "java"})
 
 
-def save_state(server: str, pid: int | None, program: str, *, stopped: bool) -> Remedy:
-    """Save the stacks, threads and sockets of a server's process in a new folder."""
+def save_state(server: str, pid: int | None, program: str, *, ldapi: str, stopped: bool) -> Remedy:
+    """Save the stacks, threads and sockets of a server's process in a new folder.
+
+    `ldapi` is the URL of its local socket; empty: unknown.
+    """
     name = program if program in PROGRAMS else ""
     if pid is None and not name:
         return _advise_to_save_state(server)
@@ -24,7 +27,7 @@ def save_state(server: str, pid: int | None, program: str, *, stopped: bool) -> 
                 "(",
                 "umask 077",
                 "folder=$(mktemp -d /tmp/server-state.XXXXXX) || exit",
-                *_commands(stopped=stopped),
+                *_commands(ldapi, stopped=stopped),
                 'ls -l "$folder"',
                 ")",
             ]
@@ -38,16 +41,16 @@ def save_state(server: str, pid: int | None, program: str, *, stopped: bool) -> 
     )
 
 
-def _commands(*, stopped: bool) -> list[str]:
+def _commands(ldapi: str, *, stopped: bool) -> list[str]:
     """Return the commands; of a process that is stopped on purpose a debugger shows no more than the kernel does."""
     proc = '/proc/"$pid"'
-    monitor = 'timeout 10 ldapsearch -Q -LLL -Y EXTERNAL -H ldapi:/// -b cn=monitor "*" "+" > "$folder"/cn-monitor.ldif'
+    monitor = f'timeout 10 ldapsearch -Q -LLL -Y EXTERNAL -H {ldapi} -b cn=monitor "*" "+" > "$folder"/cn-monitor.ldif'
     debugger = 'timeout 60 gdb -p "$pid" -batch -ex "thread apply all bt" > "$folder"/stacks.txt'
     commands = [
         f'grep "" {proc}/status {proc}/task/*/stat {proc}/task/*/wchan {proc}/task/*/syscall > "$folder"/threads.txt',
         f'grep "" {proc}/task/*/stack > "$folder"/kernel-stacks.txt',
         'ss -tanoiep > "$folder"/sockets.txt',
-        f'{monitor} 2>&1 || echo "cn=monitor does not answer"',
+        *([f'{monitor} 2>&1 || echo "cn=monitor does not answer"'] if ldapi else []),
         f'{debugger} 2>&1 || echo "gdb failed; pstack $pid prints the same"',
     ]
     return commands[:-1] if stopped else commands

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.applications import OPEN
+from lab.applications import OPEN, Application
+from lab.by_hand import CLIENT, capture, commands_of
 from lab.directory_servers import SUFFIX, account
+from lab.fleet import start_fleet
 from lab.host import wait_for
 from lab.raw_clients import READS_NOTHING, SILENT_HELPER, WRITE_LOCK
 from lab.terminal import paste
-from live.test_severed import by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lab.applications import Application
     from lab.directory_servers import Server
     from lab.host import Host
     from lab.laboratory import Laboratory
@@ -31,7 +31,6 @@ THREADS, HOGS = 4, 6
 """Worker threads of slapd, and operations that never end: two of them find no thread."""
 APART = ("--apart", "2.5")
 BLAME_CLIENTS = ("unreleased-connections", "connection-churn", "stalled-reader", "unclean-closes")
-BY_HAND = "cd {folder}; date -u +%FT%TZ > captured-at.txt; ss -tanoi > ss.txt; date -u +%FT%TZ >> captured-at.txt"
 CONFIGURATION = f"threads {THREADS}\nmoduleload back_perl\nmoduleload back_sock\n"
 LOOP = "package Hung; sub new { bless {}, shift } sub init { 0 } sub search { 1 while 1; } 1;"
 
@@ -183,15 +182,35 @@ class TestStopped:
         assert said.found("server-unresponsive") == []
 
 
-def test_tables_taken_by_hand_show_that_nothing_is_read(laboratory, topology, desk, start, stop, tmp_path) -> None:
+def test_what_is_captured_by_hand_shows_that_nothing_is_read_and_why(
+    laboratory, topology, desk, start, stop, tmp_path
+) -> None:
     server = laboratory.slapd(topology.ldap)
     app = start(topology.app1, "held", count=COUNT, patience=60)
     stop(server)
     ask(app, topology.ldap)
-    by_hand(tmp_path / "snap1", topology.ldap, topology.app1, run=BY_HAND)
-    topology.ldap.run("sleep 3")
-    by_hand(tmp_path / "snap2", topology.ldap, topology.app1, run=BY_HAND)
-    names_it(desk.diagnose(str(tmp_path)), "no-answer")
+    for number in (1, 2):
+        block = commands_of("## If the directory server does not answer").replace("SNAP=snap1", f"SNAP=snap{number}")
+        topology.ldap.run(f"cd {tmp_path}\n{block}\nsleep 3")
+        capture(topology.app1, CLIENT, tmp_path / f"incident/snap{number}")
+    names_it(desk.diagnose(str(tmp_path / "incident")), "stopped")
+    for threads in tmp_path.rglob("threads.txt"):
+        threads.unlink()
+    names_it(desk.diagnose(str(tmp_path / "incident")), "no-answer")
+
+
+def test_of_two_servers_on_a_host_the_stopped_one_is_named(laboratory, topology, desk) -> None:
+    members = start_fleet(topology.ldap, laboratory.folder, (389, 1389), descriptors=200)
+    for port in members:
+        Application(topology.app1, "held", address="10.77.1.2", port=port, count=5).ready()
+    pid = members[1389].pid
+    topology.ldap.run(f"kill -STOP {pid}")
+    said = desk.diagnose("ldap://ldap", "ldap://ldap:1389", "ssh://ldap", "--apart", "0.3", "--timeout", "5")
+    topology.ldap.run(f"kill -CONT {pid}")
+    members[1389].process.send_signal(signal.SIGCONT)
+    (found,) = said.found("server-unresponsive")
+    assert (found["server"], found["observed"]["state"], found["observed"]["pid"]) == ("ldap:1389", "stopped", pid)
+    assert said.outcome("server-unresponsive", "ldap:389") == "clear"
 
 
 class TestTarget:

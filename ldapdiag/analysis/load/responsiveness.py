@@ -24,6 +24,7 @@ from ldapdiag.evidence.log.stamps import SECOND
 from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
+from ldapdiag.servers.server_address import ServerAddress
 
 AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"
 
@@ -65,6 +66,7 @@ class Responsiveness:
 
     server: str
     host: str
+    address: ServerAddress
     condition: Condition
     unread: UnreadRequests | None = None
     activity: ThreadActivity | None = None
@@ -111,6 +113,7 @@ def assess(
     return Responsiveness(
         server=server.name,
         host=server.host,
+        address=server.address,
         condition=_condition(server, unread, activity, own, descriptors, stopped=stopped),
         unread=unread,
         activity=activity,
