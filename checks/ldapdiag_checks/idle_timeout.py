@@ -15,6 +15,7 @@ from ldapdiag.analysis.load.descriptors import Descriptors
 from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
@@ -71,8 +72,8 @@ def judge(
         yield NotJudged(
             subject=server.name,
             reason=f"the idle timeout is unknown: {lifetime.idle_timeout_source}",
-            missing=(Configuration.kind,),
-            how=Configuration.how,
+            missing=(BoxTimeouts.kind if server.proxy else Configuration.kind,),
+            how=BoxTimeouts.how if server.proxy else Configuration.how,
         )
     elif advice.unclassified:
         yield NotJudged(

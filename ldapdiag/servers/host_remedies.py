@@ -198,7 +198,7 @@ def release_unused(client_host: str, server_address: str) -> Remedy:
     )
 
 
-def advise_idle_timeout(server: str, seconds: int, product: str = "") -> Remedy:
+def advise_idle_timeout(server: str, seconds: int, product: str = "", kind: str = "directory server") -> Remedy:
     """Advise an idle timeout where the product or its commands are not known."""
     why = f"no commands for {product} are known" if product else "the evidence does not name the product"
     return Remedy(
@@ -206,7 +206,7 @@ def advise_idle_timeout(server: str, seconds: int, product: str = "") -> Remedy:
         target=server,
         where=Where.SERVER,
         kind=RemedyKind.ADVICE,
-        text=f"Set the idle timeout of the directory server to {seconds:,} s ({why}).",
+        text=f"Set the idle timeout of the {kind} to {seconds:,} s ({why}).",
         changes="Connections that are idle for longer are closed, dead ones included.",
         risk=POOL_MUST_RECONNECT,
         undo="Restore the former value.",

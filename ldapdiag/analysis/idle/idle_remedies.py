@@ -57,12 +57,12 @@ def idle_remedies(
 def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairing: Pairing | None) -> Iterator[Remedy]:
     current, seconds = lifetime.idle_timeout_seconds, advice.recommended_seconds
     if lifetime.proxy and current and current < SHORTEST_SAFE:
-        yield _step("raise", limit_idle_time(server.name, seconds))
+        yield _step("raise", _limit_at_proxy(server, seconds))
         return
     if current and current <= seconds:
         return  # the present timeout drains already
     if lifetime.proxy:
-        yield _step("drain", limit_idle_time(server.name, seconds))
+        yield _step("drain", _limit_at_proxy(server, seconds))
         return
     if server.product is None:
         yield _step("drain", advise_idle_timeout(server.name, seconds, str(server.identity or "")))
@@ -74,6 +74,13 @@ def _drain(server: Instance, lifetime: GhostLifetime, advice: IdleAdvice, pairin
         and server.product.defaults.idle_timeout_reaches_open_connections.at(server.version) is not True
     ):
         yield from _close_proven(server, pairing)
+
+
+def _limit_at_proxy(server: Instance, seconds: int) -> Remedy:
+    """Return the setting of an HAProxy, or advice for a proxy whose settings are not known."""
+    if server.proxy in {"proxy", "haproxy"}:
+        return limit_idle_time(server.name, seconds)
+    return advise_idle_timeout(server.name, seconds, server.proxy, "proxy")
 
 
 def _close_proven(server: Instance, pairing: Pairing) -> Iterator[Remedy]:

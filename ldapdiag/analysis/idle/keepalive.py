@@ -42,7 +42,7 @@ class GhostLifetime:
     probing_seconds: int
     """From the first probe to the end: interval times probes."""
     proxy: bool = False
-    """The server is a proxy whose own idle timeouts are known."""
+    """The server is a proxy."""
 
     @property
     def seconds(self) -> int | None:
@@ -69,7 +69,7 @@ class GhostLifetime:
 
 def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None = None) -> GhostLifetime:
     """Measure how long ghosts last at this server, by its configuration, the timers of its sockets and its kernel."""
-    proxy = timeouts if server.product is None and timeouts and timeouts.relay is Relay.PROXY else None
+    proxy = timeouts if server.proxy and timeouts and timeouts.relay is Relay.PROXY else None
     idle, idle_source = _proxy_timeout(proxy) if proxy else _idle_timeout(server)
     on, seconds, source = _probes(server, host)
     if on is None and seconds is None:
@@ -86,7 +86,7 @@ def measure_lifetime(server: Instance, host: Host, timeouts: BoxTimeouts | None 
         keepalive_seconds=seconds,
         keepalive_source=source,
         probing_seconds=interval * probes,
-        proxy=proxy is not None,
+        proxy=bool(server.proxy),
     )
 
 
@@ -133,7 +133,7 @@ def _idle_timeout(server: Instance) -> tuple[int | None, str]:
     if product is not None and (reason := product.defaults.idle_timeout_ignored.at(server.version)):
         return 0, reason
     if configuration is None or product is None:
-        return None, "the server's configuration was not collected"
+        return None, f"the {'proxy' if server.proxy else 'server'}'s configuration was not collected"
     if configuration.idle_timeout_seconds is not None:
         return configuration.idle_timeout_seconds, configuration.origin.path
     default = product.defaults.idle_timeout_seconds.at(server.version) if configuration.complete else None

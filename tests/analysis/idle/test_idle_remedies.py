@@ -13,6 +13,7 @@ from ldapdiag.analysis.idle.idle_remedies import idle_remedies
 from ldapdiag.analysis.idle.keepalive import GhostLifetime, measure_lifetime
 from ldapdiag.analysis.pairing.direction import Direction
 from ldapdiag.evidence.configuration import Configuration
+from ldapdiag.evidence.flows import BoxTimeouts, Relay, ServiceTimeout
 from ldapdiag.evidence.host_facts import KernelSettings
 from ldapdiag.remedy import Remedy, RemedyKind, Where
 
@@ -209,3 +210,24 @@ def test_a_proxy_s_short_timeout_is_raised_and_probes_find_clients_that_are_gone
     advice = advise(server, HOST, facts.pairing(direction), None)
     remedies = list(idle_remedies(server, lifetime, advice, None, facts.pairing(direction)))
     assert steps(remedies) == expected
+
+
+def test_a_proxy_whose_settings_are_not_known_gets_advice() -> None:
+    server = facts.server("lb", identity=None, proxy="nginx")
+    lifetime = measure_lifetime(server, Host(host="lb"))
+    advice = advise(server, HOST, facts.pairing(GHOSTS), None)
+    drain, _ = idle_remedies(server, lifetime, advice, None, facts.pairing(GHOSTS))
+    assert (drain.kind, lifetime.idle_timeout_source) == (
+        RemedyKind.ADVICE,
+        "the proxy's configuration was not collected",
+    )
+    assert drain.text == "Set the idle timeout of the proxy to 300 s (no commands for nginx are known)."
+
+
+def test_the_timeouts_of_a_proxy_on_its_host_are_not_the_directory_server_s() -> None:
+    timeouts = BoxTimeouts(
+        origin=facts.origin(), services=(ServiceTimeout(name="timeout client", seconds=50.0),), relay=Relay.PROXY
+    )
+    server = facts.server(identity=None)
+    assert measure_lifetime(server, HOST, timeouts).idle_timeout_seconds is None
+    assert measure_lifetime(replace(server, proxy="haproxy"), HOST, timeouts).idle_timeout_seconds == 50
