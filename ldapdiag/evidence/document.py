@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.origin import Origin, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 LONGEST_LINE = 1 << 20
 """Characters; longer lines are split there, so that no file can fill the memory."""
@@ -71,6 +71,8 @@ class Document:
     asked_by: str = ""
     """The collector's own connection, from its comment in the LDIF (monitor/own_connection.py)."""
     notes: list[str] = field(default_factory=list)
+    rows: Callable[[], int] | None = None
+    """Return the rows of the table that is being read, by which its memory is limited; None: a format without rows."""
     seen: int = 0
     missed: int = 0
     samples: list[str] = field(default_factory=list)

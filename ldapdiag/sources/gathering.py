@@ -16,6 +16,7 @@ from ldapdiag.sources.logs.period import Period
 from ldapdiag.sources.progress import NO_PROGRESS
 from ldapdiag.sources.recognition.log_discovery import DiscoveredLogs
 from ldapdiag.sources.recognition.log_selection import is_more_than_a_log, log_dialect
+from ldapdiag.sources.recognition.row_limit import RunTables
 from ldapdiag.sources.targets import LdapTarget, split_targets
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Basket:
     read: set[tuple[int, int]] = field(default_factory=set)
     """(device, inode) of the files read, so that no file counts twice."""
     named: list[Named] = field(default_factory=list)
+    tables: RunTables = field(default_factory=RunTables)
     heads: int = 0
     """Bytes of the heads of the waiting files."""
 
@@ -115,9 +117,9 @@ class Basket:
 
     def _keep(self, one: Input, reading: InputReading, named: Named) -> None:
         """Keep the facts, or why there are none: as a gap if the operator named the file, else in the list."""
-        self.facts.extend(reading.facts)
-        if reading.gap:
-            self.gaps.append(reading.gap)
+        too_many = self.tables.take(one.label, reading.facts)
+        self.facts.extend(() if too_many else reading.facts)
+        self.gaps.extend(gap for gap in (reading.gap, too_many) if gap)
         if not reading.useless:
             return
         if one.named and not reading.is_known:

@@ -76,7 +76,7 @@ class _PathFinder:
     clients: Clients
     middleboxes: tuple[Middlebox, ...]
     hops: NextHops
-    known: dict[Carriers, Carriers] = field(default_factory=dict)
+    paths: dict[Path, Path] = field(default_factory=dict)
     """Equal ones are one object in memory: most directions take one of few paths."""
 
     def complete(self, joined: Joined, unjoined: UnjoinedDirection) -> Direction:
@@ -85,8 +85,8 @@ class _PathFinder:
         ends = set(direction.client_hosts) - set(direction.path.middleboxes)
         ports = unjoined.server_index.sockets.get(unjoined.direction, {})
         carriers = find_carriers(unjoined.direction, ports, self.server, ends, self.middleboxes, self.hops)
-        carriers = self.known.setdefault(carriers, carriers)
-        direction = replace(direction, path=replace(direction.path, carriers=carriers))
+        path = replace(direction.path, carriers=carriers)
+        direction = replace(direction, path=self.paths.setdefault(path, path))
         if joined.matched is not None and joined.matched.pairs:
             return with_severed(direction, joined.matched, list(self._tracking(carriers, unjoined)))
         return direction if unjoined.rows or direction.missing is None else self._behind_nat(direction, unjoined)

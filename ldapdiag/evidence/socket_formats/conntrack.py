@@ -62,6 +62,7 @@ def read(document: Document) -> Iterator[FlowTable]:
     server: list[Key] = []
     state: list[str] = []
     seconds_left: list[int | None] = []
+    document.rows = lambda: len(client)
     begun = tracks = whole = False
     for line in document.lines:
         flow = TCP.match(line)

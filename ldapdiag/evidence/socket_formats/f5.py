@@ -57,6 +57,7 @@ def recognises(head: Head) -> bool:
 def read(document: Document) -> Iterator[FlowTable | BoxTimeouts]:
     """Read the TCP connections, and with all-properties their idle timeouts."""
     listing = Listing()
+    document.rows = lambda: len(listing.rows.state)
     for line in document.lines:
         if not listing.take(line) and line.strip():
             document.misread(line)

@@ -59,6 +59,7 @@ def recognises(head: Head) -> bool:
 def read(document: Document) -> Iterator[FlowTable]:
     """Read the sessions of clients; those of the control socket are ignored."""
     rows = FlowRows()
+    document.rows = lambda: len(rows.state)
     session: Session | None = None
     begun = whole = False
     for line in document.lines:

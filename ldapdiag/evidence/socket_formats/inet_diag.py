@@ -69,6 +69,7 @@ def read(document: Document) -> Iterator[SocketTable]:
         document.misread(lines[0])
         return
     dump = Dump(document, "<" if first[1] == "little" else ">")
+    document.rows = lambda: len(dump.columns)
     for line in lines[1:]:
         if line:
             dump.take_owner(line)

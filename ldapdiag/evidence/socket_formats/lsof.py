@@ -48,6 +48,7 @@ def _name_at(fields: list[str]) -> int:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated header (lsof -r) begins another table."""
     snapshot = LsofSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = line.split(None, 14)
         if not fields:

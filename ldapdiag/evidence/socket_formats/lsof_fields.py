@@ -67,6 +67,7 @@ def _is_field(field: str) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the sockets; at each marker of lsof -r another table begins."""
     snapshot = LsofFieldsSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = _fields_of(line)
         if not fields:

@@ -83,6 +83,7 @@ def _has_dotted_ports(line: str) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated heading (netstat -c, or a loop) begins another table."""
     snapshot = NetstatSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = line.split(None, 6)
         if not fields:

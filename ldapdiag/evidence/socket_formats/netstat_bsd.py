@@ -90,6 +90,7 @@ def _protocol_at(fields: list[str]) -> int:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated heading (a loop) begins another table."""
     snapshot = NetstatBsdSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = snapshot.fields_of(line)
         if not fields:

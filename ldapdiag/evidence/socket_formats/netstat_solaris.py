@@ -61,6 +61,7 @@ def _is_row(line: str) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated header of the same address family (a loop) begins another table."""
     snapshot = NetstatSolarisSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = line.split(None, MOST_FIELDS)
         if snapshot.take(fields):

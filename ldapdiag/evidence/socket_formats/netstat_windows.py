@@ -58,6 +58,7 @@ def recognises(head: Head) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated header (an interval, or a loop) begins another table."""
     snapshot = NetstatWindowsSnapshot(Addresses(), Ports(), WindowsStates())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = line.split(None, 4)
         if not fields:

@@ -88,6 +88,7 @@ def read(document: Document) -> Iterator[SocketTable]:
     """Read the rows; each header begins another table."""
     snapshot: PowershellSnapshot | None = None
     addresses, ports = Addresses(), Ports()
+    document.rows = lambda: len(snapshot.rows) if snapshot else 0
     for line in document.lines:
         if not line or line.isspace() or line.startswith(TYPE_LINE):
             continue

@@ -57,6 +57,7 @@ def _is_tcp_header(line: str) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the rows; a repeated header of the same address family (a loop) begins another table."""
     snapshot = ProcNetSnapshot()
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         fields = line.split()
         if not fields or snapshot.take(fields):

@@ -83,6 +83,7 @@ def _is_row(line: str) -> bool:
 def read(document: Document) -> Iterator[SocketTable]:
     """Read the TCP rows; a repeated header (a loop) begins another table."""
     snapshot = SsSnapshot(Addresses(), Ports())
+    document.rows = lambda: len(snapshot.rows)
     for line in document.lines:
         if line[:1] in {" ", "\t", ""}:
             if not snapshot.take_details_line(line):

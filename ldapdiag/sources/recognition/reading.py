@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
+from ldapdiag.evidence.server_log_formats import ds389_errors
 from ldapdiag.evidence.server_log_formats.access import LOGS, dialect_of
 from ldapdiag.sources.captures import find
 from ldapdiag.sources.files.archives import FILES_OF_A_HOST
+from ldapdiag.sources.recognition.row_limit import InputLimit, gap_of
 from ldapdiag.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
+    from ldapdiag.evidence.format import Format
     from ldapdiag.evidence.origin import Fact
     from ldapdiag.sources.files.input import Input
-    from ldapdiag.sources.files.layers import Opened
-
-CHUNK = 1 << 20
 
 LOG_IS_JUDGED = "ask for another copy; the part before the damage is used"
 """The next step for a truncated log."""
@@ -72,7 +72,7 @@ def read(one: Input) -> InputReading:
     is_log = form.name in LOGS and dialect_of(head) is not None
     if form.read is None:
         return InputReading(is_log=True) if is_log else InputReading(useless=form.title, is_known=True)
-    return _read_as(form.read, form.title, one, is_log=is_log)
+    return _read_as(form.read, form, one, is_log=is_log)
 
 
 def _closed_archive(start: bytes) -> str:
@@ -94,22 +94,26 @@ def with_facts(one: Input) -> Input:
         return one
 
 
-def _read_as(reader: Callable[[Document], Iterable[Fact]], title: str, one: Input, *, is_log: bool) -> InputReading:
+def _read_as(reader: Callable[[Document], Iterable[Fact]], form: Format, one: Input, *, is_log: bool) -> InputReading:
+    limit = InputLimit(is_log=is_log or form.name == ds389_errors.FORMAT.name)
     with one.open() as opened:
-        chunks = _chunks(opened)
+        chunks = limit.chunks(opened, lambda: document)
         document = Document(
             path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, asked=one.asked, taken=one.taken
         )
-        facts = tuple(reader(document))
+        for fact in reader(document):
+            limit.facts.append(fact)  # one by one: the limit counts them while others are read
+        if limit.exceeded:
+            return InputReading(gap=gap_of(one.label, limit.exceeded))
         trouble = opened.trouble() or (find.CHANGED if one.has_changed() else "")
     gap = None
     if trouble and not is_log:  # an access log is read again, and the gap of a truncated one comes from there
         if not find.is_log(one):
             return InputReading(gap=find.incomplete(one, trouble))
         gap = Gap(target=one.label, reason=trouble, how=LOG_IS_JUDGED)
-    if facts or is_log:
-        return InputReading(facts=facts, is_log=is_log, gap=gap)
-    useless = f"looks like {title}, but contains no usable evidence ({counted(document.seen, 'line')})"
+    if limit.facts or is_log:
+        return InputReading(facts=tuple(limit.facts), is_log=is_log, gap=gap)
+    useless = f"looks like {form.title}, but contains no usable evidence ({counted(document.seen, 'line')})"
     return InputReading(useless=useless, gap=gap)
 
 
@@ -118,8 +122,3 @@ def _placed(fact: Fact, one: Input) -> Fact:
     if (fact.origin.path, fact.origin.folder) == (one.path, one.folder):
         return fact
     return replace(fact, origin=replace(fact.origin, path=one.path, folder=one.folder))  # type: ignore[type-var]
-
-
-def _chunks(opened: Opened) -> Iterator[bytes]:
-    while chunk := opened.read(CHUNK):
-        yield chunk
