@@ -107,7 +107,7 @@ class _PathFinder:
         on_path = carriers.all - carriers.proxies
         for box in self.middleboxes:
             translates = (unjoined.client, *unjoined.endpoint) in box.translated_clients
-            if box.relay is Relay.NAT and box.whole and (translates or box.host in on_path):
+            if box.relay is Relay.NAT and box.whole and box.tracks and (translates or box.host in on_path):
                 tracks = translates or box.host in carriers.by_table | carriers.by_address
                 yield TrackingBox(box, self.hosts.get(box.host), tracks)
 

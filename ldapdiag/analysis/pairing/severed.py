@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import seconds_since_received
 from ldapdiag.analysis.pairing.direction import Direction, Severed
 from ldapdiag.analysis.pairing.without_entry import EntryTracer, MatchedEnds, Pair, Trace
-from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_LOOSE
+from ldapdiag.servers.kernel import CONNTRACK_COUNT, CONNTRACK_ESTABLISHED, CONNTRACK_LOOSE
 from ldapdiag.wording import are, counted
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ class TrackingBox:
             return self.host is not None
         entries = self.host.kernel.number(CONNTRACK_COUNT) if self.host.kernel else None
         return entries is not None and len(self.box.flows) >= MOST * entries
+
+    def setting_that_explains(self, idle_seconds: Sequence[float]) -> float | None:
+        """Return its timeout, if all these idle times are as long: then the entries have expired."""
+        seconds = self.host.kernel.number(CONNTRACK_ESTABLISHED) if self.host and self.host.kernel else None
+        return seconds if seconds is not None and idle_seconds and idle_seconds[0] >= seconds else None
 
     def has_entry(self, matched: MatchedEnds, pair: Pair) -> bool:
         """Return whether it tracks a connection in any state, by the key of either end."""
@@ -120,7 +125,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
     if reason:
         return Severed(unproven=dict(+(Counter({reason: len(dead)}) + unknown)), middlebox=tracking.box.host)
     idle = {pair: tracer.idle_seconds(pair) for pair in dead}
-    kept = tracking.box.longest_left
+    ages = tuple(sorted(seconds for seconds in idle.values() if seconds is not None))
     return Severed(
         ports=tuple(sorted(matched.client_key(pair)[1] for pair in dead)),
         rows=frozenset(pair.row for pair in dead if pair.row is not None),
@@ -131,8 +136,8 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         is_whole=tracking.is_whole,
         is_timed=tracer.is_timed,
         accepts_unknown=tracking.accepts_unknown,
-        kept_seconds=kept,
-        idle_seconds=tuple(sorted(seconds for seconds in idle.values() if seconds is not None)),
+        kept_seconds=tracking.box.longest_left or tracking.setting_that_explains(ages),
+        idle_seconds=ages,
     )
 
 

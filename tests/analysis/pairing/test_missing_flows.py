@@ -10,6 +10,7 @@ import pytest
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
 from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.pairing.direction import Severed
 from ldapdiag.analysis.pairing.pairing import pair
 from ldapdiag.analysis.pairing.proof import proof_of
 from ldapdiag.evidence.host_facts import Route
@@ -112,3 +113,11 @@ class TestABoxOnTheRoute:
     def test_it_proves_nothing_where_it_lacks_the_live_ones_too(self) -> None:
         direction = self.found(facts.flows([], taken=4), live=5)
         assert (direction.matched, direction.evidence.without_flow) == (5, 0)
+
+    def test_one_that_may_track_nothing_severs_nothing(self) -> None:
+        rows = [listening(), *at_server(HIDDEN, last_received=90_000)]
+        server = facts.host("ldap", table(rows, taken=4), routes=self.SERVER_ROUTES)
+        app1 = facts.host("app1", table(at_client(HIDDEN), "app1", taken=4), routes=self.CLIENT_ROUTES)
+        flows = replace(facts.flows([], taken=4), tracks=False)
+        (direction,) = pair(facts.server(), (server, app1, self.FW), (flows,)).directions
+        assert (direction.matched, direction.severed) == (HIDDEN, Severed())
