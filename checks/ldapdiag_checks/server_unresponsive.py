@@ -26,9 +26,9 @@ def judge(
     ## What it looks at
     Requests that stand unread at the server's end (Recv-Q of accepted and waiting connections; the byte of a FIN does
     not count): the same socket had them 2 s before or more and nothing was read since, or the newest arrived 2 s ago
-    (10 s in a single table). Three such connections are needed, and four times as many as the server read from
-    meanwhile; connections with unsent data wait for their client and do not count. The state of its process. An LDAP
-    target that refused the connection, or did not answer.
+    (10 s in a single table). Three such connections are needed (ten in tables without ages and byte counters, such as
+    netstat's), and four times as many as the server read from meanwhile; connections with unsent data wait for their
+    client and do not count. The state of its process. An LDAP target that refused the connection, or did not answer.
 
     Two readings of /proc/PID/task separate the reasons: stopped; blocked on a disk (uninterruptible); looping (a thread
     uses 25 % of a processor or more); blocked on a lock (a futex that is no condition); out of threads (all wait).

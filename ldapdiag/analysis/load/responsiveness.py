@@ -87,8 +87,8 @@ class Responsiveness:
         if self.condition in CLIENTS_ARE_JUDGED:
             return None
         if self.condition is not Condition.DOUBTFUL:
-            reason = f"the server may not answer: {self.server} is {self.condition}, see server-unresponsive"
-            return Missing(host=self.server, reason=reason, lacks=(self.kind,), how=self.how)
+            reason = f"the server may not answer: see server-unresponsive of {self.server}"
+            return Missing(host=self.server, reason=reason, lacks=(self.kind,), how="repeat it when the server answers")
         count = self.unread.connections if self.unread else 0
         reason = f"the server may not answer: unread requests on {count:,} connections of {self.server}"
         return Missing(host=self.server, reason=reason, lacks=(SocketTable.kind,), how=AGAIN)

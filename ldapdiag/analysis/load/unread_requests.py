@@ -30,6 +30,8 @@ MOMENT = 1.0
 """Seconds; data of a single snapshot that is younger is in transit."""
 SEVERAL = 3
 """Connections; on fewer, one long operation with further requests behind it looks the same."""
+MANY = 10
+"""Connections that are needed where only Recv-Q shows it: requests of one size look like one request."""
 FEW = 4
 """Of so many connections with standing data, the server read from one other at most."""
 
@@ -65,7 +67,7 @@ class UnreadRequests:
     @property
     def stand(self) -> bool:
         """Return whether the server does not read: requests stand on several connections, and it reads few others."""
-        return self.standing >= SEVERAL and self.served * FEW <= self.standing
+        return self.standing >= (SEVERAL if self.exact else MANY) and self.served * FEW <= self.standing
 
     @property
     def all_wait_to_be_accepted(self) -> bool:
@@ -75,7 +77,7 @@ class UnreadRequests:
     @property
     def may_stand(self) -> bool:
         """Return whether that cannot be excluded."""
-        few = 0 < self.standing < SEVERAL and not self.served
+        few = self.standing > 0 and self.served * FEW <= self.standing
         return not self.stand and (few or (self.doubtful >= SEVERAL and self.served * FEW <= self.doubtful))
 
 
@@ -135,10 +137,12 @@ def _rows(snapshot: Snapshot, ports: Collection[int]) -> Rows:
 
 def _row(table: SocketTable, row: int) -> Row:
     queue = table.receive_queue[row] if table.receive_queue else 0
+    # Kernels before 4.1 have no such counter: ss prints nothing, which is read as 0.
+    received = table.bytes_received[row] if table.bytes_received else None
     return Row(
         queue=queue,
         unread=max(0, queue - (table.state[row] is TcpState.CLOSE_WAIT)),
-        received=table.bytes_received[row] if table.bytes_received else None,
+        received=received if received is not None and received >= queue else None,
         age=column_seconds(table.last_received, row),
         blocked=bool(table.send_queue and table.send_queue[row]),
         accepted=table.inode is None or table.inode[row] != 0,
@@ -166,7 +170,7 @@ def _waits(row: Row, before: Reference | None, key: Key) -> tuple[float | None, 
     earlier = before.rows.get(key) if before else None
     if before is not None and earlier is not None and earlier.unread and before.seconds >= (row.age or 0.0):
         read = _read_between(earlier, row)
-        if read == 0 or (read is None and row.queue >= earlier.queue):
+        if read == 0 or (read is None and _may_be_unread(earlier, row, before.seconds)):
             return before.seconds, read == 0
     return row.age, row.age is not None
 
@@ -176,6 +180,12 @@ def _read_between(before: Row, after: Row) -> int | None:
     if before.received is None or after.received is None:
         return None
     return (after.received - before.received) - (after.queue - before.queue)
+
+
+def _may_be_unread(before: Row, after: Row, seconds: float) -> bool:
+    """Return whether a queue did not fall; one that stayed equal while data arrived was read."""
+    arrived = after.age is not None and after.age < seconds
+    return after.queue > before.queue or (after.queue == before.queue and not arrived)
 
 
 def _stands(seconds: float | None, before: Reference | None) -> bool:

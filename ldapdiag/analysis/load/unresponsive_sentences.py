@@ -77,7 +77,7 @@ def _unread(unread: UnreadRequests) -> Iterator[str]:
         since = f", the oldest for {unread.seconds:,.0f} s or more" if unread.seconds else ""
         bytes_ = counted(unread.bytes, "byte")
         yield f"Requests wait unread on {counted(unread.standing, 'connection')} ({bytes_}){since}."
-        yield f"Meanwhile it read from {counted(unread.served, 'connection')}."
+        yield f"Meanwhile it read from {counted(unread.served, 'connection') if unread.served else 'none'}."
     if unread.not_accepted:
         waiting = counted(unread.not_accepted, "connection")
         yield f"{waiting} {are(unread.not_accepted)} not even accepted."

@@ -96,6 +96,12 @@ def test_two_netstat_tables_show_a_queue_that_did_not_fall() -> None:
     assert (found.stand, found.exact, found.seconds) == (True, False, 5.0)
 
 
+def test_a_few_queues_that_did_not_fall_are_no_proof() -> None:
+    told = rows(9, receive_queue=44)
+    found = unread((0, told), (5, told), columns=("receive_queue", "send_queue"))
+    assert (found.stand, found.may_stand) == (False, True)
+
+
 def test_two_netstat_tables_of_a_busy_server_show_queues_that_fell() -> None:
     before = [*rows(5, receive_queue=44), *rows(95, first=50000, receive_queue=0)]
     after = [*rows(5, receive_queue=0), *rows(95, first=50000, receive_queue=0)]
@@ -112,3 +118,11 @@ def test_connections_that_wait_to_be_accepted_are_counted() -> None:
 def test_a_table_without_queues_shows_nothing() -> None:
     table = facts.table([facts.listening(), *rows()], columns=())
     assert unread_requests(facts.host("ldap", table), {389}) is None
+
+
+def test_a_kernel_without_the_counter_shows_by_ages_what_was_read() -> None:
+    """Requests of one size in both snapshots: the queue is equal, and the data in it is new."""
+    found = unread((0, waiting(0.001, received=0)), (5, waiting(0.001, received=0)))
+    assert (found.standing, found.stand, found.may_stand) == (0, False, False)
+    stuck = unread((0, waiting(1, received=0)), (5, waiting(6, received=0)))
+    assert (stuck.stand, stuck.exact) == (True, True)
