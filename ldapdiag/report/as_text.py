@@ -23,6 +23,9 @@ REASONS = 50
 NAMES = 50
 """Subjects named for one reason with -v."""
 
+GRAVE = 50
+"""Findings of one check at high or critical shown without -v."""
+
 ROWS = 5
 """Lines of one kind shown without -v: gaps, clear subjects of a check with findings, lesser findings of one check."""
 
@@ -79,15 +82,18 @@ class Screen:
         return parts
 
     def findings(self) -> None:
-        """Print every finding; of the lesser ones of a check only the first few, without -v."""
-        lesser: Counter[str] = Counter()
+        """Print every finding; of the lesser ones of a check only the first few, and of many grave ones the first."""
+        counts: Counter[tuple[str, bool]] = Counter()
         for check, finding in self.diagnosis.found:
-            lesser[check] += finding.severity < Severity.HIGH
-            if self.verbose or finding.severity >= Severity.HIGH or lesser[check] <= ROWS:
+            grave = finding.severity >= Severity.HIGH
+            counts[check, grave] += 1
+            if self.verbose or counts[check, grave] <= (GRAVE if grave else ROWS):
                 print_finding(self.page, finding, check, verbose=self.verbose)
-        for check, number in lesser.items():
-            if number > ROWS and not self.verbose:
-                self.page.indented(f"and {number - ROWS} more of {check} (-v shows them)")
+        for (check, grave), number in counts.items():
+            more = number - (GRAVE if grave else ROWS)
+            if more > 0 and not self.verbose:
+                severe = " at high or critical" if grave else ""
+                self.page.indented(f"and {more:,} more of {check}{severe} (-v shows them)")
                 self.page.blank()
 
     def crashed(self) -> None:

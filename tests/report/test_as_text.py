@@ -118,6 +118,11 @@ class TestFindings:
         many = diagnoses.check("wrong", *(diagnoses.finding(f"host{n}") for n in range(30)))
         assert told(many).count("something is wrong") == 30
 
+    def test_of_hundreds_of_grave_ones_the_rest_is_a_number(self) -> None:
+        many = diagnoses.check("wrong", *(diagnoses.finding(f"host{n}") for n in range(2050)))
+        assert told(many).count("something is wrong") == 50
+        assert "and 2,000 more of wrong at high or critical (-v shows them)" in told(many)
+
     def test_bars_start_at_zero_and_are_proportional(self) -> None:
         observed = {"server_count": 200, "client_count": 50, "client_hosts": ["app1"], "client": "10.77.2.2"}
         text = told(diagnoses.check("wrong", diagnoses.finding(server="ldap", observed=observed)))
