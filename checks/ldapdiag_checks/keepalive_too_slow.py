@@ -43,6 +43,9 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
     ## When it is harmless
     When no application leaves connections idle for that long.
     """
+    if bounds.direct:
+        yield Clear(subject=lifetime.server, reason="every client is on the server's own host or in its own subnet")
+        return
     path = _slowest_for(lifetime.keepalive_seconds, bounds)
     if path is None or path.upper_seconds is None:
         proxy = bounds.tightest

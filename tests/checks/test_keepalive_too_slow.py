@@ -49,6 +49,11 @@ def test_a_path_that_was_seen_to_drop_is_judged_before_a_shorter_setting() -> No
     assert found.observed["box_upper_seconds"] == 300
 
 
+def test_without_a_middlebox_on_any_path_it_is_clear() -> None:
+    (verdict,) = judge(facts.lifetime(), IdleBounds(server="ldap", paths=(), direct=True), facts.server())
+    assert isinstance(verdict, Clear)
+
+
 def test_settings_of_other_boxes_are_named_and_not_used() -> None:
     other = MiddleboxTimeout(
         middlebox="fw2", lower_seconds=3, upper_seconds=3, source="a timeout of fw2", directions=frozenset()

@@ -99,6 +99,8 @@ class IdleBounds:
     paths: tuple[PathBounds, ...]
     elsewhere: tuple[MiddleboxTimeout, ...] = ()
     """Settings of middleboxes that are not known to carry any of these connections."""
+    direct: bool = False
+    """There are connections, and each has both ends on one host or in one subnet: no middlebox is between them."""
 
     def for_client(self, client: str) -> PathBounds | None:
         """Return the bounds of the path from a client's address."""
@@ -159,8 +161,9 @@ def bound_idle(
             networks[network(direction.client)].append(direction)
     measure = partial(_measured_path, survived=without_probes(survived, pairing.directions), from_log=from_log)
     paths = [_path(name, networks[name], configured, measure) for name in sorted(networks)]
+    direct = bool(pairing.directions) and not paths
     elsewhere = tuple(timeout for timeout in configured if not timeout.directions) if paths else ()
-    return IdleBounds(server=pairing.server, paths=_confirmed_by_others(paths), elsewhere=elsewhere)
+    return IdleBounds(server=pairing.server, paths=_confirmed_by_others(paths), elsewhere=elsewhere, direct=direct)
 
 
 def _confirmed_by_others(paths: Sequence[PathBounds]) -> tuple[PathBounds, ...]:

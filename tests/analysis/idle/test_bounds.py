@@ -182,7 +182,7 @@ class TestPathsWithoutAMiddlebox:
     def test_they_have_no_bounds_and_no_setting_is_named(self) -> None:
         kernels = (facts.settings("fw", tcp_timeout_established=30),)
         bounds = bound(direction(carriers=self.DIRECT), host=looks(20_000, 3_000), kernels=kernels)
-        assert (bounds.paths, bounds.elsewhere) == ((), ())
+        assert (bounds.paths, bounds.elsewhere, bounds.direct) == ((), (), True)
 
     def test_packets_that_are_lost_there_are_measured(self) -> None:
         assert only(bound(direction(carriers=self.DIRECT, idle_before_loss=(30.0, 30.1)))).upper_seconds == 30.0
