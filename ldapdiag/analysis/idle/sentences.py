@@ -76,7 +76,7 @@ def _style_sentence(direction: Direction, server: str) -> str:
                 f"server: {when} {clients} has received {counted(ends.resets or 0, 'reset')}{aborted}."
             )
         case Style.CLIENT_GONE:
-            return f"{_how_client_went(direction)}; {server} was not notified. No middlebox is needed to explain them."
+            return f"{_how_client_went(direction)}; {server} was not notified.{_part_of_middlebox(direction)}"
         case Style.UNKNOWN:
             return _unknown_sentence(direction, clients, server)
 
@@ -101,6 +101,19 @@ def _how_client_went(direction: Direction) -> str:
     return (
         f"{clients} has opened {counted(host.opened or 0, 'connection')} since its network exists, too few to include "
         "these: it was started again, and the connections from before were lost"
+    )
+
+
+def _part_of_middlebox(direction: Direction) -> str:
+    """Return, as a sentence, whether a middlebox may have a part in the ghosts of a client that is gone."""
+    evidence, ghosts = direction.evidence, direction.ghosts.count
+    if evidence.before_boot >= ghosts or evidence.not_opened >= ghosts:
+        return " No middlebox is needed to explain them."
+    if evidence.still_carried >= ghosts:
+        return f" {' and '.join(direction.path.middleboxes)} still has them as established, and has dropped none."
+    return (
+        " A middlebox that dropped their state before that start would leave the same ghosts: its flow table would "
+        "settle it."
     )
 
 

@@ -73,7 +73,9 @@ def join(
     described = client.host.description is not None
     absent = find_ghost_rows(unjoined, server, indexes, rows, churn, collected_live=described)
     absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
-    ghosts = half_open(_with_retransmitting(absent, rows), unjoined.table.remote_port, rows.unproven)
+    ghosts = half_open(
+        absent.including([row for row, _ in rows.retransmitting]), unjoined.table.remote_port, rows.unproven
+    )
     possible = possible_ghost_ports(unjoined, server, indexes, rows, churn, collected_live=described)
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
     virtual = rows.virtual.count if rows.virtual else 0
@@ -135,13 +137,6 @@ def _exclude_inner(absent: AbsentRows, client: str, inner: int) -> AbsentRows:
     connections = counted(inner, "connection")
     reason = f"other network namespaces of {client} have {connections} with translated ports (conntrack -L there)"
     return absent.excluding(inner, reason)
-
-
-def _with_retransmitting(absent: AbsentRows, rows: Classified) -> AbsentRows:
-    """Return the absent rows and those whose client retransmits its FIN."""
-    retransmitting = [row for row, _ in rows.retransmitting]
-    known = None if absent.rows is None else (*absent.rows, *retransmitting)
-    return replace(absent, count=absent.count + len(retransmitting), rows=known)
 
 
 def _quality(unjoined: UnjoinedDirection, near: ClientIndex) -> TableQuality:

@@ -79,6 +79,11 @@ class AbsentRows:
             return AbsentRows(unproven=unproven)
         return replace(self, count=self.count - excluded, rows=None, unproven=unproven)
 
+    def including(self, rows: Collection[int]) -> AbsentRows:
+        """Return these rows and others that are absent for certain."""
+        known = None if self.rows is None else (*self.rows, *rows)
+        return replace(self, count=self.count + len(rows), rows=known)
+
     def ports(self, column: Sequence[int]) -> tuple[int, ...] | None:
         """Return the ports of these rows in a column, ascending; None when the rows are not known."""
         return None if self.rows is None else tuple(sorted(column[row] for row in self.rows))

@@ -13,6 +13,7 @@ from ldapdiag.analysis.pairing.classification import INEXACT_PORT
 from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
 from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
+from ldapdiag.analysis.pairing.gone_behind_nat import possible_ports_behind_nat, rows_of_gone_clients
 from ldapdiag.analysis.pairing.half_open import half_open
 from ldapdiag.analysis.pairing.severed_behind_nat import count_severed
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
@@ -48,6 +49,8 @@ class TracedRows:
     unproven: Mapping[str, int]
     hosts: frozenset[str]
     closing: int
+    carried: Mapping[int, ClientSnapshots]
+    """Rows that the middlebox still carries, and the client whose table lacks them; they are `unproven`."""
 
     @property
     def count(self) -> int:
@@ -67,6 +70,8 @@ def join_via_translation(
     """
     table, proxy = unjoined.table, middlebox.relay is Relay.PROXY
     traced = _exclude_incomplete(trace_rows(unjoined, middlebox, clients, owner), unjoined, middlebox)
+    gone = rows_of_gone_clients(unjoined, traced.carried)
+    unproven = Counter(traced.unproven) - Counter(_carried_reason(middlebox, traced.carried[row]) for row in gone)
     idle_seconds = tuple(seconds_since_received(table, traced.matched))
     taken = middlebox.nearest_time(unjoined.snapshot.taken)
     absent = exclude_churn(
@@ -88,10 +93,13 @@ def join_via_translation(
         client_count=len(traced.matched) if traced.hosts or proxy else None,
         matched=len(traced.matched),
         closing=traced.closing,
-        ghosts=half_open(absent, table.remote_port, traced.unproven),
+        ghosts=replace(
+            half_open(absent.including(gone), table.remote_port, unproven),
+            possible_ports=possible_ports_behind_nat(unjoined, traced.carried.keys() - gone),
+        ),
         join=JoinKey.BOX_TABLE,
         path=_path(middlebox),
-        evidence=_evidence(unjoined, absent, owner),
+        evidence=_evidence(unjoined, absent, owner, {row: traced.carried[row] for row in gone}),
         idle_times=SocketIdleTimes(
             matched=idle_seconds, ghosts=tuple(seconds_since_received(table, absent.rows or ()))
         ),
@@ -100,11 +108,20 @@ def join_via_translation(
     )
 
 
-def _evidence(unjoined: UnjoinedDirection, absent: AbsentRows, owner: ClientSnapshots | None) -> GhostEvidence:
+def _evidence(
+    unjoined: UnjoinedDirection,
+    absent: AbsentRows,
+    owner: ClientSnapshots | None,
+    gone: Mapping[int, ClientSnapshots],
+) -> GhostEvidence:
+    """Return the evidence; the history is that of the only client that is gone, else of the owner of the address."""
+    lost = {client.host.host: client for client in gone.values()}
+    only = next(iter(lost.values())) if len(lost) == 1 and not absent.count else owner
     return GhostEvidence(
         without_flow=absent.count,
         probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in absent.rows or ()),
-        client=history_of(owner.host) if owner is not None else NO_HISTORY,
+        before_boot=len(gone),
+        client=history_of(only.host) if only is not None else NO_HISTORY,
     )
 
 
@@ -140,6 +157,7 @@ def trace_rows(
         unproven={reason: count for reason, count in results.items() if reason not in {LIVE, ABSENT, CLOSING}},
         hosts=frozenset(trace.client.host.host for trace in traces if trace.client is not None),
         closing=results[CLOSING],
+        carried={row: trace.client for row, trace in rows if trace.client and trace.result not in {LIVE, ABSENT}},
     )
 
 
@@ -152,9 +170,12 @@ def _trace_flow(flow: FlowEntry, middlebox: Middlebox, client: ClientSnapshots |
     if any(index.has_connection((destination, destination_port, address, port)) for index in client.indexes):
         return RowTrace(LIVE, client)
     if carried:
-        host = client.host.host
-        return RowTrace(f"carried by {middlebox.host}, but not in the table of {host} (a container, or churn)", client)
+        return RowTrace(_carried_reason(middlebox, client), client)
     return RowTrace(CLOSING)
+
+
+def _carried_reason(middlebox: Middlebox, client: ClientSnapshots) -> str:
+    return f"carried by {middlebox.host}, but not in the table of {client.host.host} (a container, or churn)"
 
 
 def _trace_without_flow(
