@@ -82,6 +82,7 @@ def _evidence(fact: Any) -> dict[str, Any]:  # noqa: ANN401  facts of all kinds
     return {
         "fact": fact.kind,
         "host": origin.host or None,
+        "server": origin.server or None,
         "origin": origin.path,
         "taken_at": moment(origin.taken.start) if origin.taken else None,
         "lines": origin.lines,

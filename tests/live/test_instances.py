@@ -111,6 +111,23 @@ def test_targets_of_one_host_are_separate_servers(site, sitting) -> None:
     }
 
 
+def test_a_389_ds_and_a_slapd_on_one_host_are_two_servers(topology, laboratory, desk) -> None:
+    laboratory.ds389(topology.ldap)
+    start_fleet(topology.ldap, laboratory.folder, [1389], descriptors=LIMIT)
+    for port, count in ((389, 5), (1389, 7)):
+        Application(topology.app1, "held", address="10.77.1.2", port=port, count=count).ready()
+    names = {"slapd-live@ldap": 5, "ldap:1389": 7}
+    for targets in ((), ("ssh://ldap",)):
+        said = desk.diagnose(*targets, *APART, host=None if targets else topology.ldap)
+        shares = {one["server"]: one["observed"]["by_client"] for one in said.found("connection-share")}
+        assert {server: sum(one["connections"] for one in clients) for server, clients in shares.items()} == names
+        assert said.outcomes("descriptor-headroom") == {"clear"}
+        of_indexes = [one for one in said.report["verdicts"] if one["check"] == "harmful-index"]
+        assert {one["subject"] for one in of_indexes if one["outcome"] != "finding"} <= {*names, None}
+        origins = {one["origin"]: one["server"] for one in said.report["evidence"] if one["fact"] == "configuration"}
+        assert set(origins.values()) <= set(names)
+
+
 def by_hand(site: Site, folder: Path) -> None:
     """Write the files that an administrator makes: one socket table, and two files per process."""
     folder.mkdir(parents=True)

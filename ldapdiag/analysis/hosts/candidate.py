@@ -44,6 +44,8 @@ class Candidate:
     families: set[Family] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
     """Paths of its configuration, or in a command."""
+    process: int | None = None
+    """The process in the file's name, unless it is a port."""
     words: tuple[str, ...] = ()
     """The words of the file's name."""
     files: dict[FileKey, list[Any]] = field(default_factory=dict)
@@ -67,6 +69,13 @@ class Candidate:
     def known(self) -> int:
         """Return how much is known that may contradict another candidate."""
         return sum(map(bool, (self.families, self.named, self.pids, self.exact)))
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Return what `contradicts` compares."""
+        known: tuple[set[Any], ...]
+        known = (self.pids, self.families, self.instances, self.endpoints, self.targets, self.lives)
+        return (self.exact, *(frozenset(one) for one in known))
 
     def contradicts(self, other: Candidate) -> bool:
         """Return whether the two cannot be one server process."""
@@ -118,6 +127,7 @@ def of_file(key: FileKey, facts: Sequence[Any]) -> Candidate:
         instances=set(hints.instances),
         families=set(hints.families),
         paths=set(hints.paths),
+        process=hints.process,
         words=hints.words,
         files={key: list(facts)},
     )

@@ -60,7 +60,11 @@ INSTANCE = re.compile(
     r"(?:^|[/\s]|%2[Ff])slapd-([A-Za-z0-9_-]{1,64})(?=/|%2[Ff]|\.socket|\.ldif|\s|$)", re.ASCII | re.MULTILINE
 )
 """The folder, the file or the socket of an instance of 389-ds; an instance's name has no dot."""
+HEADER = re.compile(r"\S{1,255}:(\d{1,5}) \((/[^\s)]{1,1000})\)", re.ASCII)
+"""ldap.example:389 (/etc/dirsrv/slapd-ds1), at the beginning of an access log."""
 PATH = re.compile(r"/\S{1,1000}")
+PROCESS_NUMBER = re.compile(r"(?:limits|fds?|count|pid|proc)[-_.]?(\d{3,7})(?![0-9A-Za-z]|-\d\d-\d\d)", re.ASCII)
+"""In the name of a file about a process; lower numbers count files, longer ones are dates."""
 WORD = re.compile(r"[^\W_]{1,64}", re.ASCII)
 
 
@@ -79,6 +83,8 @@ class ServerHints:
     families: frozenset[Family] = frozenset()
     paths: frozenset[str] = frozenset()
     """Paths in the command that the file answers, that of a configuration perhaps."""
+    process: int | None = None
+    """The process that the name of a file about a process has, unless it is a port."""
     words: tuple[str, ...] = ()
     """The words of the file's name, in lower case: a process, a port, an instance or a count perhaps."""
 
@@ -87,8 +93,11 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
     """Return what the facts of one file reveal about the server process that they are about."""
     origin = facts[0].origin
     families = frozenset(family for fact in facts if (family := _family(fact)))
-    named = f"{origin.asked}\n{origin.folder}/\n{origin.path if families else origin.path.rpartition('/')[0] + '/'}"
+    headers = [header for fact in facts if isinstance(fact, AccessLog) for header in _headers(fact)]
+    place = origin.path if families else origin.path.rpartition("/")[0] + "/"
+    named = "\n".join([*(path for _, path in headers), origin.asked, f"{origin.folder}/", place])
     reported = frozenset(endpoint for fact in facts for endpoint in _listeners(fact))
+    reported |= {(ANY, port) for port, _ in headers}
     targets = [(secure, _endpoint(host, port, secure)) for secure, host, port in TARGET.findall(origin.asked)]
     return ServerHints(
         pids=processes_named(origin),
@@ -99,8 +108,17 @@ def hints_of(facts: Sequence[Any]) -> ServerHints:
         instances=frozenset(INSTANCE.findall(named) if families <= {Family.DS389} else ()),
         families=families,
         paths=frozenset(PATH.findall(origin.asked)),
+        process=_process_in_name(facts),
         words=tuple(WORD.findall(origin.path.rpartition("/")[2].rpartition(".")[0].lower())),
     )
+
+
+def _process_in_name(facts: Sequence[Any]) -> int | None:
+    """Return the number of the process in the name of a file that contains nothing but limits or descriptors."""
+    name = facts[0].origin.path.rpartition("/")[2].lower()
+    about_a_process = all(isinstance(fact, ProcessLimits | DescriptorCount) for fact in facts)
+    found = PROCESS_NUMBER.search(name) if about_a_process else None
+    return int(found[1]) if found else None
 
 
 def processes_named(origin: Origin) -> frozenset[int]:
@@ -116,6 +134,12 @@ def _endpoint(host: str, port: str, secure: str) -> Endpoint:
 def _family(fact: Any) -> Family | None:  # noqa: ANN401  facts of all kinds
     identity = getattr(fact, "identity", None)
     return KINDRED.get(identity.family, identity.family) if identity else None
+
+
+def _headers(log: AccessLog) -> list[tuple[int, str]]:
+    """Return the port and the folder of the server, as the headers of 389-ds' log have them."""
+    texts = (instance.decode(errors="replace") for instance, _ in log.segment.instances)
+    return [(int(found[1]), f"{found[2]}/") for text in texts if (found := HEADER.fullmatch(text))]
 
 
 def _listeners(fact: Any) -> Iterable[Endpoint]:  # noqa: ANN401  facts of all kinds

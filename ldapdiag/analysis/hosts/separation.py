@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.candidate import FileKey
     from ldapdiag.analysis.hosts.listening import Listening
 
+MOST_SERVERS = 200
+"""On one host; further files that fit none of them are not used."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
@@ -60,6 +63,8 @@ def _read_words(candidates: Sequence[Candidate]) -> None:
                 one.endpoints |= named
             elif word in instances and not one.instances and not one.is_process:
                 one.instances.add(instances[word])
+        if one.process is not None and not one.pids and not one.endpoints:
+            one.pids.add(one.process)
 
 
 def _identity(one: Candidate) -> list[object]:
@@ -94,18 +99,24 @@ def _united(candidates: Sequence[Candidate], shared: Callable[[Candidate], Colle
     What several processes have identifies none of them; nor does what contradicting files have.
     """
     held = Counter(what for one in candidates if one.is_process for what in set(shared(one)))
-    united: list[Candidate] = []
+    united: dict[int, Candidate] = {}
+    having: dict[object, dict[int, Candidate]] = defaultdict(dict)
     for one in candidates:
         own = {what for what in shared(one) if held[what] < 2}
-        partners = [other for other in united if not own.isdisjoint(shared(other)) and not other.contradicts(one)]
-        if not partners or _contradict(partners):
-            united.append(one)
-            continue
+        near = {number: other for what in own for number, other in having[what].items() if number in united}
+        partners = [other for other in near.values() if not other.contradicts(one)]
+        if _contradict(partners):
+            partners = []
         for other in partners[1:]:
             partners[0].add(other)
-            united.remove(other)
-        partners[0].add(one)
-    return united
+            del united[id(other)]
+        target = partners[0] if partners else one
+        if partners:
+            target.add(one)
+        united[id(target)] = target
+        for what in shared(target):
+            having[what][id(target)] = target
+    return list(united.values())
 
 
 def _with_unowned(servers: list[Candidate]) -> list[Candidate]:
@@ -139,14 +150,15 @@ def _placed(servers: list[Candidate], files: list[Candidate]) -> Separation:
     open_to = [
         one
         for one in servers
-        if one.known or not _contradict([file for file in files if _fits_only(file, one, servers)])
+        if one.known or not _contradict([file for file in files if file.reports and _fits_only(file, one, servers)])
     ]
+    unknown = {id(file) for one in open_to if not one.pids for file in _of_several_processes(one, files, open_to)}
     ambiguous: list[Any] = []
     for file in files:
         fitting = [one for one in open_to if not one.contradicts(file)]
-        if len(fitting) == 1:
+        if len(fitting) == 1 and id(file) not in unknown:
             fitting[0].add(file)
-        elif not fitting and file.reports:
+        elif not fitting and file.reports and len(servers) < MOST_SERVERS:
             servers.append(file)
             open_to.append(file)
         elif fitting or servers:
@@ -154,9 +166,19 @@ def _placed(servers: list[Candidate], files: list[Candidate]) -> Separation:
     return Separation(servers=tuple(servers), ambiguous=tuple(ambiguous))
 
 
+def _of_several_processes(
+    server: Candidate, files: Iterable[Candidate], servers: Sequence[Candidate]
+) -> list[Candidate]:
+    """Return the files about processes that fit no other server, if they are of several: any may be the server's."""
+    own = [file for file in files if file.pids and not file.reports and _fits_only(file, server, servers)]
+    return own if _contradict(own) else []
+
+
 def _contradict(candidates: Iterable[Candidate]) -> bool:
-    return any(one.contradicts(other) for one, other in combinations(candidates, 2))
+    """Return whether any two contradict each other."""
+    different = {one.signature: one for one in candidates}
+    return any(one.contradicts(other) for one, other in combinations(different.values(), 2))
 
 
 def _fits_only(file: Candidate, server: Candidate, servers: Iterable[Candidate]) -> bool:
-    return file.reports and [one for one in servers if not one.contradicts(file)] == [server]
+    return [one for one in servers if not one.contradicts(file)] == [server]

@@ -52,14 +52,14 @@ class DiscoveredLogs:
             self.files.append(unreadable(one.label, error))
 
     def read(self, progress: Callable[[str], object], stop: Event) -> Iterator[AccessLog | NotALog]:
-        """Read the added logs; yield a fact for each folder and product, and the reasons for inputs without one."""
+        """Read the added logs; yield a fact for each server that headers or paths name, and the reasons why not."""
         from ldapdiag.sources.logs.access_log import read_stream  # noqa: PLC0415  import late
         from ldapdiag.sources.logs.scanners import Scanners  # noqa: PLC0415
 
         files, self.files = self.files, []
         yield from (one for one in files if not isinstance(one, LogFile))
         streams = streams_of(one for one in files if isinstance(one, LogFile))
-        by_server: dict[tuple[str, Family], list[ReadStream]] = defaultdict(list)
+        by_server: dict[tuple[str, Family, str], list[ReadStream]] = defaultdict(list)
         every = [file for stream in streams for file in stream.files]
         with Scanners(every, meanwhile=self.meanwhile) as scanners:
             for stream in streams:
@@ -68,9 +68,15 @@ class DiscoveredLogs:
                 yield from (*reading.gaps, *reading.truncated)
                 if stop.is_set():
                     yield _interrupted(stream)
-                by_server[stream.files[0].input.folder, stream.dialect.family].append(reading)
-        for (folder, family), logs in by_server.items():
+                by_server[stream.files[0].input.folder, stream.dialect.family, _server_of(stream)].append(reading)
+        for (folder, family, _), logs in by_server.items():
             yield _fact(folder, family, logs)
+
+
+def _server_of(stream: Stream) -> str:
+    """Return what names the server of a log among those of its folder: its header, else its folder on its host."""
+    header = stream.instance.decode(errors="replace")
+    return header or stream.files[0].input.asked.rpartition("/")[0]
 
 
 def _interrupted(stream: Stream) -> Gap:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LISTED = re.compile(rb"(\d{1,6}) (\d{1,6}) (\d{1,15}) (/[A-Za-z0-9._/-]{1,4095})")
 LIST = b"logs\n"
 MAX_LISTED = 2000
-"""Files per namespace; the script lists at most 100 for each of eight servers."""
+"""Files per namespace; the script lists at most 100 for each server."""
 MAX_BYTES = 256 << 20
 """Of all logs fetched from one host."""
 NO_LOG = 9
@@ -92,7 +92,8 @@ def local_logs(session: ScriptSession) -> Iterator[Input | Gap]:
     for file in found:
         if file.size_bytes:
             local = FileRange(file.path)
-            yield in_file(local, path=f"{file.folder}/{file.name}", folder=file.folder, label=file.path)
+            log = in_file(local, path=f"{file.folder}/{file.name}", folder=file.folder, label=file.path)
+            yield replace(log, asked=file.path)
 
 
 def fetch_logs(session: ScriptSession, show_file: ShowFile) -> Iterator[Input | Gap]:
