@@ -9,6 +9,7 @@ import pytest
 
 import facts
 from incidents import diagnosed_facts, findings, judged
+from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from ldapdiag.evidence.ldap_probe import LdapProbe, ProbeOutcome
 from ldapdiag.evidence.processes import Process, ProcessTable
@@ -90,6 +91,16 @@ class TestReason:
         known = {"number": 40, "state": "S", "ticks": 5} | thread
         readings = [threads(*IDLE, Thread(**known), up=0), threads(*IDLE, Thread(**known | after), up=5)]
         assert state(*sockets(), *readings) == reason
+
+    def test_is_that_all_workers_are_busy_where_as_many_run(self) -> None:
+        """Costly searches on all threads share two processors: each uses little of one."""
+        busy = [[Thread(number=n, state="R", ticks=ticks) for n in range(40, 56)] for ticks in (5, 35)]
+        readings = [threads(*IDLE, *told, up=5 * number) for number, told in enumerate(busy)]
+        assert state(*sockets(), *readings) == "looping"
+        configured = Configuration(origin=facts.origin(name="cn-config.ldif"), identity=facts.DS389, threads=16)
+        found = verdict(*sockets(), *readings, configured)
+        assert found.observed["state"] == "out-of-threads"
+        assert "16 running, 4.8 s of processor time in 5.0 s" in found.detail
 
     def test_is_unknown_without_them(self) -> None:
         found = verdict(*sockets())

@@ -194,18 +194,20 @@ def _condition(
         return Condition.STOPPED
     exhausted = descriptors is not None and descriptors.accepts_few
     if unread is not None and unread.stand and not (exhausted and unread.all_wait_to_be_accepted):
-        return _reason(activity)
+        return _reason(activity, server)
     if probes:
-        return _reason_of_failed_probe(unread, activity, probes, exhausted=exhausted)
+        return _reason_of_failed_probe(server, unread, activity, probes, exhausted=exhausted)
     if unread is not None and unread.may_stand and not exhausted:
         return Condition.DOUBTFUL
     return Condition.UNKNOWN if unread is None and server.monitor is None else Condition.ANSWERS
 
 
-def _reason(activity: ThreadActivity | None) -> Condition:
+def _reason(activity: ThreadActivity | None, server: Instance) -> Condition:
     """Return why a server does not read, from what its threads do."""
     if activity is None:
         return Condition.NO_ANSWER
+    if (workers := _workers(server)) and activity.running >= max(2, workers):
+        return Condition.OUT_OF_THREADS
     reasons = {
         Condition.DISK: activity.on_disk,
         Condition.LOOPING: activity.running,
@@ -215,7 +217,14 @@ def _reason(activity: ThreadActivity | None) -> Condition:
     return next((reason for reason, applies in reasons.items() if applies), Condition.NO_ANSWER)
 
 
+def _workers(server: Instance) -> int | None:
+    """Return how many threads work on operations, as configured, else as cn=monitor counts them."""
+    configured = server.configuration.threads if server.configuration else None
+    return configured or (server.monitor.threads if server.monitor else None)
+
+
 def _reason_of_failed_probe(
+    server: Instance,
     unread: UnreadRequests | None,
     activity: ThreadActivity | None,
     probes: tuple[LdapProbe, ...],
@@ -231,7 +240,7 @@ def _reason_of_failed_probe(
     silent = any(probe.outcome is ProbeOutcome.NO_ANSWER for probe in probes)
     doubtful = unread is not None and unread.may_stand
     shown = activity is not None and (activity.on_disk or activity.running or activity.locked or activity.transferring)
-    return _reason(activity) if silent and (shown or doubtful) else Condition.NO_ANSWER
+    return _reason(activity, server) if silent and (shown or doubtful) else Condition.NO_ANSWER
 
 
 def _log_ended(host: Host, traffic: Traffic | None) -> float | None:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 from ldapdiag.evidence.threads import TICKS_PER_SECOND, ProcessThreads, Thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 STOPPED = frozenset("Tt")
 DISK, RUNNING = "D", "R"
 BUSY = 0.25
-"""Share of a processor that a running thread uses; a looping one uses all that other programs leave."""
+"""Share of a processor that a busy process uses; a looping thread uses all that other programs leave."""
+OTHERS = 4
+"""A thread that used less than a fourth of the average beside busy ones listens, or keeps a clock."""
 FROZEN = frozenset({"do_freezer_trap", "get_signal", "__refrigerator"})
 """Functions of the kernel in which threads of a frozen control group wait (docker pause); measured on Linux 6.18."""
 FUTEX = "futex"
@@ -42,7 +44,7 @@ class ThreadActivity:
     """Between the two readings; None: there is one, or their times are unknown."""
     stopped: bool
     running: int
-    """Threads that run and have used BUSY of a processor since; in a single reading those that run."""
+    """Threads that used the processor, where the process used BUSY of one; in a single reading those that run."""
     processor_seconds: float | None
     """Processor time of the whole process between the readings."""
     on_disk: int
@@ -79,7 +81,7 @@ def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None
         readings=len(ordered),
         seconds=seconds,
         stopped=_is_stopped(latest) and (before is None or _is_stopped(before)),
-        running=sum(_runs(thread, earlier.get(thread.number), seconds) for thread in latest.threads),
+        running=_running(latest, before, earlier, seconds),
         processor_seconds=(latest.ticks - before.ticks) / TICKS_PER_SECOND if before and seconds else None,
         on_disk=sum(thread.state == DISK for thread in same),
         locked=locks.total(),
@@ -133,10 +135,17 @@ def _unmoved(before: Thread | None, after: Thread) -> bool:
     return waited == (after.state, after.ticks, after.call, after.lock)
 
 
-def _runs(thread: Thread, before: Thread | None, seconds: float | None) -> bool:
-    if seconds is None or before is None:
-        return thread.state == RUNNING
-    return thread.ticks - before.ticks >= BUSY * seconds * TICKS_PER_SECOND
+def _running(
+    latest: ProcessThreads, before: ProcessThreads | None, earlier: Mapping[int, Thread], seconds: float | None
+) -> int:
+    """Return how many threads run; a process that uses little of a processor has only clocks and listeners."""
+    if before is None or seconds is None:
+        return sum(thread.state == RUNNING for thread in latest.threads)
+    used = [thread.ticks - earlier[thread.number].ticks for thread in latest.threads if thread.number in earlier]
+    total, moved = latest.ticks - before.ticks, sum(ticks > 0 for ticks in used)
+    if total < BUSY * seconds * TICKS_PER_SECOND:
+        return 0
+    return sum(ticks * OTHERS * moved >= total for ticks in used if ticks > 0)
 
 
 def _waits(threads: Sequence[Thread]) -> tuple[tuple[str, int], ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.load.accept_queue import accept_queues
 from ldapdiag.evidence.sockets import Key, TcpState
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class UnreadRequests:
     """Connections from which data was read in the meantime."""
     not_accepted: int
     """Connections with standing data that the server has not accepted either."""
+    queued: int
+    """Connections in the accept queues, whatever they have sent."""
     blocked: int
     """Connections with unsent data: their clients do not read."""
     doubtful: int
@@ -120,6 +123,7 @@ def unread_requests(host: Host, ports: Collection[int]) -> UnreadRequests | None
         standing=len(standing),
         served=len({*_recently_read(latest, before), *_drained(latest, before)}),
         not_accepted=sum(not latest[key].accepted for key in standing),
+        queued=sum(queue.waiting for queue in accept_queues(host, ports)),
         blocked=sum(row.blocked for row in latest.values()),
         doubtful=sum(_is_doubtful(seconds, before) for key, (seconds, _) in waits.items() if key not in standing),
         seconds=max((seconds for seconds, _ in standing.values() if seconds is not None), default=None),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REASONS: Mapping[Condition, str] = {
     Condition.STOPPED: "does not answer: its process is stopped",
     Condition.LOOPING: "does not answer: a thread is looping or busy with one operation",
-    Condition.OUT_OF_THREADS: "does not answer: it is out of threads, all of them wait",
+    Condition.OUT_OF_THREADS: "does not answer: it is out of threads, all of them are occupied",
     Condition.LOCKED: "does not answer: its threads are blocked on a lock",
     Condition.DISK: "does not answer: its threads are blocked on a disk or a network file system",
     Condition.OUT_OF_DESCRIPTORS: "cannot be reached: it is out of descriptors",
@@ -78,9 +78,8 @@ def _unread(unread: UnreadRequests) -> Iterator[str]:
         bytes_ = counted(unread.bytes, "byte")
         yield f"Requests wait unread on {counted(unread.standing, 'connection')} ({bytes_}){since}."
         yield f"Meanwhile it read from {counted(unread.served, 'connection') if unread.served else 'none'}."
-    if unread.not_accepted:
-        waiting = counted(unread.not_accepted, "connection")
-        yield f"{waiting} {are(unread.not_accepted)} not even accepted."
+    if waiting := max(unread.queued, unread.not_accepted):
+        yield f"{counted(waiting, 'connection')} {are(waiting)} not even accepted (Recv-Q of the listening socket)."
     if unread.blocked:
         blocked = counted(unread.blocked, "connection")
         yield f"{blocked} with data that the client has not acknowledged (Send-Q): a thread may wait for each."
@@ -92,11 +91,9 @@ def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
         case Condition.STOPPED:
             yield f"{who}: stopped by a signal, a debugger, or its control group (docker pause)."
         case Condition.LOOPING:
-            used = activity.processor_seconds
-            share = (
-                f", {used:,.1f} s of processor time in {activity.seconds:,.1f} s" if used and activity.seconds else ""
-            )
-            yield f"{who}: {number(activity.running)} running{share}."
+            yield f"{who}: {_running(activity)}."
+        case Condition.OUT_OF_THREADS if activity.running:
+            yield f"{who}: {_running(activity)}. All workers are busy with operations: see costly-search."
         case Condition.DISK:
             yield f"{who}: {number(activity.on_disk)} in uninterruptible sleep (state D)."
         case Condition.LOCKED:
@@ -113,3 +110,9 @@ def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
         yield f"They wait in: {waits}."
     if activity.readings < 2:
         yield "This is a single reading: a second one, 5 s later, shows whether they move."
+
+
+def _running(activity: ThreadActivity) -> str:
+    used = activity.processor_seconds
+    share = f", {used:,.1f} s of processor time in {activity.seconds:,.1f} s" if used and activity.seconds else ""
+    return f"{number(activity.running)} running{share}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ldapdiag.evidence.host_formats.failed_probe import as_text
+from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.sources.anonymising.contents import anonymised_content
 from ldapdiag.sources.anonymising.pseudonyms import Pseudonyms
 from ldapdiag.sources.anonymising.text_anonymiser import TextAnonymiser
@@ -33,3 +35,21 @@ def test_a_list_of_processes_keeps_its_values_and_loses_its_names() -> None:
     assert paths[0].startswith("/etc/dirsrv/slapd-")
     assert paths[0].endswith("/dse.ldif")
     assert paths[1].startswith("/home/")
+
+
+def test_a_failed_probe_keeps_its_outcome_and_loses_its_name_and_address() -> None:
+    for target in ("ldap://ds1.acme.example:1389", "ldaps://10.77.1.2", "ldapi://%2Frun%2Fslapd-acme.socket"):
+        probe = as_text(target, "10.77.1.2", 1389, ProbeOutcome.REFUSED, 1.5).encode()
+        content = anonymised_content(probe, "ldap/ldap-probe.txt", TextAnonymiser(Pseudonyms(b"secret")))
+        (after,) = facts_of(content)
+        assert (after.outcome, after.port, after.seconds) == (ProbeOutcome.REFUSED, 1389, 1.5)
+        assert after.target.startswith(target.partition("://")[0])
+        for name in (b"10.77.1.2", b"acme"):
+            assert name not in content
+
+
+def test_the_threads_of_a_server_keep_what_they_wait_for() -> None:
+    threads = b"x86_64\n/proc/uptime:1.00 2.00\n/proc/29/task/29/stat:29 (slapd) S 0 0 0 0 -1 4 1 0 0 0 1 2\n"
+    threads += b"/proc/29/task/29/wchan:futex_do_wait\n/proc/29/task/29/syscall:202 0x7f5cf7561040 0x0 0x80000022\n"
+    content = anonymised_content(threads, "ldap/threads-29-1.txt", TextAnonymiser(Pseudonyms(b"secret")))
+    assert facts_of(content) == facts_of(threads)
