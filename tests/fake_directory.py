@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Entry = tuple[str, "Mapping[str, Iterable[str | bytes]]"]
 BIND, SEARCH, UNBIND, EXTENDED = 0x60, 0x63, 0x42, 0x77
@@ -49,14 +49,14 @@ def parts(data: bytes) -> list[tuple[int, bytes]]:
 
 
 class FakeDirectory:
-    """Answers each search with what `says(base, attributes)` returns: entries and a result code, or raw bytes.
+    """Answers each search with what `says(base, attributes)` returns: entries and a code, or bytes, in parts or whole.
 
     `says` may block: `asked` is set when the first search has come, `unbound` when the client said goodbye.
     """
 
     def __init__(
         self,
-        says: Callable[[str, list[str]], tuple[list[Entry], int] | bytes],
+        says: Callable[[str, list[str]], tuple[list[Entry], int] | bytes | Iterator[bytes]],
         bind_code: int = 0,
         bind: bytes = b"",
     ) -> None:
@@ -64,6 +64,8 @@ class FakeDirectory:
         self.says = says
         self.bind_code = bind_code
         self.bind = bind
+        self.talk: Callable[[socket.socket], object] | None = None
+        """Talks to a client instead of LDAP."""
         self.searches: list[tuple[str, list[str]]] = []
         self.asked, self.unbound, self.over = threading.Event(), threading.Event(), threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -94,6 +96,9 @@ class FakeDirectory:
                     continue
 
     def _talk(self, client: socket.socket) -> None:
+        if self.talk is not None:
+            self.talk(client)
+            return
         while data := client.recv(1 << 16):  # requests here are small, and come one by one
             (_, number), (tag, content), *_ = parts(parts(data)[0][1])
             identifier = element(2, number)
@@ -112,6 +117,10 @@ class FakeDirectory:
             told = self.says(*self.searches[-1])
             if isinstance(told, bytes):
                 client.sendall(told)
+                continue
+            if not isinstance(told, tuple):
+                for chunk in told:
+                    client.sendall(chunk)
                 continue
             entries, code = told
             client.sendall(

@@ -43,7 +43,9 @@ class CollectionOptions:
     bind: BindOptions = field(default_factory=BindOptions)
     sudo: bool = False
     timeout_seconds: int = 10
-    """Time limit per target: for the first collection, for each later snapshot, and for the access logs."""
+    """Time limit per target: for the first collection, for each later snapshot, and for the access logs.
+
+    It holds for the whole step, whatever the target sends and however it sends it."""
     sample_interval_seconds: float = 4.0
     """Time between the two snapshots of a server."""
     logs: bool = False

@@ -170,6 +170,7 @@ class LocalCollector:
         listens learns no more than the current user.
         """
         by_identity = {namespace.identity: namespace for namespace in self._namespaces}
+        late = False
         for process in directory_processes():
             namespace = by_identity.get(process.namespace)
             if namespace is None:
@@ -178,6 +179,11 @@ class LocalCollector:
             if address is None:
                 yield _not_queried(process)
                 continue
+            if late:
+                reason = f"cn=monitor not queried: the {self._options.timeout_seconds} s of --timeout have passed"
+                yield Gap(target=address.url, reason=reason, how="raise --timeout, or name only this server")
+                continue
+            late = monotonic() > deadline  # one is queried nevertheless
             for answer in self._query_inside(address, namespace, deadline):
                 if isinstance(answer, Gap):
                     yield answer

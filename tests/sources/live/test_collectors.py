@@ -47,6 +47,28 @@ def process(namespace: str, ldapi: tuple[str, ...] | None = ()) -> DirectoryProc
     return DirectoryProcess(pid=7, program="slapd", namespace=namespace, ldapi=ldapi)
 
 
+def test_after_the_time_limit_one_more_directory_is_queried_and_the_others_are_gaps(gaps_here, monkeypatch) -> None:
+    """Any user may start a hundred programs called slapd, each with a socket that never answers."""
+    queried: list[str] = []
+
+    def query(_, address, *__):
+        queried.append(address.path)
+        yield Gap(target=address.url, reason="no answer in 1 s")
+
+    times = iter([0.0, *[100.0] * 50])
+    monkeypatch.setattr(local_host, "monotonic", lambda: next(times))
+    monkeypatch.setattr(local_host.LocalCollector, "_sockets", lambda *_: iter(()))
+    monkeypatch.setattr(local_host.LocalCollector, "_query_inside", query)
+    monkeypatch.setattr(local_host, "host_path", lambda _, path: path)
+    monkeypatch.setattr(local_host.os, "access", lambda *_: True)
+    gaps = gaps_here(processes=tuple(process(OWN.identity, ldapi=(f"/run/{number}",)) for number in range(5)))
+    assert queried == ["/run/0"]
+    assert [gap.reason for gap in gaps] == [
+        "no answer in 1 s",
+        *["cn=monitor not queried: the 10 s of --timeout have passed"] * 4,
+    ]
+
+
 def test_unreadable_namespaces_are_a_gap_unless_the_script_reports_one(gaps_here) -> None:
     assert gaps_here() == []
     (gap,) = gaps_here(unreadable=3)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 START_TLS = "1.3.6.1.4.1.1466.20037"
 MAX_BYTES = 1 << 27
 """Of all answers of one server; 20,000 connections of a slapd take 36 MB."""
+MAX_ENTRIES = 400_000
+"""Of all answers of one server: a short entry takes ten times as much memory as in its message."""
 MAX_OTHER_BYTES = 1 << 16
 """Of a message that is not an entry."""
 MAX_REFERENCES = 3
@@ -60,6 +62,7 @@ class _Strategy(SyncStrategy):
         self.budget = budget
         self.unparsed = bytearray()
         self.received = 0
+        self.entry_count = 0
         self.entries = EntryBuffer()
         self.wanted: frozenset[str] = frozenset()
         self.references: list[str] = []
@@ -79,6 +82,9 @@ class _Strategy(SyncStrategy):
             message = self._message()
             kind, at = check_envelope(message, number, request["type"])
             if kind == ENTRY:
+                self.entry_count += 1
+                if self.entry_count > MAX_ENTRIES:
+                    raise QueryFailed(f"its answer exceeds {MAX_ENTRIES:,} entries", READ_SOCKETS)
                 self.entries.add(message, at, self.wanted)
             elif len(message) > MAX_OTHER_BYTES:
                 raise MalformedMessage

@@ -49,7 +49,8 @@ PARTS = (
 MAX_LINE_BYTES = 1 << 16
 """A longer line is processed in parts; no part cuts a marker that is shorter than MAX_MARKER_BYTES."""
 MAX_MARKER_BYTES = 1024
-MAX_SECTIONS = 4000
+MAX_ITEMS = 4000
+"""Sections and gaps of one host; the others are counted in one gap."""
 MAX_COMMAND_SECONDS = 60
 """Time limit of one command on the host; one that hangs may run that long after the session has ended."""
 SNAPSHOT = b"snapshot\n"
@@ -120,6 +121,8 @@ class ScriptSession:
     _orders: deque[datetime] = field(default_factory=deque)
     """When each unfinished order was sent."""
     _count: int = 0
+    """Sections and gaps received."""
+    _reported: bool = False
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +171,7 @@ class ScriptSession:
                         return
                 elif isinstance(event, ScriptSection):
                     yield event, Span(start=self._orders[0], end=received)
-                elif isinstance(event, MissingItem):
+                elif isinstance(event, MissingItem) and self._has_room():
                     yield Gap(target=self.label_of(event.folder), reason=event.reason, how=event.how)
         yield self._ending(child)
         if child.ended or self.stop.is_set() or self._script is None:
@@ -215,6 +218,7 @@ class ScriptSession:
         """Send an order, and yield its results."""
         for result in self.sections(order, deadline):
             yield from (result,) if isinstance(result, Gap) else self._section(*result)
+        yield from self._too_many()
 
     def _lines(self, printed: bytes) -> Iterator[bytes]:
         """Yield complete lines with their ends (lines without a marker as one), and parts of very long lines."""
@@ -244,8 +248,7 @@ class ScriptSession:
         for timestamp in (section.begun, section.ended):
             if timestamp is not None:
                 self._clock.add(timestamp, span.start, span.end)
-        self._count += 1
-        if self._count > MAX_SECTIONS:
+        if not self._has_room():
             return
         label = self.label_of(section.folder)
         if gap := unusable(section, label):
@@ -260,6 +263,18 @@ class ScriptSession:
             taken=span,
             asked=f"{section.asked or section.file} on {folder}",
         )
+
+    def _has_room(self) -> bool:
+        """Count a section or a gap; return whether it is within the limit."""
+        self._count += 1
+        return self._count <= MAX_ITEMS
+
+    def _too_many(self) -> Iterator[Gap]:
+        """Yield the gap of the sections and gaps over the limit, once."""
+        if self._count > MAX_ITEMS and not self._reported:
+            self._reported = True
+            reason = f"the host sent more than {MAX_ITEMS:,} files and remarks; the others are not used"
+            yield Gap(target=self.target, reason=reason, how="check what runs as sh there")
 
     def _ending(self, child: ChildProcess) -> Gap:
         """Return why the session ended early."""

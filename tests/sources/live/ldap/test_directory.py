@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import time
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import pytest
 
@@ -301,6 +301,19 @@ class TestUnexpectedAnswers:
 NUMBER = SEARCH
 
 
+def trickled():
+    """Yield single bytes without end, each before any timeout of a single read."""
+    while True:
+        yield b"x"
+        time.sleep(0.02)
+
+
+def handshake(client):
+    """Begin a TLS record of 16 KiB, and send it byte by byte."""
+    for part in chain([b"\x16\x03\x03\x40\x00"], trickled()):
+        client.sendall(part)
+
+
 class TestHostile:
     @pytest.mark.parametrize(
         ("bytes_", "reason"),
@@ -323,6 +336,36 @@ class TestHostile:
         endless = entry(NUMBER, "cn=a", {"cn": ["x" * 1000]}) * 4000
         with FakeDirectory(lambda *_: endless) as directory:
             assert "exceeds 1 MiB" in only_gap(asked(directory.url))
+
+    @pytest.mark.parametrize(
+        "stream",
+        [
+            lambda: repeat(element(0x30, NUMBER, element(0x64, octets("cn=a"), element(0x30))) * 500),
+            lambda: repeat(element(0x30, NUMBER, element(0x73, octets("ldap://ds2/"))) * 500),
+            lambda: repeat(element(0x30, NUMBER, element(0x79)) * 500),
+            lambda: chain([b"\x30\x84\x00\xff\xff\xff"], trickled()),
+        ],
+        ids=["entries", "references", "intermediate", "one element"],
+    )
+    def test_a_stream_ends_at_the_time_limit(self, stream):
+        """Each message arrives in time, but the answer never ends: the limit is that of the whole session."""
+        started = time.monotonic()
+        with FakeDirectory(lambda *_: stream()) as directory:
+            assert only_gap(asked(directory.url, seconds=1)) == "the root DSE: no answer in 1 s"
+        assert time.monotonic() - started < 20
+
+    def test_a_handshake_in_single_bytes_ends_at_the_time_limit(self):
+        with FakeDirectory(lambda *_: b"") as directory:
+            directory.talk = handshake
+            started = time.monotonic()
+            reason = only_gap(asked(directory.url.replace("ldap:", "ldaps:"), seconds=1))
+        assert reason == "no answer in 1 s"
+        assert time.monotonic() - started < 20
+
+    def test_the_entries_of_a_server_are_limited(self, monkeypatch):
+        monkeypatch.setattr("ldapdiag.sources.live.ldap.ldap3_connection.MAX_ENTRIES", 100)
+        with FakeDirectory(lambda *_: ([ROOT] * 101, 0)) as directory:
+            assert only_gap(asked(directory.url)) == "the root DSE: its answer exceeds 100 entries"
 
     def test_all_targets_share_one_budget(self):
         budget = Budget(2000)

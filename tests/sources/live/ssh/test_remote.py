@@ -291,6 +291,36 @@ class TestWhatAHostMaySay:
         assert gap.reason == "no answer in 1 s to the connection"
         assert time.monotonic() - started < 4
 
+    @pytest.mark.parametrize(
+        "stream",
+        [
+            "sys.stdout.write('x' * 60 + '\\n')",
+            "section('f', 'x')",
+            "sys.stdout.write(nonce + ' gap . no room | do this\\n')",
+            "sys.stdout.write(nonce + ' begin . f ' + now + '\\n' + 'x' * 60 + '\\n')",
+            "sys.stdout.write('x'); sys.stdout.flush(); time.sleep(0.02)",
+            "sys.stderr.write('x' * 60)",
+        ],
+        ids=["lines", "sections", "gaps", "unfinished", "bytes", "errors"],
+    )
+    def test_a_stream_without_end_ends_at_the_time_limit(self, tmp_path, monkeypatch, stream) -> None:
+        """The limit holds for each order, whatever arrives in time; what is kept of it is limited, too."""
+        monkeypatch.setattr("ldapdiag.sources.live.ssh.remote.MAX_ITEMS", 20)
+        started = time.monotonic()
+        with session(host(tmp_path, "script()", "first()", f"while True: {stream}"), timeout_seconds=1) as endless:
+            answers = [*endless.collect(), *endless.snapshot()]
+        assert "no answer in 1 s" in {one.reason for one in answers if isinstance(one, Gap)}
+        assert len(answers) <= 23
+        assert time.monotonic() - started < 30
+
+    def test_more_sections_than_the_limit_are_a_gap(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.setattr("ldapdiag.sources.live.ssh.remote.MAX_ITEMS", 3)
+        argv = host(tmp_path, *WHOLE, "hear()", "for number in range(9): section(f'f{number}', 'x')", *DONE)
+        with session(argv) as many:
+            pieces, (gap,) = sorted_out(many.collect())
+        assert names(pieces) == ["host.txt", "f0", "f1"]
+        assert gap.reason == "the host sent more than 3 files and remarks; the others are not used"
+
     def test_what_all_hosts_say_together_is_bounded(self, tmp_path) -> None:
         argv = host(tmp_path, *WHOLE, "hear()", "section('sockets-1.txt', 'x' * 3000)", *DONE)
         budget = Budget(4000)
