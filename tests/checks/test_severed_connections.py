@@ -15,7 +15,13 @@ from ldapdiag_checks.severed_connections import judge
 
 
 def severed(count: int, **traits: Any) -> Severed:
-    known: dict[str, Any] = {"unanswered": count, "middlebox": "fw", "tracks": True, "is_whole": True, "is_timed": True}
+    known: dict[str, Any] = {
+        "unanswered": count,
+        "middlebox": "fw",
+        "carries_path": True,
+        "is_whole": True,
+        "is_timed": True,
+    }
     return Severed(ports=tuple(range(50000, 50000 + count)), **known | traits)
 
 

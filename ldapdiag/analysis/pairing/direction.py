@@ -74,7 +74,7 @@ class Severed:
     unanswered: int = 0
     """Those of them of which an end has unanswered segments or keepalive probes."""
     middlebox: str = ""
-    tracks: bool = False
+    carries_path: bool = False
     """The middlebox has entries for other connections of this path; otherwise only the routes lead through it."""
     is_whole: bool = False
     """Its flow table is known to be whole, because ldapdiag or its script took it."""

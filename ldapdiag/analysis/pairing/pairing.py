@@ -108,8 +108,8 @@ class _PathFinder:
         for box in self.middleboxes:
             translates = (unjoined.client, *unjoined.endpoint) in box.translated_clients
             if box.relay is Relay.NAT and box.whole and box.tracks and (translates or box.host in on_path):
-                tracks = translates or box.host in carriers.by_table | carriers.by_address
-                yield TrackingBox(box, self.hosts.get(box.host), tracks)
+                carries = translates or box.host in carriers.by_table | carriers.by_address
+                yield TrackingBox(box, self.hosts.get(box.host), carries)
 
 
 def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:

@@ -94,7 +94,7 @@ def proof_of_severed(severed: Severed) -> Proof:
     if not severed.unanswered:
         return _proof_of_quiet(severed)
     unanswered = f"Packets of {severed.unanswered:,} of them are unanswered, and {box} has no entry for any."
-    if not severed.tracks:
+    if not severed.carries_path:
         degree: Literal["likely", "possible"] = "likely" if severed.is_whole else "possible"
         return Proof(degree, f"{unanswered} Routes lead through {box}; its table has no connection of this path.")
     if severed.unanswered < count:
@@ -109,7 +109,7 @@ def _proof_of_quiet(severed: Severed) -> Proof:
     """Return the proof of severed connections of which no end has sent anything since."""
     box = severed.middlebox
     sent = "Neither end has sent anything on them since."
-    if severed.accepts_unknown is False and severed.tracks and severed.is_whole:
+    if severed.accepts_unknown is False and severed.carries_path and severed.is_whole:
         return Proof(
             "likely",
             f"{sent} {box} makes no entry for a packet in the middle of a connection (nf_conntrack_tcp_loose = 0): it "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_AGES = "no table shows when they were last used (ss -i), or no times of the tables are known (captured-at.txt)"
 
 MAY_HAVE_ENDED = "they may have ended before the flow table was taken"
-NO_TABLE = "their packets are unanswered, and no flow table of a middlebox on the path was read"
+NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
 MOST = 0.9
 """Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
 SEVERAL = 2
@@ -37,7 +37,7 @@ class TrackingBox:
 
     box: Middlebox
     host: Host | None
-    tracks: bool
+    carries_path: bool
     """Its table contains connections of this path; otherwise only the routes lead through it."""
 
     @property
@@ -120,6 +120,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         _used_without_entry(tracking, used)
         or _unanswered_with_entry(tracking, matched, carried)
         or _other_way(tracking, matched, dead, boxes)
+        or _may_not_track(tracking, unanswered)
         or _may_be_selection(tracking, carried, dead, unanswered)
     )
     if reason:
@@ -132,7 +133,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         unproven=dict(+unknown),
         unanswered=len(unanswered),
         middlebox=tracking.box.host,
-        tracks=tracking.tracks,
+        carries_path=tracking.carries_path,
         is_whole=tracking.is_whole,
         is_timed=tracer.is_timed,
         accepts_unknown=tracking.accepts_unknown,
@@ -166,6 +167,13 @@ def _other_way(
         if not any(other.has_entry(matched, pair) and tracking.has_entry(matched, pair) for pair in matched.pairs):
             return f"{other.box.host} carries them, and they may not pass through {tracking.box.host}"
     return None
+
+
+def _may_not_track(tracking: TrackingBox, unanswered: Sequence[Pair]) -> str | None:
+    """Return why missing entries prove nothing of connections without any packet since: it may track no such path."""
+    if tracking.carries_path or unanswered:
+        return None
+    return f"{tracking.box.host} tracks other connections, and none of this path"
 
 
 def _may_be_selection(

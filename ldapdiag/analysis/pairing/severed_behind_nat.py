@@ -35,6 +35,6 @@ def count_severed(unjoined: UnjoinedDirection, box: Middlebox, clients: Sequence
         for direction in client.directions_to(*unjoined.endpoint):
             if (direction[2], *unjoined.endpoint) in box.translated_clients:
                 own = replace(unjoined, client=direction[2], rows=[])
-                found = severed_behind_nat(own, client, [TrackingBox(box, None, tracks=True)])
+                found = severed_behind_nat(own, client, [TrackingBox(box, None, carries_path=True)])
                 count += found.count + sum(found.unproven.values())
     return count

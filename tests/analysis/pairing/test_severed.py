@@ -92,8 +92,20 @@ class TestProof:
     def test_a_box_that_lost_everything_is_known_by_the_routes(self, *, described: bool, degree: str) -> None:
         other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
         found = severing(other, client=SENDING, hosts=(fw(described=described, routes=ROUTES),))
-        assert (found.severed.count, found.severed.tracks) == (LIVE + DEAD - LIVE, False)
+        assert (found.severed.count, found.severed.carries_path) == (LIVE + DEAD - LIVE, False)
         assert proof_of_severed(found.severed).degree == degree
+
+    def test_one_that_tracks_nothing_has_severed_nothing(self) -> None:
+        """A router without a stateful rule has an empty table, and the cause of unanswered packets is elsewhere."""
+        empty = replace(flows([], taken=0), tracks=False)
+        found = severing(empty, client=SENDING, hosts=(fw(routes=ROUTES),))
+        assert (found.severed.count, found.severed.middlebox) == (0, "")
+        assert sum(found.severed.unproven.values()) == DEAD
+
+    def test_nor_one_that_tracks_others_unless_packets_are_unanswered(self) -> None:
+        other = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
+        found = severing(other, hosts=(fw(routes=ROUTES, loose=0),))
+        assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
 
 
 class TestLive:
