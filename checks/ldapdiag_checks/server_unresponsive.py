@@ -136,8 +136,9 @@ def _without_finding(server: Responsiveness) -> Verdict:
         return NotJudged(subject=server.server, reason=reason, missing=missing, how=AGAIN)
     if unread is None:
         return Clear(subject=server.server, reason="it answered an LDAP query")
-    waits = f"unread requests stand on {counted(unread.standing, 'connection')}"
-    return Clear(subject=server.server, reason=f"{waits}, and it read from {unread.served:,}")
+    stand = f"requests stand unread on {counted(unread.standing, 'connection')}"
+    waits = stand if unread.standing else "no request stands unread"
+    return Clear(subject=server.server, reason=f"{waits}; data of {counted(unread.served, 'connection')} was read")
 
 
 def _unreached(probe: LdapProbe, condition: Condition) -> Finding:

@@ -157,7 +157,7 @@ def _readings_of(server: Instance, threads: tuple[ProcessThreads, ...]) -> list[
     own = [one for one in on_host if one.pid in server.pids]
     if not own and not server.pids and server.is_only and len({one.pid for one in on_host}) == 1:
         own = on_host
-    latest = max(own, key=lambda one: one.uptime_seconds or 0.0, default=None)
+    latest = max(own, key=lambda one: (one.uptime_seconds or 0.0, one.pid), default=None)
     return [one for one in own if latest is not None and one.pid == latest.pid]
 
 
