@@ -44,7 +44,8 @@ def judge(
     - likely: the client's table lacks them, but a table covers one network namespace; a container or zone may own
       them.
     - possible: only their number is known, or a table may be a selection of rows; or the client's table lacks them,
-      and a container or zone that was not read may have them (`possible`; none of these counts as a ghost).
+      and a container or zone that was not read may have them; or the client was not read and half of its
+      connections do not answer the server's keepalive probes. None of these two counts as a ghost.
 
     ## Severity
     - critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 %
@@ -52,8 +53,8 @@ def judge(
     - high: 100 or more, or half of the connections from this client.
     - medium: fewer.
     - info: below 10 and below 5 % of the server's connections.
-    - of those that a container may have: medium if a firewall still lists them and they are 10 or more, and half of
-      the connections from this client; low or info otherwise.
+    - of those that do not count as ghosts: medium if a firewall still lists them or probes are unanswered, and they
+      are 10 or more, and half of the connections from this client; low or info otherwise.
 
     ## Why it matters
     Each ghost uses a descriptor of the server until something closes it; without idle timeout and keepalive, until
@@ -72,7 +73,8 @@ def judge(
     for direction in pairing.directions:
         if not direction.server_count:
             continue  # only the client has some: see stranded-connections
-        if direction.missing is not None:
+        few_signs = len(direction.ghosts.possible_ports) < HALF * direction.server_count
+        if direction.missing is not None and few_signs:
             about = f"{counted(direction.server_count, 'connection')} at {pairing.server}"
             yield NotJudged.lacking(direction.missing, subject=direction.subject, about=about)
         elif direction.ghosts.count:
@@ -126,7 +128,8 @@ def _finding(
 def _possible_finding(direction: Direction, server: str, total: int) -> Finding:
     """Return the finding about connections that the client's table lacks, and that nothing proves dead."""
     possible, count = direction.ghosts.possible_ports, direction.server_count
-    many = len(possible) >= FEW and len(possible) >= HALF * count and bool(direction.path.middleboxes)
+    signs = bool(direction.path.middleboxes) or direction.missing is not None
+    many = signs and len(possible) >= FEW and len(possible) >= HALF * count
     few = len(possible) < FEW and len(possible) < SLIGHT * total
     return Finding(
         subject=direction.subject,

@@ -13,9 +13,10 @@ from ldapdiag.analysis.hosts.namespaces import with_unread_namespaces
 from ldapdiag.analysis.pairing import container_host, not_joined
 from ldapdiag.analysis.pairing.carriers import find_carriers, on_both_routes
 from ldapdiag.analysis.pairing.clients import Clients
-from ldapdiag.analysis.pairing.direction import Direction, Path
+from ldapdiag.analysis.pairing.direction import Direction, HalfOpen, Path
 from ldapdiag.analysis.pairing.flow_tables import Middlebox, merge_flow_tables
 from ldapdiag.analysis.pairing.joining import Joined, join
+from ldapdiag.analysis.pairing.possible_ghosts import unanswered_ports
 from ldapdiag.analysis.pairing.proxy_legs import match_legs
 from ldapdiag.analysis.pairing.severed import TrackingBox, with_severed
 from ldapdiag.analysis.pairing.severed_behind_nat import severed_behind_nat
@@ -173,6 +174,7 @@ def _not_judged(unjoined: UnjoinedDirection, missing: Missing, path: Path | None
         server_address=unjoined.server_address,
         server_port=unjoined.server_port,
         server_count=len(unjoined.rows),
+        ghosts=HalfOpen(possible_ports=unanswered_ports(unjoined)),
         path=path or Path(),
         missing=missing,
         origins=unjoined.snapshot.origins,

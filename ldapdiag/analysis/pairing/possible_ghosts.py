@@ -1,7 +1,8 @@
 """Possible ghosts: connections that the client's own table lacks, and that only an unread namespace could have.
 
-They are no ghosts, because nothing proves that no container has them, and they are more than a subject that was not
-judged: a client that crashed leaves exactly these (docs/how-it-decides.md, "What a ghost is").
+So are those of a client that was not read, and does not answer the server's probes. They are no ghosts, because
+nothing proves that no container has them, and they are more than a subject that was not judged: a client that crashed
+leaves exactly these (docs/how-it-decides.md, "What a ghost is").
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered
 from ldapdiag.analysis.pairing.direction import IDLE_SECONDS
 from ldapdiag.analysis.pairing.half_open import ObservedChurn, find_ghost_rows
 
@@ -45,9 +46,22 @@ def possible_ghost_ports(
     return tuple(sorted(table.remote_port[row] for row, age in ages if age is None or age > IDLE_SECONDS))
 
 
+def unanswered_ports(unjoined: UnjoinedDirection) -> tuple[int, ...]:
+    """Return the client ports of rows whose keepalive probes are unanswered, whatever the client's end may be."""
+    table = unjoined.table
+    return tuple(sorted(table.remote_port[row] for row in unjoined.rows if probes_unanswered(table, row)))
+
+
 def possible_sentences(direction: Direction, reasons: str) -> Iterator[str]:
     """Yield what is known of possible ghosts, and what would prove them; `reasons` are those that exclude a proof."""
     clients = " and ".join(direction.client_hosts)
+    if direction.missing is not None:
+        yield (
+            f"The server's keepalive probes on them are unanswered: {direction.client} crashed, is unreachable at the "
+            f"moment, or a middlebox drops the packets. Its end was not read: {direction.missing.reason}."
+        )
+        yield f"What would prove it: {direction.missing.how or 'the socket table of the client'}; a second snapshot."
+        return
     yield (
         f"The table of {clients} does not contain them. They are dead if {clients} crashed or was started again, and "
         f"live if a container or zone behind its address has them: {reasons}."

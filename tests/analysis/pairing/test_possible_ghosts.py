@@ -9,6 +9,8 @@ import pytest
 import facts
 from facts import at_client, at_server, listening, row_of_another_service, table
 from ldapdiag.analysis.pairing.pairing import pair
+from ldapdiag.analysis.pairing.possible_ghosts import possible_sentences
+from ldapdiag.evidence.sockets import Timer
 
 if TYPE_CHECKING:
     from ldapdiag.analysis.pairing.direction import Direction
@@ -44,3 +46,16 @@ def test_a_connection_that_was_just_in_use_is_none(idle_ms: int) -> None:
 
 def test_of_unknown_ages_churn_decides() -> None:
     assert joined(None, live=5).ghosts.possible_ports == ()
+
+
+def test_unanswered_probes_of_a_client_that_was_not_read() -> None:
+    """Its host may be down; nothing else shows it, and the server's side alone never proves it."""
+    probed = at_server(2, timer=Timer.KEEPALIVE, probes=1)
+    answered = at_server(1, first=50000, timer=Timer.KEEPALIVE, probes=0)
+    at_ldap = table([listening(), *probed, *answered], columns=("last_received",), taken=1)
+    (direction,) = pair(facts.server(), (facts.host("ldap", at_ldap),), ()).directions
+    assert direction.missing is not None
+    assert (direction.ghosts.count, direction.ghosts.possible_ports) == (0, (40000, 40001))
+    (sentence, proof) = possible_sentences(direction, "")
+    assert "keepalive probes on them are unanswered: 10.77.2.2 crashed, is unreachable" in sentence
+    assert proof.startswith("What would prove it: ")
