@@ -12,12 +12,13 @@ import pytest
 from lab.applications import OPEN, Application
 from lab.fleet import start_fleet
 from lab.host import wait_for
-from lab.topology import Topology
+from lab.topology import Topology, container
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from lab.fleet import Member
+    from lab.host import Host
     from live.conftest import Said
 
 LIMIT, CROWD, HELD = 60, 90, 3
@@ -33,6 +34,10 @@ class Site:
         self.members: dict[int, Member] = start_fleet(topology.ldap, folder, ports, descriptors=LIMIT)
         for port in ports:
             Application(topology.app1, "held", address="10.77.1.2", port=port, count=HELD).ready()
+
+    @property
+    def host(self) -> Host:
+        return self.topology.ldap
 
     def name(self, port: int) -> str:
         return f"ldap:{port}"
@@ -88,6 +93,13 @@ def test_the_same_from_afar_from_a_capture_and_from_files_made_by_hand(site, sit
     code, _, error = sitting.run("collect", *hosts, *APART, "--output", str(tmp_path / "case.tar.gz"))
     assert code == 0, error
     site.assert_named(sitting.diagnose(str(tmp_path / "case.tar.gz")), port)
+    code, _, error = sitting.run("collect", *hosts, *APART, "--anonymise", "--output", str(tmp_path / "hidden.tar.gz"))
+    assert code == 0, error
+    outcomes = headroom(sitting.diagnose(str(tmp_path / "hidden.tar.gz"))).values()
+    assert sorted(outcomes) == ["clear"] * (len(site.members) - 1) + ["finding"]
+    code, _, error = sitting.run("collect", "local:", *APART, "--output", str(tmp_path / "own.tar.gz"), host=site.host)
+    assert code == 0, error
+    site.assert_named(sitting.diagnose(str(tmp_path / "own.tar.gz")), port)
     by_hand(site, tmp_path / "case" / "ldap")
     site.assert_named(sitting.diagnose(str(tmp_path / "case")), port)
     site.free(port, crowd)
@@ -97,9 +109,7 @@ def test_all_that_are_not_exhausted_are_clear(site, sitting) -> None:
     said = sitting.diagnose(*APART, host=site.topology.ldap)
     assert said.outcomes("descriptor-headroom") == {"clear"}
     assert not [gap for gap in said.report["gaps"] if "ambiguous" in gap["reason"]]
-    assert {one["subject"] for one in said.report["verdicts"] if one["check"] == "descriptor-headroom"} == {
-        site.name(port) for port in site.members
-    }
+    assert headroom(said).keys() == {site.name(port) for port in site.members}
 
 
 def test_targets_of_one_host_are_separate_servers(site, sitting) -> None:
@@ -126,6 +136,25 @@ def test_a_389_ds_and_a_slapd_on_one_host_are_two_servers(topology, laboratory, 
         assert {one["subject"] for one in of_indexes if one["outcome"] != "finding"} <= {*names, None}
         origins = {one["origin"]: one["server"] for one in said.report["evidence"] if one["fact"] == "configuration"}
         assert set(origins.values()) <= set(names)
+
+
+def test_servers_in_a_namespace_are_servers_of_no_other_target(topology, laboratory, desk) -> None:
+    start_fleet(topology.ldap, laboratory.folder, [389], descriptors=LIMIT)
+    box = container(topology.ldap, "web")
+    start_fleet(topology.ldap, laboratory.folder, [1389, 2389], descriptors=LIMIT, box=box)
+    crowd = Application(topology.ldap, "crowd", address=box.address, port=2389, count=CROWD, patience=1).ready()
+    assert 0 < crowd.truth().fates[OPEN] < CROWD
+    said = desk.diagnose("netns:web", *APART, host=topology.ldap)
+    assert headroom(said) == {"web:1389": "clear", "web:2389": "finding"}
+    for target, host in (("local:", topology.ldap), ("ssh://ldap", None)):
+        said = desk.diagnose(target, *APART, host=host)
+        assert headroom(said) == {"ldap": "clear", "ldap-web:1389": "clear", "ldap-web:2389": "finding"}
+
+
+def headroom(said: Said) -> dict[str, str]:
+    """Return the outcomes of descriptor-headroom by server."""
+    verdicts = [one for one in said.report["verdicts"] if one["check"] == "descriptor-headroom"]
+    return {one["subject"]: one["outcome"] for one in verdicts}
 
 
 def by_hand(site: Site, folder: Path) -> None:
