@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
 from ldapdiag.analysis.idle.sentences import reason_list
+from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
 from ldapdiag.analysis.pairing.held_sessions import held_sentences, held_title
 from ldapdiag.analysis.pairing.pairing import Pairing
@@ -28,6 +30,7 @@ def judge(
     flows: tuple[FlowTable, ...],
     servers: tuple[Instance, ...],
     advice: IdleAdvice | None = None,
+    responsiveness: Responsiveness | None = None,
 ) -> Iterator[Verdict]:
     """Server-side connections of a proxy whose client is gone, or does not close.
 
@@ -38,7 +41,8 @@ def judge(
     - The client is gone: its host no longer has the client-side leg, and the time between the tables cannot explain
       that.
     - The client does not close: the proxy has closed the client-side leg (FIN-WAIT-2 at the proxy), and the
-      application has not (CLOSE-WAIT at the client), in two snapshots of either host or for more than 1 s.
+      application has not (CLOSE-WAIT at the client), in two snapshots of either host or for more than 1 s. While the
+      server may not answer (server-unresponsive), this is not judged.
 
     - certain: the proxy's own socket table lacks the client-side leg, too, or both tables show it half-closed.
     - likely: one of the two tables was not read, or a table covers one network namespace.
@@ -71,7 +75,12 @@ def judge(
         if direction.proxy_legs is None:
             continue
         spoken = True
-        yield _verdict(direction, direction.proxy_legs, pairing.server, advice)
+        legs, doubt = direction.proxy_legs, responsiveness.doubt if responsiveness else None
+        if doubt is not None and legs.unclosed:
+            yield NotJudged.lacking(doubt, subject=f"{legs.proxy} {direction.client} -> {direction.server}")
+            legs = replace(legs, unclosed=())
+        if legs is direction.proxy_legs or legs.orphaned.count:
+            yield _verdict(direction, legs, pairing.server, advice)
     if not spoken:
         yield _without_sessions(pairing, flows, servers)
 

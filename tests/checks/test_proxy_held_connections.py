@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 import facts
+from ldapdiag.analysis.load.responsiveness import Condition, Responsiveness
 from ldapdiag.analysis.pairing.direction import HalfOpen, ProxyLegs, UnclosedLegs
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity
+from ldapdiag.servers.server_address import ServerAddress
 from ldapdiag_checks.proxy_held_connections import judge
 
 HELD = ProxyLegs(
@@ -149,3 +151,16 @@ class TestAnApplicationThatDoesNotClose:
         assert "an application on 10.77.2.2 does not close" in found.title
         assert "FIN-WAIT-2 at proxy; the other end's table does not show it" in found.detail
         assert found.confidence is Confidence.LIKELY
+
+    @pytest.mark.parametrize(("condition", "kinds"), [(Condition.STOPPED, [NotJudged]), (Condition.ANSWERS, [Finding])])
+    def test_is_not_judged_while_the_server_may_not_answer(self, condition, kinds) -> None:
+        legs = replace(HELD, orphaned=HalfOpen(), unclosed=(JAVA,))
+        known = facts.pairing(facts.direction("10.77.5.1", server_count=40, proxy_legs=legs))
+        state = Responsiveness(
+            server="ldap", host="ldap", address=ServerAddress(name="ldap", host="ldap"), condition=condition
+        )
+        assert [type(one) for one in judge(known, (), (), responsiveness=state)] == kinds
+        gone = replace(HELD, unclosed=(JAVA,))
+        known = facts.pairing(facts.direction("10.77.5.1", server_count=40, proxy_legs=gone))
+        found = [one for one in judge(known, (), (), responsiveness=state) if isinstance(one, Finding)]
+        assert [one.observed["connections"] for one in found] == [15 if kinds == [NotJudged] else 17]

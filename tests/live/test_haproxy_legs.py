@@ -202,6 +202,7 @@ def test_a_server_that_does_not_close_is_not_the_proxys_fault(laboratory, topolo
     wait_for(lambda: len(topology.ldap.ends("CLOSE-WAIT")) == COUNT, "the proxy passes no close on")
     checks = ("--check", "close-wait-backlog", "--check", "proxy-held-connections")
     said = desk.diagnose(*HOSTS, *checks, "--apart", "0.3", "--timeout", "5")
+    topology.ldap.run(["kill", "-CONT", str(server.pid)])
     titles = {one["observed"]["host"]: one["title"] for one in said.found("close-wait-backlog")}
     assert "until its server does" in titles["fw"]
     assert titles["ldap"].startswith("slapd on ldap keeps 12 connections")
