@@ -18,15 +18,15 @@ import pytest
 from lab import boxes
 from lab.applications import OPEN, UNANSWERED, Application
 from lab.directory_servers import account
-from lab.host import wait_for
+from lab.host import Host, wait_for
 from lab.topology import Topology
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from lab.directory_servers import Server
-    from lab.host import End, Host
+    from lab.host import End
     from live.conftest import Desk
 
 LOST, DROPPED, LIVE = 14, 6, 3
@@ -237,3 +237,64 @@ def test_ghosts_of_a_firewall_bound_nothing_where_the_start_of_the_client_is_not
     assert "when app1 booted (uptime)" in ghosts["detail"]
     paths = [path for one in found(report, "idle-timeout") for path in one["observed"]["paths"]]
     assert {path["upper_seconds"] for path in paths} == {None}
+
+
+# One machine whose namespaces are hosts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """A named network namespace, as an application's container."""
+
+    name: str
+
+    def enter(self, argv: Sequence[str]) -> list[str]:
+        return ["ip", "netns", "exec", self.name, *map(str, argv)]
+
+
+def plug(box: Host, name: str, number: int) -> None:
+    """Make a namespace with a cable to the machine, which forwards; it forwards itself, as its machine does."""
+    there = f"ip -n {name}"
+    box.run(
+        f"ip netns add {name}; ip link add to-{name} type veth peer name eth0 netns {name};"
+        f"ip addr add 10.5.{number}.1/24 dev to-{name}; ip link set to-{name} up; {there} link set lo up;"
+        f"{there} addr add 10.5.{number}.2/24 dev eth0; {there} link set eth0 up;"
+        f"{there} route add default via 10.5.{number}.1; ip netns exec {name} sysctl -qw net.ipv4.ip_forward=1"
+    )
+
+
+@pytest.fixture(scope="module")
+def machine(laboratory):
+    """Return a machine with a server and a client in namespaces; the client's was deleted and made again."""
+    with Host("box", uptime_seconds=DAY) as box:
+        box.sysctl(net__ipv4__ip_forward=1)
+        plug(box, "srv", 1)
+        plug(box, "cli", 2)
+        boxes.silent_drop(box, LONG)
+        server = laboratory.slapd(box)
+        server.process.end()
+        box.start(Inside(name="srv").enter(server.argv))
+        rows = ["ip", "netns", "exec", "srv", "ss", "-Htln"]
+        wait_for(lambda: ":389" in box.run(rows), "slapd does not listen in its namespace")
+        settings = {"address": "10.5.1.2", "container": Inside(name="cli")}
+        first = Application(box, "held", count=LOST, **settings).ready()
+        lost = first.truth().ends(OPEN)
+        time.sleep(2.5)
+        box.run("ip link del to-cli")
+        first.process.end(signal.SIGKILL)
+        box.run("ip netns del cli")
+        plug(box, "cli", 2)
+        again = Application(box, "pool", count=LIVE, every=0.5, **settings).ready()
+        yield box, lost - again.truth().ends(OPEN)
+
+
+@pytest.mark.parametrize("targets", [["local:"], ["netns:srv", "netns:cli"], ["netns:srv", "netns:cli", "local:"]])
+def test_a_namespace_that_was_made_again_is_recognised_on_its_machine(machine, targets) -> None:
+    box, lost = machine
+    command = [sys.executable, "-m", "ldapdiag", "diagnose", *targets, "--apart", "0.5", "--format", "json"]
+    report = json.loads(box.attempt(command).stdout)
+    (ghosts,) = found(report, "ghost-connections")
+    assert ends(ghosts) == lost
+    assert ghosts["observed"]["style"] == "client-gone"
+    assert ghosts["confidence"] == ("certain" if "local:" in targets else "likely")
+    assert "drops the state of idle connections" not in json.dumps(report["findings"])
