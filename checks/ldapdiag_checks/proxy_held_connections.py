@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.idle.advice import IdleAdvice
+from ldapdiag.analysis.idle.held_remedies import held_remedies
 from ldapdiag.analysis.idle.sentences import reason_list
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.analysis.pairing.direction import Direction, ProxyLegs
@@ -15,9 +16,6 @@ from ldapdiag.analysis.pairing.pairing import Pairing
 from ldapdiag.check import check
 from ldapdiag.evidence.flows import SHOW_SESS_ALL, FlowTable, Relay
 from ldapdiag.finding import Clear, Confidence, Finding, NotJudged, Severity, Verdict
-from ldapdiag.remedy import Remedy
-from ldapdiag.servers.client_advice import close_at_end_of_file
-from ldapdiag.servers.haproxy import limit_half_closed, limit_idle_time, probe_clients
 from ldapdiag.wording import counted
 
 MANY, SOME = 100, 10
@@ -133,20 +131,9 @@ def _finding(direction: Direction, legs: ProxyLegs, server: str, advice: IdleAdv
         observed=observed | ({"applications": [one.observed for one in legs.unclosed]} if legs.unclosed else {}),
         server=server,
         hosts=tuple(sorted({legs.proxy, server, *legs.clients, *holders})),
-        remedies=tuple(_remedies(legs, server, advice)),
+        remedies=tuple(held_remedies(legs, server, advice)),
         origins=legs.origins,
     )
-
-
-def _remedies(legs: ProxyLegs, server: str, advice: IdleAdvice | None) -> Iterator[Remedy]:
-    for client in sorted({one.host or one.address for one in legs.unclosed}):
-        yield close_at_end_of_file(client, server)
-    if legs.unclosed:
-        yield limit_half_closed(legs.proxy)
-    if legs.orphaned.count:
-        yield probe_clients(legs.proxy)
-        if advice is not None:
-            yield limit_idle_time(legs.proxy, advice.recommended_seconds)
 
 
 def severity_of(legs: ProxyLegs) -> Severity:
