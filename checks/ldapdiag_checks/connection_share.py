@@ -55,7 +55,7 @@ def judge(server: Instance, host: Host, accounts: Accounts | None = None) -> Ite
         subject=server.name,
         severity=Severity.INFO,
         confidence=Confidence.CERTAIN,
-        title=_title(accounts, first, connections, total),
+        title=_title(server, accounts, first, connections, total),
         detail=_detail(accounts, total),
         observed={
             "server": server.name,
@@ -76,10 +76,10 @@ def clients_in_table(host: Host, ports: frozenset[int]) -> dict[str, int] | None
     return ranked(Counter(table.remote_address[row] for row in table.established_at(ports)))
 
 
-def _title(accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:
+def _title(server: Instance, accounts: Accounts | None, first: str | None, connections: int, total: int) -> str:
     if first is None:
         return "no connection is open"
-    where = " in cn=monitor" if accounts else ""
+    where = ("" if server.is_only else f" to {server.name}") + (" in cn=monitor" if accounts else "")
     return f"{first} has {number(connections)} of the {counted(total, 'connection')}{where}"
 
 
