@@ -32,7 +32,7 @@ SYSTEM = frozenset(
         cfg d ini yaml yml xml gz bz2 xz zst tar tgz old new tmpfiles sysctl sysconfig sosreport proc net tcp tcp6
         udp fd limits status stat task nstat ss netstat lsof conntrack monitor cn snapshot snapshots sockets host java
         jre jdk jvm python python3 plugins plugin modules module overlays changelog changelogdb cldb replication repl
-        userroot ldif2db db2ldif export import imports exports rotationinfo guardian
+        admin userroot ldif2db db2ldif export import imports exports rotationinfo guardian
         """,
     )
 )

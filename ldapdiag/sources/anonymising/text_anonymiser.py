@@ -49,10 +49,11 @@ IPV4 = (
 """Dotted decimal, also with a port after another dot; not an OID (more numbers), not a version after a slash."""
 
 IPV6 = (
-    r"(?<![\w:.])(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?"
+    r"(?<![\w:.])(?<!/[A-Z][a-z]{2}/)(?:[0-9A-Fa-f]{1,4}:|:(?=:))[0-9A-Fa-f:]{1,45}(?:\d{0,3}(?:\.\d{1,3}){3}(?::\d{1,5})?)?"
     r"(?:(?=:[a-z][a-z-])|(?![\w:])(?!\.\d{1,3}\.))"
 )
-"""Possible IPv6 addresses, with or without a port; the module ipaddress decides."""
+"""Possible IPv6 addresses, with or without a port, not the time in 22/Nov/2026:10:24:45; the module ipaddress
+decides."""
 
 MAIL = r"[\w.+%-]{1,64}@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+"
 URL_HOST = r"(?<=://)(?:[\w.%-]+@)?[A-Za-z][\w.-]*"
@@ -107,7 +108,9 @@ class TextAnonymiser:
         self._own.add(folded)
         if not _address(folded) and folded not in GRAMMAR and len(folded) >= SHORTEST_HOST:
             first, _, domain = folded.partition(".")
-            self._hosts |= {folded, first, *([domain] if "." in domain else [])} - GRAMMAR
+            parts = [first] if len(first) >= SHORTEST_HOST and not first.isdigit() else []
+            parts += [domain] if "." in domain and DOMAIN.fullmatch(domain) else []
+            self._hosts |= {folded, *parts} - GRAMMAR
 
     def host(self, name: str) -> str:
         """Return the pseudonym of a host's name, label by label; of an address, its own."""

@@ -210,6 +210,14 @@ class TestTexts:
             re.sub(r"[\da-f]", "", text).strip(".:") == re.sub(r"[\da-f]", "", original).strip(".:") or ":" in original
         )
 
+    def test_the_time_of_a_session_is_no_address(self) -> None:
+        session = "0x55ba34d05a90: [22/Nov/2026:10:24:45.865337] id=0 proto=tcpv4 source=10.77.2.2:38664\n"
+        assert "[22/Nov/2026:10:24:45.865337]" in anonymised(session, "haproxy/show-sess-all.txt")
+
+    def test_a_folder_of_a_version_does_not_change_states(self) -> None:
+        pieces = [piece("x", "2.6.12-half-closed/x"), piece("tcp 0 0 10.1.2.3:389 10.1.2.4:40000 FIN-WAIT-2\n")]
+        assert "FIN-WAIT-2" in content_of(anonymise(pieces, secret=SECRET).pieces[1]).decode()
+
     def test_names_of_hosts_and_of_their_domain(self) -> None:
         text = anonymised(
             "name: app1.example.com on app1: ldap://app1.example.com:389 joe@mail.example.com\ndn: dc=example,dc=com"
