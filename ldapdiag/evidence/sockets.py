@@ -148,8 +148,12 @@ class SocketTable:
 
     @property
     def shows_connections(self) -> bool:
-        """Return whether the table would contain connections; one of listeners only may come from `ss -l`."""
-        return not self.state or set(self.state) != {TcpState.LISTEN} or self.tool in UNFILTERED
+        """Return whether the table would contain connections; one of listeners only may come from `ss -l`.
+
+        The commands of ldapdiag and its script list all states.
+        """
+        only_listeners = bool(self.state) and set(self.state) == {TcpState.LISTEN}
+        return not only_listeners or self.tool in UNFILTERED or bool(self.origin.asked)
 
     def keys(self) -> Iterator[Key]:
         """Yield (local address, local port, remote address, remote port) of every row."""

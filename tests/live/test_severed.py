@@ -103,12 +103,18 @@ class TestStranded:
 
     def test_a_table_of_listeners_alone_is_named(self, server, topology, desk, start, tmp_path) -> None:
         """It may be that of `ss -l`; a person who is logged in has a connection of their own in it."""
-        start(topology.app1, "held", count=COUNT)
+        held = start(topology.app1, "held", count=COUNT)
         self.restart_unheard(topology, server, orphans=False)
-        said = desk.diagnose(by_hand(tmp_path, topology.app1, topology.ldap))
+        said = desk.diagnose(by_hand(tmp_path / "hand", topology.app1, topology.ldap))
         (verdict,) = [one for one in said.report["verdicts"] if one["check"] == "stranded-connections"]
         assert (verdict["outcome"], verdict["missing"]) == ("not-judged", ["socket-table"])
         assert "the table of ldap's sockets lists listening sockets only" in verdict["reason"]
+        _, script, _ = desk.run("collect", "--print-script")
+        printed = tmp_path / "printed"
+        printed.mkdir()
+        for host in (topology.app1, topology.ldap):
+            (printed / f"{host.name}.txt").write_text(host.run(["env", "PAUSE=0", "sh", "-s"], stdin=script))
+        self.check(desk.diagnose(str(printed)), held.truth().ends(OPEN))
 
 
 class Site:

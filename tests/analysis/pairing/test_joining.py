@@ -331,6 +331,15 @@ class TestServersWithoutConnections:
         (direction,) = paired(known, facts.host("app1", self.AT_APP1)).directions
         assert (direction.server_count, direction.stranded.count) == (0, 5)
 
+    @pytest.mark.parametrize("asked", ["ss -tanoiep", ""])
+    def test_a_table_of_listeners_alone_counts_if_ldapdiag_took_it(self, asked: str) -> None:
+        listeners = table([facts.listening()], shows_time_wait=True)
+        listeners = replace(listeners, origin=replace(listeners.origin, asked=asked))
+        server = replace(facts.host("ldap", listeners), addresses=frozenset({LDAP}))
+        found = pair(facts.server(), (server, facts.host("app1", self.AT_APP1)), ())
+        assert isinstance(found, Missing) is (not asked)
+        assert isinstance(found, Missing) or found.directions[0].stranded.count == 5
+
     def test_those_to_an_address_of_unknown_owner_are_not_judged(self) -> None:
         (direction,) = paired(self.LISTENERS, facts.host("app1", self.AT_APP1)).directions
         assert (direction.stranded.count, direction.missing and direction.missing.lacks) == (0, ("host-description",))
