@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.hosts.servers import HOW_TO_SEPARATE
 from ldapdiag.analysis.load.accept_queue import accept_queues
 from ldapdiag.analysis.load.descriptors import FULL, Descriptors
 from ldapdiag.check import check
@@ -67,7 +68,11 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
         if used is None and server.established is not None and not server.owns_ports:
             ports = ", ".join(map(str, sorted(server.ports)))
             reason = f"no table shows which process listens on the ports {ports} of {server.name}: they may be several"
-        yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=lacking.how)
+        how = lacking.how
+        if lacking.kind in server.ambiguous:
+            reason = f"each {lacking.kind} on {server.host} fits several of its directory servers"
+            how = HOW_TO_SEPARATE
+        yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=how)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = (
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"

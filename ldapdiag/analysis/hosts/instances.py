@@ -58,6 +58,8 @@ class Instance:
     """The name of its instance (389-ds); empty: unknown."""
     socket: str = ""
     """The URL of its local socket; empty: unknown."""
+    ambiguous: frozenset[str] = frozenset()
+    """Kinds of evidence on its host that fit several of its servers, and are used for none."""
     proxy: str = ""
     """The program of a proxy that accepts the connections ("proxy": unknown); empty: it is a directory server."""
     established: int | None = None
@@ -172,6 +174,7 @@ def find_instances(  # noqa: PLR0913, PLR0917  the kinds of evidence about a ser
             pids=server.pids,
             instance=server.instance,
             socket=server.socket,
+            ambiguous=server.ambiguous,
             proxy=server.proxy,
             kernel=merge_settings(facts_of(kernels, host.host)),
             counters=_last(facts_of(counters, host.host)),

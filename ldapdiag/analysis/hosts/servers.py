@@ -12,7 +12,7 @@ from ldapdiag.analysis.hosts.hints import REPORTS, SERVER_FACTS
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.listening import listening_processes
 from ldapdiag.analysis.hosts.separation import separate
-from ldapdiag.evidence.addresses import LDAP_PORTS
+from ldapdiag.evidence.addresses import ANY, LDAP_PORTS
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from ldapdiag.analysis.hosts.candidate import Candidate
     from ldapdiag.analysis.hosts.hints import Endpoint
     from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.hosts.listening import Listening
+    from ldapdiag.analysis.hosts.separation import Separation
 
 LOCAL_SOCKET = re.compile(r"ldapi://%2[Ff](?!proc%2)[A-Za-z0-9._%-]{1,200}")
-HOW = (
+HOW_TO_SEPARATE = (
     "put it into a folder with the configuration of its server, name it after the server's process or port "
     "(proc-limits-PID.txt), or collect with ldapdiag collect as root"
 )
@@ -57,6 +59,8 @@ class ListeningServer:
     """The name of its instance (389-ds)."""
     socket: str = ""
     """The URL of its local socket; empty: unknown."""
+    ambiguous: frozenset[str] = frozenset()
+    """Kinds of evidence on its host that fit several of its servers, and are used for none."""
     proxy: str = ""
     """The program of a proxy ("proxy": unknown); empty: it is a directory server."""
 
@@ -87,6 +91,7 @@ def attribute_to_servers(hosts: Iterable[Host], facts: Iterable[Any]) -> ServerA
 
 
 def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
+    """Return the servers of one host, and its facts with their servers."""
     about_servers = [fact for fact in facts if isinstance(fact, SERVER_FACTS)]
     known = host.ldap_ports | _reported_ports(about_servers)
     ports = frozenset[int]().union(*(served_ports(snapshot.sockets, known) for snapshot in host.snapshots))
@@ -94,31 +99,37 @@ def _of_host(host: Host, facts: list[Any]) -> ServerAttribution:
     if (
         ports
         and ports == relays.keys()
-        and not any(isinstance(fact, REPORTS) for fact in about_servers if not isinstance(fact, Monitor))
+        and all(isinstance(fact, Monitor) for fact in facts if isinstance(fact, REPORTS))
     ):
         return ServerAttribution(facts=tuple(facts), servers=tuple(_proxies(host.host, relays, alone=True)), gaps=())
-    processes = [
-        replace(one, endpoints=endpoints)
-        for one in listening_processes(host, known)
-        if (endpoints := frozenset(endpoint for endpoint in one.endpoints if endpoint[1] not in relays))
-    ]
     shared = {fact.origin.folder for fact in facts if isinstance(fact, SocketTable | HostDescription)}
-    separation = separate(processes, about_servers, shared)
+    separation = separate(_processes(host, known, relays), about_servers, shared)
     names = _names(host.host, separation.servers)
-    server_of = {id(fact): name for name, one in names.items() for fact in one.facts}
-    ambiguous = {id(fact) for fact in separation.ambiguous}
     return ServerAttribution(
-        facts=tuple(
-            replace(fact, origin=replace(fact.origin, server=server_of.get(id(fact), "")))
-            for fact in facts
-            if id(fact) not in ambiguous
-        ),
+        facts=tuple(_attributed(facts, names, separation.ambiguous)),
         servers=(
-            *(_server(name, host.host, one, separation.servers) for name, one in names.items()),
+            *(_server(name, host.host, one, separation) for name, one in names.items()),
             *_proxies(host.host, relays, alone=False),
         ),
         gaps=tuple(_ambiguous(fact, host.host, sorted(names)) for fact in separation.ambiguous),
     )
+
+
+def _processes(host: Host, known: Collection[int], relays: Collection[int]) -> Iterator[Listening]:
+    """Yield the listening processes of a host that are no relays."""
+    for one in listening_processes(host, known):
+        endpoints = frozenset(endpoint for endpoint in one.endpoints if endpoint[1] not in relays)
+        if endpoints:
+            yield replace(one, endpoints=endpoints)
+
+
+def _attributed(facts: Iterable[Any], names: Mapping[str, Candidate], ambiguous: Iterable[Any]) -> Iterator[Any]:
+    """Yield the facts with the names of their servers, without those that fit several."""
+    server_of = {id(fact): name for name, one in names.items() for fact in one.facts}
+    left_out = {id(fact) for fact in ambiguous}
+    for fact in facts:
+        if id(fact) not in left_out:
+            yield replace(fact, origin=replace(fact.origin, server=server_of.get(id(fact), "")))
 
 
 def _proxies(host: str, relays: Mapping[int, str], *, alone: bool) -> Iterator[ListeningServer]:
@@ -128,7 +139,7 @@ def _proxies(host: str, relays: Mapping[int, str], *, alone: bool) -> Iterator[L
         yield ListeningServer(
             server=host if alone and len(programs) == 1 else f"{program}@{host}",
             host=host,
-            listeners=frozenset(("*", port) for port, other in relays.items() if other == program),
+            listeners=frozenset((ANY, port) for port, other in relays.items() if other == program),
             proxy=program,
         )
 
@@ -154,7 +165,7 @@ def _relays(host: Host, ports: frozenset[int], facts: Sequence[Any]) -> dict[int
     return relays_at(ports, tables, flows, timeouts, host.processes)
 
 
-def _server(name: str, host: str, one: Candidate, servers: Iterable[Candidate]) -> ListeningServer:
+def _server(name: str, host: str, one: Candidate, separation: Separation) -> ListeningServer:
     ports, known = ports_of(one.served), ports_of(one.reported) | LDAP_PORTS
     sockets = {url for fact in one.facts for url in LOCAL_SOCKET.findall(fact.origin.asked)}
     return ListeningServer(
@@ -162,10 +173,11 @@ def _server(name: str, host: str, one: Candidate, servers: Iterable[Candidate]) 
         host=host,
         listeners=frozenset(one.served),
         shared_ports=frozenset(
-            port for other in servers if other is not one for port in ports & ports_of(other.served)
+            port for other in separation.servers if other is not one for port in ports & ports_of(other.served)
         ),
         owns_ports=bool(one.pids) or ports <= known,
         pids=frozenset(one.pids),
+        ambiguous=frozenset(fact.kind for fact in separation.ambiguous),
         instance=next(iter(one.named)) if len(one.named) == 1 else "",
         socket=next(iter(sockets)) if len(sockets) == 1 else "",
     )
@@ -207,5 +219,5 @@ def _ambiguous(fact: Any, host: str, names: Sequence[str]) -> Gap:  # noqa: ANN4
         target=fact.origin.path,
         reason=f"the server of this {fact.kind} is ambiguous: {counted(len(names), 'directory server')} on {host} "
         f"({', '.join(names)})",
-        how=HOW,
+        how=HOW_TO_SEPARATE,
     )
