@@ -47,6 +47,12 @@ def unread(host: Host) -> int:
     return sum(int(row.split()[1]) > 1 for row in rows)
 
 
+def hangs(topology: Topology) -> bool:
+    """Return whether operations wait for a thread, and one more is not answered within two seconds."""
+    search = ["timeout", "2", "ldapsearch", "-x", "-H", "ldap://10.77.1.2", "-b", "", "-s", "base", "1.1"]
+    return unread(topology.ldap) >= HOGS - THREADS and topology.app2.attempt(search).returncode == 124
+
+
 def names_it(said: Said, state: str, *, waiting: int = COUNT) -> None:
     """Assert that the server is found to be in this state, and that no client is blamed."""
     (found,) = said.found("server-unresponsive")
@@ -111,17 +117,20 @@ def search_on(host: Host, base: str) -> None:
         host.start(["ldapsearch", "-x", "-H", "ldap://10.77.1.2", "-b", base])
 
 
+def large_entries() -> str:
+    """Return LDIF of ten megabytes."""
+    text = "x" * 100_000
+    each = (f"dn: cn=a{n},{SUFFIX}\nobjectClass: device\ncn: a{n}\ndescription: {text}\n" for n in range(99))
+    return "\n".join(each)
+
+
 def slapd_with_backends(laboratory: Laboratory, topology: Topology, folder: Path) -> Server:
     """Start a slapd with a few threads, large entries, and backends that may hang."""
     (folder / "Hung.pm").write_text(LOOP)
-    large = (
-        f"dn: cn=large{n},{SUFFIX}\nobjectClass: device\ncn: large{n}\ndescription: {'x' * 100_000}\n"
-        for n in range(99)
-    )
     databases = f"database perl\nsuffix dc=perl\nperlModulePath {folder}\nperlModule Hung\n"
     databases += "database sock\nsuffix dc=sock\nsocketpath /run/silent.sock\n"
     return laboratory.slapd(
-        topology.ldap, configuration=CONFIGURATION, database=databases, entries="\n".join(large), by_file=True
+        topology.ldap, configuration=CONFIGURATION, database=databases, entries=large_entries(), by_file=True
     )
 
 
@@ -140,9 +149,23 @@ def test_what_keeps_a_slapd_from_answering_is_named(
     slapd_with_backends(laboratory, topology, tmp_path)
     app = start(topology.app1, "held", count=COUNT, patience=60)
     hang(topology, tmp_path)
-    wait_for(lambda: unread(topology.ldap) >= HOGS - THREADS, "the server has threads left")
+    wait_for(lambda: hangs(topology), "the server has threads left", seconds=60)
     ask(app, topology.ldap)
     names_it(desk.diagnose("ssh://ldap", "ssh://app1", *APART), state)
+
+
+def test_a_389_ds_without_free_threads_is_named(laboratory, topology, desk: Desk, start) -> None:
+    """Clients do not read large answers, and the server waits for each of them for half an hour."""
+    settings = {"nsslapd-threadnumber": str(THREADS), "nsslapd-ioblocktimeout": "1800000"}
+    server = laboratory.ds389(topology.ldap, settings=settings)
+    add = ["ldapadd", "-x", "-H", "ldap://localhost", "-D", server.administrator, "-w", "password"]
+    topology.ldap.run(add, stdin=large_entries())
+    app = start(topology.app1, "held", count=COUNT, patience=60)
+    program = [sys.executable, "-I", "-S", "-c", READS_NOTHING, "10.77.1.2", server.administrator, SUFFIX]
+    topology.app2.start([*program, str(HOGS)])
+    wait_for(lambda: hangs(topology), "the server has threads left", seconds=60)
+    ask(app, topology.ldap)
+    names_it(desk.diagnose("ssh://ldap", "ssh://app1", *APART), "out-of-threads")
 
 
 class TestStopped:
