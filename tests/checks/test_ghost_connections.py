@@ -188,7 +188,7 @@ class TestPossible:
         found = self.verdict(middleboxes=("fw",))
         assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.POSSIBLE)
         assert found.title == "All 60 connections from app1 may no longer exist on app1"
-        assert "What would prove it: the sockets of every network namespace of app1" in found.detail
+        assert "the sockets of every network namespace of app1" in found.detail
         assert (found.observed["ghosts"], found.observed["ghost_client_ports"]) == (0, [])
         assert (found.observed["ghosts_possible"], found.observed["unproven"]) == (60, 60)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ldapdiag.analysis.hosts.host import Host
+    from ldapdiag.analysis.hosts.snapshots import Snapshot
     from ldapdiag.analysis.pairing.classification import Classified
     from ldapdiag.analysis.pairing.socket_index import ClientIndex
     from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
@@ -118,10 +119,12 @@ def find_ghost_rows(
     churn: ObservedChurn,
     *,
     collected_live: bool = False,
+    openings_bounded: bool = True,
 ) -> AbsentRows:
     """Return the server's rows that are absent at the client, without churn.
 
     `collected_live`: ldapdiag itself read the client's host, which takes snapshots before and after unless interrupted.
+    Without `openings_bounded`, none is assumed to have been opened since the client's table was taken.
     """
     snapshot, near = unjoined.snapshot, indexes[0].snapshot
     persistent: set[int] = set()
@@ -136,12 +139,19 @@ def find_ghost_rows(
             reverse=len(churn.client_only) + churn.other_state + churn.elsewhere,
             time_wait=churn.time_wait,
             interval_seconds=churn.interval_seconds,
-            opened=None if are_apart(snapshot, near) else count_opened(*unjoined.monitored, snapshot.taken, near.taken),
+            opened=_opened(unjoined, near) if openings_bounded else 0,
             unnumbered=max(0, churn.unnumbered_at_client - churn.unnumbered_at_server),
         ),
         minimum_age=minimum_age_seconds(snapshot.taken, near.taken, churn.idle_seconds),
         bracketed=collected_live or decided_by_snapshots(unjoined, server, indexes),
     )
+
+
+def _opened(unjoined: UnjoinedDirection, near: Snapshot) -> int | None:
+    """Return how many of the server's connections may have been opened since the client's table; None: unbounded."""
+    if are_apart(unjoined.snapshot, near):
+        return None
+    return count_opened(*unjoined.monitored, unjoined.snapshot.taken, near.taken)
 
 
 def find_stranded_rows(

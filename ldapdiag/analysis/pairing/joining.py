@@ -76,7 +76,9 @@ def join(
     ghosts = half_open(
         absent.including([row for row, _ in rows.retransmitting]), unjoined.table.remote_port, rows.unproven
     )
-    possible = possible_ghost_ports(unjoined, server, indexes, rows, churn, collected_live=described)
+    possible = possible_ghost_ports(
+        unjoined, server, indexes, rows, churn, ghosts=absent.count, collected_live=described
+    )
     stranded = find_stranded_rows(unjoined, indexes, rows, live, churn)
     virtual = rows.virtual.count if rows.virtual else 0
     pairs = tuple(Pair(row, client_row) for row, client_row in rows.matched if client_row is not None)

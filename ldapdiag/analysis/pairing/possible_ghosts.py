@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered
 from ldapdiag.analysis.pairing.direction import IDLE_SECONDS
 from ldapdiag.analysis.pairing.half_open import ObservedChurn, find_ghost_rows
+from ldapdiag.analysis.pairing.snapshot_order import are_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,18 +32,24 @@ def possible_ghost_ports(
     rows: Classified,
     churn: ObservedChurn,
     *,
+    ghosts: int,
     collected_live: bool,
 ) -> tuple[int, ...]:
-    """Return the client ports of absent rows that another namespace may have, but that churn cannot explain.
+    """Return the client ports of absent rows that another namespace may have, or that may just have been opened.
 
-    Where ages are known, only those that have been idle for IDLE_SECONDS: a container's connection in use is no ghost.
+    Churn that would leave a trace does not explain them. Where ages are known, only those count that have been idle for
+    IDLE_SECONDS: a container's connection in use is no ghost. Beside `ghosts` that are proven, only what a namespace
+    may have is possible.
     """
-    if not rows.elsewhere:
+    together = not are_apart(unjoined.snapshot, indexes[0].snapshot)
+    only = replace(rows, absent=(*rows.elsewhere, *(rows.absent if together and not ghosts else ())))
+    if not only.absent:
         return ()
-    only = replace(rows, absent=rows.elsewhere)
-    absent = find_ghost_rows(unjoined, server, indexes, only, churn, collected_live=collected_live).rows or ()
+    absent = find_ghost_rows(
+        unjoined, server, indexes, only, churn, collected_live=collected_live, openings_bounded=not together
+    ).rows
     table = unjoined.table
-    ages = ((row, column_seconds(table.last_received, row)) for row in absent)
+    ages = ((row, column_seconds(table.last_received, row)) for row in absent or ())
     return tuple(sorted(table.remote_port[row] for row, age in ages if age is None or age > IDLE_SECONDS))
 
 
@@ -63,10 +70,11 @@ def possible_sentences(direction: Direction, reasons: str) -> Iterator[str]:
         yield f"What would prove it: {direction.missing.how or 'the socket table of the client'}; a second snapshot."
         return
     yield (
-        f"The table of {clients} does not contain them. They are dead if {clients} crashed or was started again, and "
-        f"live if a container or zone behind its address has them: {reasons}."
+        f"The table of {clients} does not contain them. They are dead if {clients} crashed or was started again; that "
+        f"they are live is not excluded: {reasons}."
     )
     yield (
-        f"What would prove it: the sockets of every network namespace of {clients}, as root (--sudo, or nsenter -t PID "
-        "-n ss -tanoiep); sysctl net.ipv4.ip_forward there (0: nothing is behind its address); when it booted (uptime)."
+        "What would prove it: tables with ages (ss -tanoiep) of the client, the server and the client again; the "
+        f"sockets of every network namespace of {clients}, as root (--sudo, or nsenter -t PID -n ss -tanoiep); sysctl "
+        "net.ipv4.ip_forward there (0: nothing is behind its address); when it booted (uptime)."
     )

@@ -59,3 +59,23 @@ def test_unanswered_probes_of_a_client_that_was_not_read() -> None:
     (sentence, proof) = possible_sentences(direction, "")
     assert "keepalive probes on them are unanswered: 10.77.2.2 crashed, is unreachable" in sentence
     assert proof.startswith("What would prove it: ")
+
+
+@pytest.mark.parametrize(("taken", "possible"), [(1, 18), (-60, 0)], ids=["server later", "client later"])
+def test_what_may_have_been_opened_between_the_tables(taken: float, possible: int) -> None:
+    """No age shows it, and nothing else changed: 18 connections in a second are possible, and no explanation."""
+    at_ldap = table([listening(), *at_server(20)], columns=(), taken=taken, shows_time_wait=True)
+    at_app1 = table([*at_client(2), *row_of_another_service()], "app1", columns=(), taken=0, shows_time_wait=True)
+    hosts = facts.host("ldap", at_ldap), facts.host("app1", at_app1)
+    (direction, *_) = pair(facts.server(), hosts, ()).directions
+    assert len(direction.ghosts.possible_ports) == possible
+    assert direction.ghosts.count == (0 if possible else 18)
+
+
+def test_where_connections_open_and_close_all_the_time_none_is_possible() -> None:
+    at_ldap = table([listening(), *at_server(20)], columns=(), taken=1)
+    busy = [*at_client(12, first=50000), *row_of_another_service()]
+    at_app1 = table(busy, "app1", columns=(), taken=0)
+    hosts = facts.host("ldap", at_ldap), facts.host("app1", at_app1)
+    (direction, *_) = pair(facts.server(), hosts, ()).directions
+    assert (direction.ghosts.count, direction.ghosts.possible_ports) == (0, ())
