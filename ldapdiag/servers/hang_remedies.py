@@ -33,7 +33,8 @@ def save_state(server: str, pid: int | None, program: str, *, ldapi: str, stoppe
             ]
         ),
         changes="A new folder in /tmp contains the stacks of all threads in the kernel and in the program, what each "
-        "waits for, the sockets, and cn=monitor if it still answers. Run it as root, twice, half a minute apart.",
+        "waits for, the sockets, and cn=monitor if it still answers. Run it as root, twice, half a minute apart; "
+        "ldapdiag diagnose reads these files, too.",
         risk="gdb stops the process while it reads the stacks, for a second or, with many threads, some more; a server "
         "that does not answer loses nothing by it. Symbols of the server (debuginfo, dbgsym) make the stacks readable.",
         undo="rm -r /tmp/server-state.??????    # the stacks may contain DNs and filters",
@@ -44,11 +45,13 @@ def save_state(server: str, pid: int | None, program: str, *, ldapi: str, stoppe
 def _commands(ldapi: str, *, stopped: bool) -> list[str]:
     """Return the commands; of a process that is stopped on purpose a debugger shows no more than the kernel does."""
     proc = '/proc/"$pid"'
+    files = " ".join(f"{proc}/{name}" for name in ("stat", "task/*/stat", "task/*/wchan", "task/*/syscall"))
+    threads = f'(uname -m; grep "" /proc/uptime {files})'
     monitor = f'timeout 10 ldapsearch -Q -LLL -Y EXTERNAL -H {ldapi} -b cn=monitor "*" "+" > "$folder"/cn-monitor.ldif'
     debugger = 'timeout 60 gdb -p "$pid" -batch -ex "thread apply all bt" > "$folder"/stacks.txt'
     commands = [
-        f'grep "" {proc}/status {proc}/task/*/stat {proc}/task/*/wchan {proc}/task/*/syscall > "$folder"/threads.txt',
-        f'grep "" {proc}/task/*/stack > "$folder"/kernel-stacks.txt',
+        f'{threads} > "$folder"/threads.txt',
+        f'grep "" /dev/null {proc}/task/*/stack > "$folder"/kernel-stacks.txt',
         'ss -tanoiep > "$folder"/sockets.txt',
         *([f'{monitor} 2>&1 || echo "cn=monitor does not answer"'] if ldapi else []),
         f'{debugger} 2>&1 || echo "gdb failed; pstack $pid prints the same"',
