@@ -211,7 +211,8 @@ def _path(
         if not carried:
             continue
         measured = measure(name, carried)
-        contradicted = contradiction(setting, measured.lower_seconds, measured.upper_seconds)
+        bounded = _with_youngest(measured, carried, ())
+        contradicted = contradiction(setting, bounded.lower_seconds, bounded.upper_seconds)
         if contradicted is None:
             return _configured_path(setting, carried, measured, remarks)
         remarks.append(contradicted)
@@ -244,7 +245,8 @@ def _configured_path(
     """Return the bounds by a setting, and whether it was seen to drop connections of these directions."""
     dropped = [direction for direction in directions if direction.style is not Style.CLIENT_GONE]
     ages = [seconds for direction in dropped for seconds in direction.idle_times.ghosts]
-    without_flow = not ages and any(direction.evidence.without_flow for direction in dropped)
+    lost = any(direction.evidence.without_flow for direction in dropped)
+    without_flow = lost and not ages and setting.upper_seconds < SELDOM
     leaves_ghosts = not setting.closes_both_ends and measured.upper_seconds is None
     not_caused = unexplained(setting, ages) if leaves_ghosts else None
     return PathBounds(

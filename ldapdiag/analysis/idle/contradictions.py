@@ -30,9 +30,9 @@ def contradiction(setting: MiddleboxTimeout, lower: float | None, upper: float |
     if upper is not None and exceeds(setting.lower_seconds, upper):
         name = f"{setting.source} is {setting.lower_seconds:g} s"
         return (
-            f"A contradiction: {name}, but connections were dropped after {upper:g} s of idle time. The measurement "
-            "counts. Possible: another middlebox on the path, a timeout of its own for this rule or zone, or a setting "
-            "that was changed since."
+            f"A contradiction: {name}, but connections were dropped after at most {upper:g} s of idle time. The "
+            "measurement counts. Possible: another middlebox on the path, a restart of this one, a timeout of its own "
+            "for this rule or zone, or a setting that was changed since."
         )
     if lower is not None and exceeds(lower, setting.upper_seconds):
         return (

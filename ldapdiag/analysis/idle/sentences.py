@@ -232,7 +232,8 @@ def elsewhere_sentence(bounds: IdleBounds) -> str:
     more = f" and {len(settings) - MOST_SETTINGS:,} more" if len(settings) > MOST_SETTINGS else ""
     return (
         "Not used, because neither a flow table nor a route shows that these connections pass through it: "
-        f"{', '.join(settings[:MOST_SETTINGS])}{more} (to show it: conntrack -L there, and ip route on both ends)"
+        f"{', '.join(settings[:MOST_SETTINGS])}{more} (to show it: conntrack -L there, of HAProxy show sess all; and "
+        "ip route on both ends)"
     )
 
 

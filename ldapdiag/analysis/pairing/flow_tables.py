@@ -51,8 +51,8 @@ class Middlebox:
     """Flows of which the table has the client's end only."""
     times: tuple[Span | None, ...]
     """When each flow table was taken."""
-    longest_left: float | None
-    """The longest time left of an established flow, in seconds: its idle timeout is not shorter. None: not shown."""
+    longest_left: Mapping[tuple[str, int] | None, float]
+    """The longest time left of an established flow, in seconds, to each server endpoint; by None: of all flows."""
     origins: tuple[str, ...]
     on_route: bool = False
     """The routes of both ends of the direction that is judged lead through it."""
@@ -62,13 +62,20 @@ class Middlebox:
         flow = self.flows.get(key)
         return flow is not None and flow.state == CARRIED
 
+    def kept_seconds(self, server: tuple[str, int]) -> float | None:
+        """Return for how long it keeps idle flows to a server at least; None: no flow shows it.
+
+        A rule or zone may have a timeout of its own, so other flows count only where there is none to this server.
+        """
+        return self.longest_left.get(server, self.longest_left.get(None))
+
     def lost_early(self, key: Key, idle_seconds: float) -> bool:
         """Return whether it has no entry for a connection that was idle for less than it keeps entries.
 
         Its idle timeout did not drop that: a restart, a failover, a flush or a full table did, or the end of the
         connection.
         """
-        kept = self.longest_left if self.relay is Relay.NAT and key not in self.flows else None
+        kept = self.kept_seconds(key[:2]) if self.relay is Relay.NAT and key not in self.flows else None
         return kept is not None and idle_seconds < kept
 
     def nearest_time(self, moment: Span | None) -> Span | None:
@@ -121,15 +128,18 @@ def _merge(host: str, relay: Relay, tables: list[FlowTable]) -> Middlebox:
         translated_clients=frozenset((client[0], *client[2:]) for _, client in translated),
         translated=frozenset(server[2] for server, _ in translated),
         unjoined=tuple(unjoined),
-        longest_left=max(
-            (
-                left
-                for table in tables
-                for state, left in zip(table.state, table.seconds_left, strict=True)
-                if state == CARRIED and left is not None
-            ),
-            default=None,
-        ),
+        longest_left=_longest_left(tables),
         times=tuple(table.origin.taken for table in joined or tables),
         origins=tuple(sorted(table.origin.path for table in tables)),
     )
+
+
+def _longest_left(tables: Iterable[FlowTable]) -> Mapping[tuple[str, int] | None, float]:
+    """Return the longest time left of established flows, by server endpoint and, by None, of all."""
+    longest: dict[tuple[str, int] | None, float] = {}
+    for table in tables:
+        for server, state, left in zip(table.server, table.state, table.seconds_left, strict=True):
+            if state == CARRIED and left is not None:
+                for endpoint in (None, server[:2] if server else None):
+                    longest[endpoint] = max(left, longest.get(endpoint, left))
+    return longest

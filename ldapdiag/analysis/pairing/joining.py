@@ -73,9 +73,8 @@ def join(
     described = client.host.description is not None
     absent = find_ghost_rows(unjoined, server, indexes, rows, churn, collected_live=described)
     absent = _exclude_inner(absent, client.host.host, len(set(inner_ports) - rows.ports_at_other_hosts))
-    ghosts = half_open(
-        absent.including([row for row, _ in rows.retransmitting]), unjoined.table.remote_port, rows.unproven
-    )
+    dead = absent.including([row for row, _ in rows.retransmitting])
+    ghosts = half_open(dead, unjoined.table.remote_port, rows.unproven)
     possible = possible_ghost_ports(
         unjoined, server, indexes, rows, churn, ghosts=absent.count, collected_live=described
     )
@@ -99,7 +98,7 @@ def join(
         idle_times=SocketIdleTimes(
             matched=churn.idle_seconds,
             before_loss=idle_before_loss(unjoined, near, rows),
-            ghosts=tuple(seconds_since_received(unjoined.table, absent.rows or ())),
+            ghosts=tuple(seconds_since_received(unjoined.table, dead.rows or ())),
             ghosts_of_running_clients=idle_of_running_clients(unjoined, absent, history, rows.on_path),
             probed=longest_probed(near, rows),
         ),

@@ -137,7 +137,7 @@ def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[Tra
         is_whole=tracking.is_whole,
         is_timed=tracer.is_timed,
         accepts_unknown=tracking.accepts_unknown,
-        kept_seconds=tracking.box.longest_left or tracking.setting_that_explains(ages),
+        kept_seconds=tracking.box.kept_seconds(matched.unjoined.endpoint) or tracking.setting_that_explains(ages),
         idle_seconds=ages,
     )
 

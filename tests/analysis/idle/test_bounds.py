@@ -132,7 +132,7 @@ class TestASettingAndTheMeasurement:
         assert (path.lower_seconds, path.upper_seconds, path.middlebox) == (None, 9.016, None)
         (remark,) = path.remarks
         assert "fw is 432000 s" in remark
-        assert "dropped after 9.016 s" in remark
+        assert "dropped after at most 9.016 s" in remark
 
     def test_a_connection_that_was_used_again_later_contradicts_it(self) -> None:
         path = self.path(3, host=looks(20_000, 3_000))
