@@ -72,5 +72,5 @@ def place_of(port: int) -> str:
 
 def _listens(member: Member) -> bool:
     assert not member.process.poll(), f"the slapd on port {member.port} failed"
-    ready = member.host.attempt(["test", "-s", f"{member.place}/pid", "-a", "-S", f"{member.place}/ldapi"])
-    return ready.returncode == 0
+    search = ["ldapsearch", "-x", "-H", f"ldapi://{member.place.replace('/', '%2F')}%2Fldapi", "-s", "base", "-b", ""]
+    return member.host.attempt(search).returncode == 0
