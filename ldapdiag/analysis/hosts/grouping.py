@@ -125,9 +125,15 @@ def _merged_across_folders(groups: list[HostGroup], namespaces: Mapping[str, str
     """Merge groups of different folders that are one host's."""
     alone = Counter(group.folder for group in groups)
     merged: list[HostGroup] = []
+    alike: dict[object, list[int]] = defaultdict(list)
     for group in groups:
-        twin = next((one for one in merged if _are_one(one, group, namespaces, layout, alone)), None)
+        keys: tuple[object, ...] = (layout.host(group.folder), frozenset(group.with_peers))
+        candidates = sorted({number for key in keys for number in alike[key]})
+        near = (merged[number] for number in candidates)
+        twin = next((one for one in near if _are_one(one, group, namespaces, layout, alone)), None)
         if twin is None:
+            for key in keys:
+                alike[key].append(len(merged))
             merged.append(group)
         else:
             twin.differs |= twin.with_peers != group.with_peers
@@ -160,11 +166,12 @@ def _are_one(
 
 def _name(groups: list[HostGroup], folders: dict[str, list[SocketTable]], layout: Layout) -> None:
     """Name a group after its folder when it is the only one there, else after its first file's stem."""
-    single = {folder: sum(group.folder == folder for group in groups) == 1 for folder in folders}
+    groups_in = Counter(group.folder for group in groups)
+    single = {folder: groups_in[folder] == 1 for folder in folders}
     for group in groups:
         file = group.tables[0].origin.path.rpartition("/")[2]
         group.name = layout.name(group.folder) if single[group.folder] else file.rpartition(".")[0] or file
-    same = Counter(group.name for group in groups)
+    same, taken = Counter(group.name for group in groups), set[str]()
     for number, group in enumerate(groups, 1):
         if same[group.name] > 1:
             parents = (
@@ -173,8 +180,9 @@ def _name(groups: list[HostGroup], folders: dict[str, list[SocketTable]], layout
                 else [layout.name(group.folder), group.name]
             )
             group.name = "/".join(parents)
-        if any(other.name == group.name for other in groups[: number - 1]):
+        if group.name in taken:
             group.name = f"{group.name} ({number})"
+        taken.add(group.name)
 
 
 def shares_rows(some: Sequence[SocketTable], others: Sequence[SocketTable]) -> bool:

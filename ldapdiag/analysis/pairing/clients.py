@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.host import inner_addresses
@@ -80,8 +81,10 @@ class Clients:
         """
         key = (*unjoined.endpoint, owner.host.host)
         if key not in self._foreign_ports:
-            unseen = self.unseen_ports(unjoined).items()
-            self._foreign_ports[key] = frozenset(port for port, hosts in unseen if hosts != {owner.host.host})
+            unseen, own = self.unseen_ports(unjoined), {owner.host.host}
+            ports = chain.from_iterable(map(owner.latest.established, owner.directions_to(*unjoined.endpoint)))
+            only_own = {port for port in ports if unseen.get(port) == own}
+            self._foreign_ports[key] = frozenset(unseen) - only_own
         return self._foreign_ports[key]
 
     def unseen_count(self, unjoined: UnjoinedDirection) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ldapdiag.analysis.hosts.ages import column_seconds, probes_unanswered, retransmits
 from ldapdiag.analysis.pairing.client_history import ClientSockets, count_not_opened, rows_after, rows_before
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
-from ldapdiag.evidence.sockets import TcpState, Timer
+from ldapdiag.evidence.sockets import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +27,12 @@ BESIDE_SECONDS = 10.0
 
 def sockets_of(unjoined: UnjoinedDirection, near: ClientIndex) -> ClientSockets:
     """Return the processes and the number of the client's sockets."""
-    pids, states = near.table.pid or (), near.table.state
+    pids = near.table.pid or ()
     rows = near.sockets.get(unjoined.direction, {}).values() if pids else ()
-    opened = (row for ports in near.sockets.values() for row in ports.values())
     return ClientSockets(
         owners=frozenset(pid for row in rows if (pid := pids[row])),
-        others=frozenset(pid for pid in pids if pid),
-        established=sum(states[row] is TcpState.ESTABLISHED for row in opened),
+        others=near.processes,
+        established=near.established_count,
     )
 
 

@@ -93,6 +93,18 @@ class ClientIndex:
         return frozenset(self.table.state)
 
     @cached_property
+    def processes(self) -> frozenset[int]:
+        """Return the processes that own sockets."""
+        return frozenset(filter(None, self.table.pid or ()))
+
+    @cached_property
+    def established_count(self) -> int:
+        """Return the number of established connections that this host has opened."""
+        states = self.table.state
+        rows = (row for ports in self.sockets.values() for row in ports.values())
+        return sum(states[row] is TcpState.ESTABLISHED for row in rows)
+
+    @cached_property
     def directions_by_endpoint(self) -> Mapping[tuple[str, int], tuple[DirectionKey, ...]]:
         """Return the directions of all established connections, by the server's address and port."""
         found: dict[tuple[str, int], list[DirectionKey]] = defaultdict(list)
