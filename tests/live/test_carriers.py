@@ -242,3 +242,32 @@ class TestPathsWithoutABox:
         for one in said.found("idle-timeout"):
             assert "86400" not in json.dumps(one["remedies"])
             assert "probe" not in " ".join(remedy["title"] for remedy in one["remedies"] if "cure" in remedy["title"])
+
+
+class TestTwoInARow:
+    def test_what_a_container_host_lists_and_the_firewall_has_dropped_is_dead(
+        self, laboratory, topology, start, tmp_path
+    ) -> None:
+        """Its own connection tracking keeps the entries of its container for days; the container was not read."""
+        server = laboratory.slapd(topology.ldap)
+        boxes.silent_drop(topology.fw, BOX_SECONDS)
+        inner = container(topology.app1, named=False)
+        dropped = start(topology.app1, "held", count=GHOSTS, container=inner)
+        forget(topology)
+        start(topology.app1, "pool", count=3, every=0.2)
+        start(topology.app1, "pool", count=2, every=0.2, container=inner)
+        dropped.order("use")
+        assert dropped.truth().fates == {UNANSWERED: GHOSTS}
+        assert len(server.held()) == GHOSTS + 5
+        time.sleep(2)  # they are idle for longer than the tables are apart
+        flows = "conntrack -L -p tcp --dport 389 2>&1"
+        for name, commands in {
+            "fw": {"conntrack-L.txt": flows},
+            "app1": {"conntrack-L.txt": flows, "ss.txt": "ss -tanoiep"},
+            "ldap": {"ss.txt": "ss -tanoiep"},
+        }.items():
+            (tmp_path / name).mkdir()
+            for file, command in ({"captured-at.txt": "date -u +%FT%T.%NZ"} | commands).items():
+                (tmp_path / name / file).write_text(topology.hosts[name].run(command))
+        (found,) = [one for one in read(tmp_path)["findings"] if one["check"] == "ghost-connections"]
+        assert (found["observed"]["ghosts"], found["observed"]["matched"]) == (GHOSTS, 3)

@@ -109,7 +109,7 @@ def _part_of_middlebox(direction: Direction) -> str:
     evidence, ghosts = direction.evidence, direction.ghosts.count
     if evidence.before_boot >= ghosts or evidence.not_opened >= ghosts:
         return " No middlebox is needed to explain them."
-    if evidence.still_carried >= ghosts:
+    if evidence.is_carried_throughout(ghosts):
         return f" {' and '.join(direction.path.middleboxes)} still has them as established, and has dropped none."
     return (
         " A middlebox that dropped their state before that start would leave the same ghosts: its flow table would "
@@ -119,7 +119,7 @@ def _part_of_middlebox(direction: Direction) -> str:
 
 def _unknown_sentence(direction: Direction, clients: str, server: str) -> str:
     """Return what is not known of the end of the connections, and what a middlebox on the path excludes."""
-    if 0 < direction.ghosts.count <= direction.evidence.still_carried:
+    if direction.evidence.is_carried_throughout(direction.ghosts.count):
         middleboxes = " and ".join(direction.path.middleboxes)
         return (
             f"{middleboxes} still has them as established, so it has not dropped their state: either {clients} went "

@@ -16,7 +16,7 @@ from ldapdiag.analysis.pairing.absence_reasons import (
     open_at_other_host,
 )
 from ldapdiag.analysis.pairing.flow_tables import Middlebox
-from ldapdiag.analysis.pairing.missing_flows import rows_without_flow
+from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow
 from ldapdiag.analysis.pairing.snapshot_order import bracket_seconds, is_before
 from ldapdiag.analysis.pairing.socket_index import CLOSING_STATES, ClientIndex
 from ldapdiag.analysis.pairing.unjoined_direction import UnjoinedDirection
@@ -42,7 +42,7 @@ class Classified:
     virtual: VirtualEndpoint | None
     on_path: tuple[Middlebox, ...]
     """The middleboxes that the direction passes through, whose tables are complete."""
-    without_flow: frozenset[int]
+    without_flow: MissingFlows
     """Rows of which a middlebox on the path has no entry, and would have one if they were live."""
     dead_since_earlier: frozenset[int]
     """Absent rows that are proven dead, although an earlier snapshot of the client contains them."""
@@ -79,9 +79,9 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
     matched = (*live, *virtual.pairs)
     on_path = tuple(one for one in context.middleboxes if _is_on_path(one, context, has_live=bool(matched)))
     gone = [*virtual.absent, *states.present_earlier, *(row for row, _ in states.retransmitting)]
-    without_flow = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
+    missing = rows_without_flow(on_path, unjoined, gone, [row for row, _ in matched])
     unanswered = (row for row in gone if probes_unanswered(unjoined.table, row))
-    dead = without_flow.union(unanswered, context.predating.intersection(gone))
+    dead = missing.rows.union(unanswered, context.predating.intersection(gone))
     dead_since = dead.intersection(states.present_earlier)
     context = replace(context, has_live=bool(matched), dead=dead)
     explained = explain_absences(context, sorted({*virtual.absent, *dead_since}))
@@ -95,7 +95,7 @@ def classify(context: AbsenceContext, indexes: Sequence[ClientIndex]) -> Classif
         unproven=Counter(states.unproven) + Counter(virtual.unproven) + Counter(counted) + explained.unproven,
         virtual=virtual.virtual,
         on_path=on_path,
-        without_flow=without_flow,
+        without_flow=missing,
         dead_since_earlier=dead_since,
         ports_at_other_hosts=_ports_at_other_hosts(context, explained),
         elsewhere=tuple(sorted(explained.rows(carried_by_middlebox) | explained.rows(in_unread_namespace))),

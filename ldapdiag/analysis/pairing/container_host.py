@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.analysis.hosts.ages import column_seconds
+from ldapdiag.analysis.pairing.missing_flows import rows_without_flow_beyond
 from ldapdiag.analysis.pairing.via_translation import trace_rows
 from ldapdiag.evidence.flows import Relay
 
@@ -34,14 +35,22 @@ def is_container_host(unjoined: UnjoinedDirection, middlebox: Middlebox, client:
 
 
 def split_rows(
-    unjoined: UnjoinedDirection, middlebox: Middlebox, client: ClientSnapshots, clients: Sequence[ClientSnapshots]
+    unjoined: UnjoinedDirection,
+    middlebox: Middlebox,
+    client: ClientSnapshots,
+    clients: Sequence[ClientSnapshots],
+    middleboxes: Sequence[Middlebox] = (),
 ) -> tuple[UnjoinedDirection, TracedRows]:
     """Return the connections that are the host's own, and the traced ones that it translates.
 
+    Those that no known container has and a middlebox on the path has lost are dead, and judged as the host's own.
     Its own may have a translated port, too. Connections opened after its flows were listed may be either.
     """
     flows = {row: middlebox.flows.get(unjoined.key_of(row)) for row in unjoined.rows}
     inner = {row for row, flow in flows.items() if flow is not None and flow.client[:2] != unjoined.key_of(row)[2:]}
+    matched = trace_rows(replace(unjoined, rows=sorted(inner)), middlebox, clients, None).matched
+    live = [*matched, *(row for row in unjoined.rows if row not in inner and _has_socket(client, unjoined, row))]
+    inner -= rows_without_flow_beyond(middlebox, middleboxes, unjoined, inner.difference(matched), live).rows
     own = [row for row in unjoined.rows if row not in inner]
     newer = {row for row in own if flows[row] is None and _may_be_newer(middlebox, unjoined, client, row)}
     inner_rows = [row for row in unjoined.rows if row in inner]
@@ -52,11 +61,15 @@ def split_rows(
     return replace(unjoined, rows=[row for row in own if row not in newer]), traced
 
 
+def _has_socket(client: ClientSnapshots, unjoined: UnjoinedDirection, row: int) -> bool:
+    port = unjoined.table.remote_port[row]
+    return any(port in index.sockets.get(unjoined.direction, {}) for index in client.indexes)
+
+
 def _may_be_newer(middlebox: Middlebox, unjoined: UnjoinedDirection, client: ClientSnapshots, row: int) -> bool:
     """Return whether a connection without a socket on the host may have been opened after its flows were listed."""
     snapshot = unjoined.snapshot
-    port = snapshot.sockets.remote_port[row]
-    if any(port in index.sockets.get(unjoined.direction, {}) for index in client.indexes):
+    if _has_socket(client, unjoined, row):
         return False
     taken = middlebox.nearest_time(snapshot.taken)
     age = column_seconds(snapshot.sockets.last_received, row)

@@ -30,6 +30,8 @@ class GhostEvidence:
 
     without_flow: int = 0
     """Ghosts that the table of a middlebox on the path does not contain."""
+    lost_by: tuple[str, ...] = ()
+    """The middleboxes without entries for them."""
     probes_unanswered: int = 0
     """Ghosts whose keepalive probes are unanswered."""
     retransmitting: int = 0
@@ -49,6 +51,10 @@ class GhostEvidence:
     all_namespaces_read: bool = False
     """Every network namespace of the client's host was read."""
 
+    def is_carried_throughout(self, ghosts: int) -> bool:
+        """Return whether a middlebox still has all of so many ghosts, and no other lacks all of them."""
+        return 0 < ghosts <= self.still_carried and self.without_flow < ghosts
+
 
 NO_EVIDENCE = GhostEvidence()
 
@@ -62,7 +68,7 @@ def style_of(ghosts: int, evidence: GhostEvidence) -> Style:
     """
     if ghosts and _is_client_gone(ghosts, evidence):
         return Style.CLIENT_GONE
-    if 0 < ghosts <= evidence.still_carried:
+    if evidence.is_carried_throughout(ghosts):
         return Style.UNKNOWN
     if evidence.retransmitting:
         return Style.SILENT_DROP

@@ -44,7 +44,8 @@ def ghost_evidence(
     ghosts = () if absent.rows is None else (*known, *(row for row, _ in rows.retransmitting))
     description = context.client.description
     return GhostEvidence(
-        without_flow=sum(row in rows.without_flow for row in ghosts),
+        without_flow=sum(row in rows.without_flow.rows for row in ghosts),
+        lost_by=rows.without_flow.hosts,
         probes_unanswered=sum(probes_unanswered(unjoined.table, row) for row in known),
         retransmitting=len(rows.retransmitting),
         before_boot=len(rows_before(unjoined.snapshot, known, history.booted)),

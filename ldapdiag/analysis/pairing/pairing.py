@@ -110,7 +110,8 @@ class _PathFinder:
             translates = (unjoined.client, *unjoined.endpoint) in box.translated_clients
             if box.relay is Relay.NAT and box.whole and box.tracks and (translates or box.host in on_path):
                 carries = translates or box.host in carriers.by_table | carriers.by_address
-                yield TrackingBox(box, self.hosts.get(box.host), carries)
+                on_route = box.host in carriers.by_route
+                yield TrackingBox(box, self.hosts.get(box.host), carries, on_route)
 
 
 def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: Clients) -> Iterator[UnjoinedDirection]:
@@ -149,7 +150,7 @@ def _join_direction(
         return Joined(_join_container_host(unjoined, server, client, clients, middleboxes, translator))
     connects = client is not None and bool(client.directions_to(*unjoined.endpoint))
     if translator is not None and not (proxy and connects):
-        joined = Joined(join_via_translation(unjoined, translator, clients.all, client))
+        joined = Joined(join_via_translation(unjoined, translator, clients.all, client, middleboxes))
         legs_of = None
     elif client is not None and not not_joined.hides_clients(unjoined, client, clients):
         foreign, shared = clients.foreign_ports(unjoined, client), clients.shared_ports(unjoined, server)
@@ -190,7 +191,7 @@ def _join_container_host(
     tracker: Middlebox,
 ) -> Direction:
     """Join the connections of a host that translates for containers: its own by its table, the others by its flows."""
-    own, inner = container_host.split_rows(unjoined, tracker, client, clients.all)
+    own, inner = container_host.split_rows(unjoined, tracker, client, clients.all, middleboxes)
     traced = inner.hosts | {client.host.host}
     foreign = frozenset(port for port, hosts in clients.unseen_ports(unjoined).items() if not hosts <= traced)
     joined = join(own, server, client, middleboxes, foreign, clients.shared_ports(own, server))

@@ -62,7 +62,7 @@ def _certain(direction: Direction) -> str | None:
     """Return what proves every ghost of a direction dead; None when nothing does."""
     count, evidence = direction.ghosts.count, direction.evidence
     if evidence.without_flow == count:
-        middleboxes = " and ".join(direction.path.middleboxes)
+        middleboxes = " and ".join(evidence.lost_by or direction.path.middleboxes)
         if not direction.matched:
             return f"{middleboxes} is on the path and has no entry for any of these {count}."
         return f"{middleboxes} carries the live connections and has no entry for any of these {count}."

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NO_AGES = "no table shows when they were last used (ss -i), or no times of the tables are known (captured-at.txt)"
 
 MAY_HAVE_ENDED = "they may have ended before the flow table was taken"
+WITH_ENTRY = (
+    "their packets are unanswered, although {} still has entries for them: another middlebox may carry them now"
+)
 NO_TABLE = "their packets are unanswered, and no flow table of a middlebox that tracks this path was read"
 MOST = 0.9
 """Of the entries that the kernel counts, UDP included; some come and go until the table is taken."""
@@ -39,6 +42,8 @@ class TrackingBox:
     host: Host | None
     carries_path: bool
     """Its table contains connections of this path; otherwise only the routes lead through it."""
+    is_on_route: bool = False
+    """The routes of an end lead through it."""
 
     @property
     def accepts_unknown(self) -> bool | None:
@@ -96,12 +101,12 @@ def with_severed(direction: Direction, matched: MatchedEnds, boxes: Sequence[Tra
 
 def find_severed(matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
     """Return the connections of a direction that one of the middleboxes on its path has severed."""
-    if not boxes:
-        unanswered = sum(map(matched.is_unanswered, matched.pairs))
-        return Severed(unproven={NO_TABLE: unanswered} if unanswered >= SEVERAL else {})
     found = [_severed_at(tracking, matched, boxes) for tracking in boxes]
-    order = [one for one in found if one.count] or [one for one in found if one.unproven]
-    return max(order, key=lambda one: (one.unanswered, one.count), default=Severed())
+    if order := [one for one in found if one.count] or [one for one in found if one.unproven]:
+        return max(order, key=lambda one: (one.unanswered, one.count))
+    unanswered = sum(map(matched.is_unanswered, matched.pairs))
+    reason = WITH_ENTRY.format(" and ".join(one.box.host for one in boxes)) if boxes else NO_TABLE
+    return Severed(unproven={reason: unanswered} if unanswered >= SEVERAL else {})
 
 
 def _severed_at(tracking: TrackingBox, matched: MatchedEnds, boxes: Sequence[TrackingBox]) -> Severed:
@@ -161,7 +166,10 @@ def _other_way(
     tracking: TrackingBox, matched: MatchedEnds, dead: Sequence[Pair], boxes: Sequence[TrackingBox]
 ) -> str | None:
     """Return why they may pass by: another middlebox carries them, and no connection is known to pass through both."""
+    unanswered = all(map(matched.is_unanswered, dead))
     for other in boxes:
+        if unanswered and tracking.is_on_route and not other.is_on_route:
+            continue  # its entries are from before: the routes have left it, and nothing is answered
         if other is tracking or not any(other.carries(matched, pair) for pair in dead):
             continue
         if not any(other.has_entry(matched, pair) and tracking.has_entry(matched, pair) for pair in matched.pairs):

@@ -15,6 +15,7 @@ from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKi
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.gone_behind_nat import possible_ports_behind_nat, rows_of_gone_clients
 from ldapdiag.analysis.pairing.half_open import half_open
+from ldapdiag.analysis.pairing.missing_flows import MissingFlows, rows_without_flow_beyond
 from ldapdiag.analysis.pairing.severed_behind_nat import count_severed
 from ldapdiag.analysis.pairing.skew import ChurnEvidence, count_opened, exclude_churn, minimum_age_seconds
 from ldapdiag.evidence.addresses import UNKNOWN_PORT
@@ -63,14 +64,18 @@ def join_via_translation(
     middlebox: Middlebox,
     clients: Sequence[ClientSnapshots],
     owner: ClientSnapshots | None = None,
+    middleboxes: Sequence[Middlebox] = (),
 ) -> Direction:
     """Join through the flow table: an entry leads to its client's socket; a socket without an entry is a ghost.
 
+    So is one that its client's table lacks and another of the middleboxes, on the server's side, has no entry for.
     The owner of the address has connections of its own, which a list of translated flows alone does not contain.
     """
     table, proxy = unjoined.table, middlebox.relay is Relay.PROXY
     traced = _exclude_incomplete(trace_rows(unjoined, middlebox, clients, owner), unjoined, middlebox)
-    gone = rows_of_gone_clients(unjoined, traced.carried)
+    booted = rows_of_gone_clients(unjoined, traced.carried)
+    lost = rows_without_flow_beyond(middlebox, middleboxes, unjoined, traced.carried, traced.matched)
+    gone = booted | lost.rows
     unproven = Counter(traced.unproven) - Counter(_carried_reason(middlebox, traced.carried[row]) for row in gone)
     idle_seconds = tuple(seconds_since_received(table, traced.matched))
     taken = middlebox.nearest_time(unjoined.snapshot.taken)
@@ -99,7 +104,7 @@ def join_via_translation(
         ),
         join=JoinKey.BOX_TABLE,
         path=_path(middlebox),
-        evidence=_evidence(unjoined, absent, owner, {row: traced.carried[row] for row in gone}),
+        evidence=_with_lost(_evidence(unjoined, absent, owner, {row: traced.carried[row] for row in booted}), lost),
         idle_times=SocketIdleTimes(
             matched=idle_seconds, ghosts=tuple(seconds_since_received(table, absent.rows or ()))
         ),
@@ -123,6 +128,12 @@ def _evidence(
         before_boot=len(gone),
         client=history_of(only.host) if only is not None else NO_HISTORY,
     )
+
+
+def _with_lost(evidence: GhostEvidence, lost: MissingFlows) -> GhostEvidence:
+    """Return the evidence with the ghosts that a middlebox beyond the translating one has no entry for."""
+    count = len(lost.rows)
+    return replace(evidence, without_flow=evidence.without_flow + count, still_carried=count, lost_by=lost.hosts)
 
 
 def _path(middlebox: Middlebox) -> Path:

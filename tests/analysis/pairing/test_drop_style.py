@@ -163,6 +163,11 @@ class TestCarried:
         assert style_of(3, GhostEvidence(still_carried=3, probes_unanswered=3)) == "unknown"
         assert style_of(3, GhostEvidence(still_carried=2, probes_unanswered=3)) == "silent-drop"
 
+    def test_unless_another_on_the_path_lacks_all_of_them(self) -> None:
+        both = GhostEvidence(still_carried=3, without_flow=3, probes_unanswered=3)
+        assert style_of(3, both) == "silent-drop"
+        assert style_of(3, replace(both, without_flow=2)) == "unknown"
+
     def test_a_boot_ends_them_whatever_the_middlebox_has(self) -> None:
         direction = self.joined(description=facts.description(up=100, namespaces_unread=2))
         assert (direction.ghosts.count, str(direction.style)) == (3, "client-gone")

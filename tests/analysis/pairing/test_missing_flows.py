@@ -121,3 +121,57 @@ class TestABoxOnTheRoute:
         flows = replace(facts.flows([], taken=4), tracks=False)
         (direction,) = pair(facts.server(), (server, app1, self.FW), (flows,)).directions
         assert (direction.matched, direction.severed) == (HIDDEN, Severed())
+
+
+class TestBeyondATranslator:
+    """A NAT still lists what the firewall between it and the server has dropped."""
+
+    NAT = "10.77.1.1"
+
+    def found(self, *boxes: Any, age_ms: int = 60_000, live_ms: int = 500) -> Any:
+        at_ldap = [
+            listening(),
+            *at_server(LIVE, self.NAT, last_received=live_ms),
+            *at_server(HIDDEN, self.NAT, first=50000, last_received=age_ms),
+        ]
+        server = facts.host("ldap", table(at_ldap, columns=("receive_queue", "last_received"), taken=4))
+        app1 = facts.host("app1", table([*at_client(LIVE), *row_of_another_service()], "app1", taken=3.9))
+        translated = facts.flows([*at_server(LIVE, self.NAT), *at_server(HIDDEN, self.NAT, first=50000)], taken=0)
+        own = [(facts.APP1, port, address, to) for address, to, _, port in translated.server if address]
+        translated = replace(translated, client=own)
+        return next(iter(pair(facts.server(), (server, app1), (translated, *boxes)).directions))
+
+    def beyond(self, count: int = LIVE) -> Any:
+        return facts.flows(at_server(count, self.NAT), "fw2", taken=1)
+
+    def test_what_it_lacks_is_dead_and_it_is_named(self) -> None:
+        direction = self.found(self.beyond())
+        assert (direction.ghosts.count, direction.ghosts.unproven, direction.matched) == (HIDDEN, {}, LIVE)
+        assert (direction.evidence.lost_by, proof_of(direction).degree) == (("fw2",), "certain")
+        assert proof_of(direction).because.startswith("fw2 carries the live connections")
+
+    def test_one_without_the_connections_in_use_proves_nothing(self) -> None:
+        for boxes in ((), (self.beyond(4),), (self.beyond(0),)):
+            assert self.found(*boxes).ghosts.count == 0
+
+    def test_nor_does_any_where_no_connection_is_in_use(self) -> None:
+        assert self.found(self.beyond(), live_ms=40_000).ghosts.count == 0
+
+    def test_nor_of_what_may_have_been_opened_since(self) -> None:
+        assert self.found(self.beyond(), age_ms=2_000).ghosts.count == 0
+
+
+def test_a_container_hosts_own_table_hides_none_that_the_firewall_has_dropped() -> None:
+    """The host lists its unread container's connections for days; the firewall lacks fifty of them."""
+    inner = "10.88.1.2"
+    seen = [*at_server(LIVE, last_received=500), *at_server(HIDDEN, first=50000, last_received=60_000)]
+    server = facts.host("ldap", table([listening(), *seen], columns=("receive_queue", "last_received"), taken=4))
+    app1 = facts.host("app1", table([*at_client(LIVE), *row_of_another_service()], "app1", taken=4.1), kernel=FORWARDS)
+    at_host = facts.flows(seen, "app1", taken=4.2)
+    own = [(facts.APP1, port, *key[:2]) if port < 50000 else (inner, port - 1, *key[:2])
+           for key in at_host.server if key for port in key[3:]]  # fmt: skip
+    at_host = replace(at_host, client=own)
+    for boxes, ghosts in (((at_host, box()), HIDDEN), ((at_host,), 0)):
+        (found, *_) = pair(facts.server(), (server, app1), boxes).directions
+        assert (found.ghosts.count, found.matched) == (ghosts, LIVE)
+        assert sum(found.ghosts.unproven.values()) == HIDDEN - ghosts

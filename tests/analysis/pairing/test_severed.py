@@ -136,6 +136,21 @@ class TestLive:
         found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
         assert (found.severed.count, sum(found.severed.unproven.values())) == (0, DEAD)
 
+    def test_one_that_the_routes_have_left_carries_none_that_is_unanswered(self) -> None:
+        """The standby box has taken over without state; the one before still lists what it had."""
+        before = flows(at_server(DEAD, first=FIRST_DEAD), "fw2", taken=0)
+        new = flows([facts.row("10.77.7.7:22", f"{APP1}:40000")], taken=0)
+        routed = fw(routes=ROUTES), Host(host="fw2", description=facts.description("fw2"))
+        found = severing(before, new, client=SENDING, hosts=routed)
+        assert (found.severed.count, found.severed.middlebox) == (DEAD, "fw")
+        assert severing(before, new, hosts=routed).severed.count == 0
+
+    def test_unanswered_packets_are_not_clear_where_the_only_table_has_their_entries(self) -> None:
+        entries = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], taken=0)
+        found = severing(entries, client=SENDING).severed
+        assert (found.count, found.middlebox, sum(found.unproven.values())) == (0, "", DEAD)
+        assert severing(entries).severed.unproven == {}
+
     def test_a_second_box_on_the_same_path_does_not(self) -> None:
         second = flows([*at_server(LIVE), *at_server(DEAD, first=FIRST_DEAD)], "fw2", taken=0)
         found = severing(table_of_fw(), second, client=SENDING, hosts=(fw(), replace(fw(), host="fw2")))
