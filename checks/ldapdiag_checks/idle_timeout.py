@@ -75,6 +75,13 @@ def judge(
             missing=(BoxTimeouts.kind if server.proxy else Configuration.kind,),
             how=BoxTimeouts.how if server.proxy else Configuration.how,
         )
+    elif pairing is None:
+        yield NotJudged(
+            subject=server.name,
+            reason=f"no table shows the connections of {server.name}, so ghosts are unknown; {lifetime.summary}",
+            missing=(SocketTable.kind,),
+            how=SocketTable.how,
+        )
     elif advice.unclassified:
         yield NotJudged(
             subject=server.name,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
 from ldapdiag.analysis.hosts.ldap_sockets import why_incomplete
+from ldapdiag.analysis.hosts.listeners import unfit_because
 from ldapdiag.analysis.hosts.snapshots import Snapshot
 from ldapdiag.analysis.load.responsiveness import Responsiveness
 from ldapdiag.check import check
@@ -55,9 +56,10 @@ def judge(server: Instance, host: Host, responsiveness: Responsiveness | None = 
     if responsiveness is not None and (doubt := responsiveness.doubt) is not None:
         yield NotJudged.lacking(doubt, subject=server.name)
         return
-    if host.latest is None:
-        reason = f"no table of {host.host}'s sockets"
-        yield NotJudged(subject=host.host, reason=reason, missing=(SocketTable.kind,), how=HOW)
+    unfit = "is not in the evidence" if host.latest is None else unfit_because(host.latest.sockets, server.ports)
+    if unfit or host.latest is None:
+        reason = f"the table of {host.host}'s sockets {unfit}"
+        yield NotJudged(subject=server.name, reason=reason, missing=(SocketTable.kind,), how=HOW)
         return
     missing = why_incomplete(host.latest, host.host)
     directions = _directions(host.latest.sockets, server)

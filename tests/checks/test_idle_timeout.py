@@ -56,6 +56,12 @@ def test_recommends_the_drain_value_with_its_commands() -> None:
     assert "nsslapd-idletimeout: 300" in found.remedies[0].text
 
 
+def test_no_table_of_connections_is_no_absence_of_ghosts() -> None:
+    server, host = facts.server(), facts.host("ldap", facts.table(facts.at_server(40)))
+    (verdict,) = judge(server, facts.lifetime(idle_timeout_seconds=300), advise(server, host, None, None))
+    assert isinstance(verdict, NotJudged)
+
+
 def test_is_not_judged_while_nothing_is_known() -> None:
     verdict = judged(None, keepalive=None)
     assert (type(verdict), verdict.missing) == (NotJudged, ("configuration",))

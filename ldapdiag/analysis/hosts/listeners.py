@@ -136,6 +136,8 @@ def unfit_because(table: SocketTable, ports: Collection[int]) -> str | None:
     """Return why a table does not show which connections a server has on these ports; None when it does."""
     if not table.shows_connections:
         return "lists listening sockets only"
+    if not ports:
+        return "shows no listening socket and no connection of the server: it may be of another network namespace"
     ends = set(zip(table.local_port, table.state, strict=True))
     states = {state for port, state in ends if port in ports}
     if TcpState.UNKNOWN in states and TcpState.ESTABLISHED not in states:

@@ -58,6 +58,11 @@ def test_a_list_of_listeners_does_not_show_connections() -> None:
     assert unfit_because(facts.table([facts.listening(), *facts.at_server(1)]), {389}) is None
 
 
+def test_a_table_without_the_servers_listeners_is_of_another_namespace() -> None:
+    rows = [facts.listening(22), facts.row("10.77.1.2:22", "10.77.9.9:50000")]
+    assert "another network namespace" in (unfit_because(facts.table(rows), set()) or "")
+
+
 def test_a_row_without_a_state_beside_others_does_no_harm() -> None:
     rows = [*facts.at_server(2), *facts.at_server(1, first=50000, state=TcpState.UNKNOWN)]
     assert unfit_because(facts.table(rows), {389}) is None
