@@ -51,6 +51,11 @@ class Origin:
     notes: tuple[str, ...] = ()
     """Remarks for the report, as complete sentences."""
 
+    @property
+    def order(self) -> tuple[float, int, str]:
+        """Return the sort key by which the latest of several inputs is the last: time, snapshot, path."""
+        return self.taken.end.timestamp() if self.taken else 0.0, self.snapshot, self.path
+
 
 class Fact(Protocol):
     """A fact read from evidence: frozen, with its origin."""

@@ -288,12 +288,6 @@ def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> 
     )
 
 
-def _order(fact: Any) -> tuple[float, int, str]:  # noqa: ANN401  facts of all kinds
-    """Return the sort key of a fact: the latest is the last."""
-    taken = fact.origin.taken
-    return taken.end.timestamp() if taken else 0.0, fact.origin.snapshot, fact.origin.path
-
-
 def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]) -> Iterable[Host]:
     """Yield every host that has a socket table or any other fact, with what describes it."""
     tables: dict[str, list[SocketTable]] = defaultdict(list)
@@ -301,7 +295,7 @@ def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]
     routes: dict[str, list[RouteTable]] = defaultdict(list)
     counters: dict[str, list[TcpCounters]] = defaultdict(list)
     latest: dict[tuple[str, type[Any]], Any] = {}
-    for fact in sorted(facts, key=_order):
+    for fact in sorted(facts, key=lambda fact: fact.origin.order):
         name = fact.origin.host
         if isinstance(fact, SocketTable):
             tables[name].append(fact)

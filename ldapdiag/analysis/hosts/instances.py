@@ -236,15 +236,16 @@ def merge_configurations(configurations: list[Configuration]) -> Configuration |
 
 
 def merge_settings(settings: list[KernelSettings]) -> KernelSettings | None:
-    """Merge one host's kernel parameters from several files."""
+    """Merge one host's kernel parameters from several files: of two values of one parameter, the later."""
     if not settings:
         return None
-    values = {name: value for one in settings for name, value in one.values.items()}
-    return KernelSettings(origin=settings[0].origin, values=values)
+    ordered = sorted(settings, key=lambda one: one.origin.order)
+    values = {name: value for one in ordered for name, value in one.values.items()}
+    return KernelSettings(origin=ordered[0].origin, values=values)
 
 
 def _last(facts: list[T]) -> T | None:
-    return max(facts, key=lambda fact: fact.origin.path, default=None)  # type: ignore[attr-defined]  # T is a read fact
+    return max(facts, key=lambda fact: fact.origin.order, default=None)  # type: ignore[attr-defined]  # T is a read fact
 
 
 def _identity(sources: Iterable[Source]) -> ServerIdentity | None:

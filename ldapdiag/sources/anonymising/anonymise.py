@@ -92,14 +92,15 @@ def _renamed(piece: Input, anonymiser: TextAnonymiser, folders: dict[str, str]) 
     """Return a file with pseudonyms in its content, its path and its origin."""
     host = anonymiser.host(_host(piece))
     around = piece.folder.rstrip("/").rpartition("/")[0]
-    number = folders.setdefault(around, str(len(folders) + 1))
+    # A number alone would be the name of a snapshot.
+    outer = folders.setdefault(around, f"folder-{len(folders) + 1}")
     path = f"{host}/{anonymiser.text(piece.path.rpartition('/')[2])}"
     with piece.open() as stream:
         content = anonymised_content(stream.read(MAX_BYTES), piece.path, anonymiser)
     return replace(
         piece.with_content(content),
         path=path,
-        folder=f"{number}/{host}",
+        folder=f"{outer}/{host}",
         label=path,
         asked=_message(piece.asked, anonymiser, {_host(piece)}),
     )

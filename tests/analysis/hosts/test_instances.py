@@ -17,7 +17,7 @@ from ldapdiag.analysis.hosts.servers import attribute_to_servers
 from ldapdiag.check import needs_of
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.host_facts import KernelSettings
+from ldapdiag.evidence.host_facts import DescriptorCount, KernelSettings
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.server_log import ServerLog
 
@@ -146,6 +146,27 @@ class TestSeveralReadings:
         assert one is not None
         assert len(one.values) == 2
         assert merge_settings([]) is None
+
+    def test_of_two_values_of_a_kernel_parameter_the_later_counts(self) -> None:
+        late, early = (
+            KernelSettings(origin=facts.origin(name="sysctl.txt", taken=taken), values={"max": value})
+            for taken, value in ((60, 5), (0, 3))
+        )
+        for settings in ([late, early], [early, late]):
+            merged = merge_settings(settings)
+            assert merged is not None
+            assert merged.values == {"max": 5}
+
+    def test_the_latest_count_of_descriptors_is_used_whatever_the_order(self) -> None:
+        late, early = (
+            DescriptorCount(origin=facts.origin(name="proc-fd-count.txt", taken=taken), open=count)
+            for taken, count in ((60, 335), (0, 191))
+        )
+        host = facts.host("ldap", facts.table([facts.listening()]))
+        for counts in ((late, early), (early, late)):
+            (server,) = found(host, descriptors=counts)
+            assert server.descriptors is not None
+            assert server.descriptors.open == 335
 
 
 def test_servers_on_one_port_have_the_sockets_of_their_addresses() -> None:
