@@ -65,6 +65,13 @@ def judge(lifetime: GhostLifetime, bounds: IdleBounds, server: Instance) -> Iter
             missing=(Configuration.kind,),
             how=Configuration.how,
         )
+    elif seconds is not None and seconds <= upper / 2 and _may_be_sooner(seconds, path):
+        yield NotJudged(
+            subject=lifetime.server,
+            reason=f"keepalive is {seconds} s, and the idle timeout on the path is at most {upper:g} s, or shorter",
+            missing=(KernelSettings.kind,),
+            how=bounds.how,
+        )
     elif seconds is not None and seconds <= upper / 2:
         yield Clear(subject=lifetime.server, reason=f"keepalive {seconds} s, timeout of the middlebox {upper:g} s")
     else:
@@ -80,6 +87,12 @@ def _slowest_for(seconds: int | None, bounds: IdleBounds) -> PathBounds | None:
     return bounds.soonest_silent_drop
 
 
+def _may_be_sooner(seconds: int, path: PathBounds) -> bool:
+    """Return whether the state may be dropped before the probes, although the upper bound alone would allow them."""
+    is_known = path.explains_ghosts and not path.loose
+    return not is_known and (path.lower_seconds is None or seconds > path.lower_seconds / 2)
+
+
 def severity_of(seconds: int | None, path: PathBounds) -> Severity:
     """Return how bad it is, by the list of the manual page."""
     upper = path.upper_seconds or 0
@@ -90,15 +103,17 @@ def severity_of(seconds: int | None, path: PathBounds) -> Severity:
 
 def _finding(lifetime: GhostLifetime, upper: float, path: PathBounds, origins: tuple[str, ...]) -> Finding:
     seconds = lifetime.keepalive_seconds
-    drops = f"the middlebox {'drops' if path.drop_seen else 'is set to drop'}"
+    unseen = path.middlebox is not None and not path.drop_seen
+    drops = f"the middlebox {'is set to drop' if unseen else 'drops'}"
+    most = "at most " if path.loose else ""
     sources = f"The keepalive time is from {lifetime.keepalive_source}; the middlebox's timeout from {path.source}."
     first = "is never sent (keepalive is off)" if seconds is None else f"is sent after {seconds} s"
     return Finding(
         subject=lifetime.server,
         severity=severity_of(seconds, path),
         confidence=Confidence.CERTAIN if path.middlebox and path.drop_seen else Confidence.LIKELY,
-        title=f"{lifetime.server}'s first keepalive probe {first} but {drops} its state after {upper:g} s",
-        detail="\n".join((sources, *([] if path.drop_seen else [UNSEEN]), *path.remarks)),
+        title=f"{lifetime.server}'s first keepalive probe {first} but {drops} its state after {most}{upper:g} s",
+        detail="\n".join((sources, *([UNSEEN] if unseen else []), *path.remarks)),
         observed={
             "host": lifetime.host,
             "end": "server",

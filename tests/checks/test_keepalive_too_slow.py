@@ -41,6 +41,26 @@ def test_a_setting_that_was_not_seen_to_drop_anything_is_low_at_most(upper, seve
     assert "set to drop" in found.title
 
 
+def test_idle_times_of_ghosts_are_an_upper_bound_only() -> None:
+    """They were dropped at some time before: earlier probes than that may still be too late."""
+    (path,) = facts.bounds(900).paths
+    loose = replace(path, middlebox=None, lower_seconds=None, loose=True, drop_seen=False)
+    (late,) = judge(facts.lifetime(keepalive_seconds=3600), IdleBounds(server="ldap", paths=(loose,)), facts.server())
+    assert late.title.endswith("the middlebox drops its state after at most 900 s")
+    assert "No connection was seen" not in late.detail
+    for lower, verdict in ((None, NotJudged), (500.0, NotJudged), (700.0, Clear)):
+        bounds = IdleBounds(server="ldap", paths=(replace(loose, lower_seconds=lower),))
+        (found,) = judge(facts.lifetime(keepalive_seconds=300), bounds, facts.server())
+        assert isinstance(found, verdict)
+
+
+def test_a_setting_that_does_not_explain_the_ghosts_clears_no_keepalive_time() -> None:
+    (path,) = facts.bounds(3600).paths
+    bounds = IdleBounds(server="ldap", paths=(replace(path, lower_seconds=None, explains_ghosts=False),))
+    (found,) = judge(facts.lifetime(keepalive_seconds=300), bounds, facts.server())
+    assert isinstance(found, NotJudged)
+
+
 def test_a_path_that_was_seen_to_drop_is_judged_before_a_shorter_setting() -> None:
     (path,) = facts.bounds(300).paths
     unseen = replace(path, client_network="10.77.3.0/24", upper_seconds=60, drop_seen=False)

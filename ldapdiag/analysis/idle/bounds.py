@@ -163,14 +163,22 @@ def bound_idle(
     paths = [_path(name, networks[name], configured, measure) for name in sorted(networks)]
     direct = bool(pairing.directions) and not paths
     elsewhere = tuple(timeout for timeout in configured if not timeout.directions) if paths else ()
-    return IdleBounds(server=pairing.server, paths=_confirmed_by_others(paths), elsewhere=elsewhere, direct=direct)
+    return IdleBounds(server=pairing.server, paths=_agreed_by_all(paths), elsewhere=elsewhere, direct=direct)
 
 
-def _confirmed_by_others(paths: Sequence[PathBounds]) -> tuple[PathBounds, ...]:
-    """Return the paths; a drop that was seen on one shows that the same setting applies on the others."""
+def _agreed_by_all(paths: Sequence[PathBounds]) -> tuple[PathBounds, ...]:
+    """Return the paths; a drop that was seen on one shows that the same setting applies on the others.
+
+    A setting that was seen to drop none, and does not explain the ghosts of one, is no cause on the others either.
+    """
     seen = {(path.middlebox, path.source) for path in paths if path.middlebox and path.drop_seen}
+    refuted = {(path.middlebox, path.source) for path in paths if not path.explains_ghosts} - seen
     return tuple(
-        replace(path, drop_seen=True) if path.explains_ghosts and (path.middlebox, path.source) in seen else path
+        replace(
+            path,
+            drop_seen=path.drop_seen or (path.explains_ghosts and (path.middlebox, path.source) in seen),
+            explains_ghosts=path.explains_ghosts and (path.middlebox, path.source) not in refuted,
+        )
         for path in paths
     )
 
@@ -251,7 +259,7 @@ def _configured_path(
     not_caused = unexplained(setting, ages) if leaves_ghosts else None
     return PathBounds(
         client_network=measured.client_network,
-        lower_seconds=setting.lower_seconds,
+        lower_seconds=setting.lower_seconds if not_caused is None else measured.lower_seconds,
         upper_seconds=setting.upper_seconds,
         source=setting.source,
         middlebox=setting.middlebox,

@@ -160,6 +160,18 @@ class TestASettingAndTheMeasurement:
             path = self.path(seconds, ghosts=3, ghost_ages=(12.0, 14.0, 12.5))
             assert (path.explains_ghosts, path.is_cause, path.drop_seen) == (False, False, False)
             assert "does not explain the 3 ghost connections: the longest idle time is 14 s" in path.remarks[0]
+            assert (path.lower_seconds, path.upper_seconds) == (None, seconds)
+
+    def test_a_setting_that_explains_no_ghosts_is_no_cause_on_other_paths(self) -> None:
+        """Another box on the path of both dropped them sooner: probes for this setting would not cure it."""
+        kernels = (facts.settings("fw", tcp_timeout_established=600),)
+        young = direction(carriers=THROUGH_FW, ghosts=2, ghost_ages=(12.0, 14.0))
+        bounds = bound(young, direction(APP2, carriers=THROUGH_FW), kernels=kernels)
+        assert [path.is_cause for path in bounds.paths] == [False, False]
+        assert bounds.silent_drop_seconds is None
+        old = direction(carriers=THROUGH_FW, ghosts=1, ghost_ages=(900.0,))
+        bounds = bound(replace(young, client=APP2), old, kernels=kernels)
+        assert sorted(path.is_cause for path in bounds.paths) == [False, True]
 
     def test_ghosts_that_are_older_may_be_its_own(self) -> None:
         path = self.path(30, ghosts=3, ghost_ages=(31.0, 200.0, 12.5))
