@@ -46,7 +46,7 @@ def judge(hosts: tuple[Host, ...], servers: tuple[Instance, ...]) -> Iterator[Ve
     ## What to do
     At the server: take a stack trace of the process before it is restarted, and see worker-saturation. At the
     client: configure the pool to test a connection before use, with a maximum idle time below the idle timeout of
-    the server and of every proxy on the path. A proxy waits for its other side: look at that.
+    the server and of every proxy on the path. A proxy waits for its other side: see the sockets there.
 
     ## When it is harmless
     Fewer than 10, for seconds: each socket is in this state from the peer's FIN until its program calls close.

@@ -45,7 +45,7 @@ def judge(
       them.
     - possible: only their number is known, or a table may be a selection of rows; or the client's table lacks them,
       and a container or zone that was not read may have them; or the client was not read and half of its
-      connections do not answer the server's keepalive probes. None of these two counts as a ghost.
+      connections do not answer the server's keepalive probes. Neither counts as a ghost.
 
     ## Severity
     - critical: 200 or more, and half of the server's connections; or any that count, while descriptors are 80 %

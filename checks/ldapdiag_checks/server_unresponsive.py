@@ -42,8 +42,8 @@ def judge(
     - high: a target that was named cannot be reached.
 
     ## Why it matters
-    All clients wait, then give up: pools are idle, connections churn, close without UNBIND or pile up. None of that is
-    their doing, so the checks that judge clients are not judged for this server.
+    All clients wait, then give up: pools are idle, connections churn, close without UNBIND or pile up. The server is
+    the reason, so the checks that blame clients are not judged for it.
 
     ## What to do
     Save the stacks before the restart, which ends the incident and destroys its reason. A stopped process continues

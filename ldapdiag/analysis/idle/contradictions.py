@@ -37,7 +37,7 @@ def contradiction(setting: MiddleboxTimeout, lower: float | None, upper: float |
     if lower is not None and exceeds(lower, setting.upper_seconds):
         return (
             f"A contradiction: {name}, but a connection was used again after {lower:g} s of idle time. The measurement "
-            "counts. Possible: keepalive probes of the client, a middlebox that accepts a connection from its middle "
+            "counts. Possible: keepalive probes of the client, a middlebox that takes up a connection in its middle "
             "(nf_conntrack_tcp_loose = 1), a timeout of its own for this rule or zone, or a setting that was changed "
             "since."
         )

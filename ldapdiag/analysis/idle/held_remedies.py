@@ -1,4 +1,4 @@
-"""Remedies for connections that a proxy keeps for no use: at the application, at the proxy, and by an idle timeout."""
+"""Remedies for connections that a proxy keeps unused: at the application, at the proxy, and by an idle timeout."""
 
 from __future__ import annotations
 

@@ -95,12 +95,12 @@ def _how_client_went(direction: Direction) -> str:
         what = "the application" if host.owned else "every process there"
         return (
             f"{what.capitalize()} on {clients} started at {host.started.span.start:%F %T} UTC, after their last "
-            "segment: the process before it went without closing them (crash of the host or container, a restored "
+            "segment: the process before it ended without closing them (crash of the host or container, a restored "
             "snapshot), or its FINs were lost"
         )
     return (
-        f"{clients} has opened {counted(host.opened or 0, 'connection')} since its network exists, too few to include "
-        "these: it was started again, and the connections from before were lost"
+        f"{clients} has opened {counted(host.opened or 0, 'connection')} since its network stack started, too few to "
+        "include these: it was started again, and the connections from before were lost"
     )
 
 
@@ -118,11 +118,11 @@ def _part_of_middlebox(direction: Direction) -> str:
 
 
 def _unknown_sentence(direction: Direction, clients: str, server: str) -> str:
-    """Return what is not known of the end of the connections, and what a middlebox on the path excludes."""
+    """Return what is unknown of how the connections ended, and what a middlebox on the path excludes."""
     if direction.evidence.is_carried_throughout(direction.ghosts.count):
         middleboxes = " and ".join(direction.path.middleboxes)
         return (
-            f"{middleboxes} still has them as established, so it has not dropped their state: either {clients} went "
+            f"{middleboxes} still has them as established, so it has not dropped their state: either {clients} ended "
             "without closing them, or another middlebox drops packets. The times at which it booted and its processes "
             "started would settle it."
         )

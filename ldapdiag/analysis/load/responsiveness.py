@@ -25,6 +25,7 @@ from ldapdiag.evidence.processes import ProcessTable
 from ldapdiag.evidence.sockets import SS_COMMAND, SocketTable, TcpState
 from ldapdiag.evidence.threads import ProcessThreads
 from ldapdiag.servers.server_address import ServerAddress
+from ldapdiag.wording import counted
 
 AGAIN = f"on the server, twice, 5 s apart: {SS_COMMAND}"
 
@@ -50,7 +51,7 @@ class Condition(StrEnum):
     """The reason is unknown."""
 
 
-UNKNOWABLE = frozenset({Condition.ANSWERS, Condition.UNKNOWN, Condition.DOUBTFUL})
+NOT_FOUND_DOWN = frozenset({Condition.ANSWERS, Condition.UNKNOWN, Condition.DOUBTFUL})
 CLIENTS_ARE_JUDGED = frozenset(
     {Condition.ANSWERS, Condition.UNKNOWN, Condition.OUT_OF_DESCRIPTORS, Condition.UNREACHABLE, Condition.CLOSES}
 )
@@ -79,18 +80,18 @@ class Responsiveness:
     @property
     def is_down(self) -> bool:
         """Return whether it is found not to answer."""
-        return self.condition not in UNKNOWABLE
+        return self.condition not in NOT_FOUND_DOWN
 
     @property
     def doubt(self) -> Missing | None:
-        """Return why nothing can be said of its clients: they may only wait for it. None where it serves them."""
+        """Return why its clients are not judged: they may only wait for it. None where it serves them."""
         if self.condition in CLIENTS_ARE_JUDGED:
             return None
         if self.condition is not Condition.DOUBTFUL:
             reason = f"the server may not answer: see server-unresponsive of {self.server}"
             return Missing(host=self.server, reason=reason, lacks=(self.kind,), how="repeat it when the server answers")
-        count = self.unread.connections if self.unread else 0
-        reason = f"the server may not answer: unread requests on {count:,} connections of {self.server}"
+        unread = counted(self.unread.connections if self.unread else 0, "connection")
+        reason = f"the server may not answer: unread requests on {unread} of {self.server}"
         return Missing(host=self.server, reason=reason, lacks=(SocketTable.kind,), how=AGAIN)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REASONS: Mapping[Condition, str] = {
     Condition.STOPPED: "does not answer: its process is stopped",
     Condition.LOOPING: "does not answer: a thread is looping or busy with one operation",
-    Condition.OUT_OF_THREADS: "does not answer: it is out of threads, all of them are occupied",
+    Condition.OUT_OF_THREADS: "does not answer: all its worker threads are occupied",
     Condition.LOCKED: "does not answer: its threads are blocked on a lock",
     Condition.DISK: "does not answer: its threads are blocked on a disk or a network file system",
     Condition.OUT_OF_DESCRIPTORS: "cannot be reached: it is out of descriptors",
@@ -63,7 +63,7 @@ def sentences(server: Responsiveness) -> Iterator[str]:
     if server.condition is Condition.OUT_OF_DESCRIPTORS:
         yield "See descriptor-headroom."
     if server.condition is Condition.UNREACHABLE:
-        yield "Look at the address, the firewalls and the route between this host and the server."
+        yield "Check the address, the firewalls and the route between this host and the server."
 
 
 def failed_probe(probe: LdapProbe) -> str:
@@ -77,12 +77,13 @@ def _unread(unread: UnreadRequests) -> Iterator[str]:
         since = f", the oldest for {unread.seconds:,.0f} s or more" if unread.seconds else ""
         bytes_ = counted(unread.bytes, "byte")
         yield f"Requests wait unread on {counted(unread.standing, 'connection')} ({bytes_}){since}."
-        yield f"Meanwhile it read from {counted(unread.served, 'connection') if unread.served else 'none'}."
+        yield f"Meanwhile it read from {counted(unread.served, 'connection') if unread.served else 'no connection'}."
     if waiting := max(unread.queued, unread.not_accepted):
         yield f"{counted(waiting, 'connection')} {are(waiting)} not even accepted (Recv-Q of the listening socket)."
     if unread.blocked:
         blocked = counted(unread.blocked, "connection")
-        yield f"{blocked} with data that the client has not acknowledged (Send-Q): a thread may wait for each."
+        have = "has" if unread.blocked == 1 else "have"
+        yield f"{blocked} {have} data that the client has not acknowledged (Send-Q): a thread may wait for each."
 
 
 def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
@@ -109,7 +110,7 @@ def _threads(activity: ThreadActivity, condition: Condition) -> Iterator[str]:
         waits = ", ".join(f"{name} {count}" for name, count in activity.waits[:NAMES_SHOWN])
         yield f"They wait in: {waits}."
     if activity.readings < 2:
-        yield "This is a single reading: a second one, 5 s later, shows whether they move."
+        yield "This is a single reading: a second one, 5 s later, shows whether the threads move."
 
 
 def _running(activity: ThreadActivity) -> str:

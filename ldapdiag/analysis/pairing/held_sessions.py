@@ -1,4 +1,4 @@
-"""Held sessions in words: what a finding states of the connections that a proxy keeps for no use."""
+"""Held sessions in words: what a finding states of the connections that a proxy keeps unused."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def _seen(legs: UnclosedLegs, proxy: str) -> str:
 
 def _absence_sentences(legs: ProxyLegs, server: str) -> Iterator[str]:
     clients = " and ".join(legs.clients)
-    yield f"{server} has the server-side legs, {legs.proxy} has the sessions, and {clients} lacks the client-side legs."
+    lack = "lacks" if len(legs.clients) == 1 else "lack"
+    legs_of = f"{server} has the server-side legs, {legs.proxy} has the sessions"
+    yield f"{legs_of}, and {clients} {lack} the client-side legs."
     if legs.orphaned.ports is not None:
         yield f"{legs.proxy}'s ports towards {server}: {', '.join(map(str, legs.orphaned.ports))}."
     if legs.absent_at_proxy:

@@ -118,7 +118,7 @@ class TestCounters:
 
     def test_the_sentence_names_the_number(self) -> None:
         direction = separated(counters=counted(TcpActiveOpens=3))
-        assert "app1 has opened 3 connections since its network exists" in said(direction)
+        assert "app1 has opened 3 connections since its network stack started" in said(direction)
 
 
 def said(direction: Direction) -> str:
