@@ -49,8 +49,7 @@ def split_rows(
     flows = {row: middlebox.flows.get(unjoined.key_of(row)) for row in unjoined.rows}
     inner = {row for row, flow in flows.items() if flow is not None and flow.client[:2] != unjoined.key_of(row)[2:]}
     matched = trace_rows(replace(unjoined, rows=sorted(inner)), middlebox, clients, None).matched
-    live = [*matched, *(row for row in unjoined.rows if row not in inner and _has_socket(client, unjoined, row))]
-    inner -= rows_without_flow_beyond(middlebox, middleboxes, unjoined, inner.difference(matched), live).rows
+    inner -= rows_without_flow_beyond(middlebox, middleboxes, unjoined, inner.difference(matched)).rows
     own = [row for row in unjoined.rows if row not in inner]
     newer = {row for row in own if flows[row] is None and _may_be_newer(middlebox, unjoined, client, row)}
     inner_rows = [row for row in unjoined.rows if row in inner]

@@ -46,33 +46,32 @@ def rows_without_flow_beyond(
     others: Sequence[Middlebox],
     unjoined: UnjoinedDirection,
     rows: Collection[int],
-    live: Collection[int],
 ) -> MissingFlows:
     """Return those of the rows that a translator carries, and a middlebox between it and the server does not.
 
     That one must have connections of this direction that are in use: its table then has their keys as the server does.
     What has been idle for nearly as long as those rows may be dead as well, and is not asked for.
     """
-    carried = [row for row in rows if translator.carries(unjoined.key_of(row))]
-    in_use = _in_use(unjoined, carried, live)
+    keys = {row: unjoined.key_of(row) for row in unjoined.rows}
     between = [
         one
         for one in others
         if one.relay is Relay.NAT
         and one.whole
         and one.host not in {translator.host, unjoined.table.origin.host}
-        and any(one.carries(unjoined.key_of(row)) for row in in_use)
+        and any(map(one.carries, keys.values()))
     ]
-    return rows_without_flow(between, unjoined, carried, in_use)
+    lacking = [
+        row for row in rows if translator.carries(keys[row]) and any(keys[row] not in one.flows for one in between)
+    ]
+    in_use = _in_use(unjoined, lacking)
+    return rows_without_flow(between if in_use else (), unjoined, lacking, in_use)
 
 
-def _in_use(unjoined: UnjoinedDirection, idle: Sequence[int], live: Collection[int]) -> Collection[int]:
-    """Return the live rows that were idle for less than half as long as any of the others; all without ages."""
-    received = unjoined.table.last_received
-    shortest = min(seconds_since_received(unjoined.table, idle), default=None)
-    if shortest is None:
-        return live
-    ages = ((row, column_seconds(received, row)) for row in live)
+def _in_use(unjoined: UnjoinedDirection, idle: Sequence[int]) -> Sequence[int]:
+    """Return the rows that were idle for less than half as long as any of these; none where no ages are known."""
+    shortest = min(seconds_since_received(unjoined.table, idle), default=0.0)
+    ages = ((row, column_seconds(unjoined.table.last_received, row)) for row in unjoined.rows)
     return [row for row, age in ages if age is not None and 2 * age < shortest]
 
 

@@ -11,7 +11,15 @@ from ldapdiag.analysis.hosts.ages import probes_unanswered, seconds_since_receiv
 from ldapdiag.analysis.hosts.host import inner_addresses
 from ldapdiag.analysis.pairing.classification import INEXACT_PORT
 from ldapdiag.analysis.pairing.client_history import NO_HISTORY, history_of
-from ldapdiag.analysis.pairing.direction import Direction, JoinKey, Path, PathKind, SocketIdleTimes, TableQuality
+from ldapdiag.analysis.pairing.direction import (
+    Direction,
+    JoinKey,
+    Path,
+    PathKind,
+    Severed,
+    SocketIdleTimes,
+    TableQuality,
+)
 from ldapdiag.analysis.pairing.drop_style import GhostEvidence
 from ldapdiag.analysis.pairing.gone_behind_nat import possible_ports_behind_nat, rows_of_gone_clients
 from ldapdiag.analysis.pairing.half_open import half_open
@@ -74,7 +82,7 @@ def join_via_translation(
     table, proxy = unjoined.table, middlebox.relay is Relay.PROXY
     traced = _exclude_incomplete(trace_rows(unjoined, middlebox, clients, owner), unjoined, middlebox)
     booted = rows_of_gone_clients(unjoined, traced.carried)
-    lost = rows_without_flow_beyond(middlebox, middleboxes, unjoined, traced.carried, traced.matched)
+    lost = rows_without_flow_beyond(middlebox, middleboxes, unjoined, traced.carried)
     gone = booted | lost.rows
     unproven = Counter(traced.unproven) - Counter(_carried_reason(middlebox, traced.carried[row]) for row in gone)
     idle_seconds = tuple(seconds_since_received(table, traced.matched))
@@ -105,6 +113,7 @@ def join_via_translation(
         join=JoinKey.BOX_TABLE,
         path=_path(middlebox),
         evidence=_with_lost(_evidence(unjoined, absent, owner, {row: traced.carried[row] for row in booted}), lost),
+        severed=_severed_beyond(middlebox, middleboxes, unjoined, traced),
         idle_times=SocketIdleTimes(
             matched=idle_seconds, ghosts=tuple(seconds_since_received(table, absent.rows or ()))
         ),
@@ -128,6 +137,18 @@ def _evidence(
         before_boot=len(gone),
         client=history_of(only.host) if only is not None else NO_HISTORY,
     )
+
+
+def _severed_beyond(
+    middlebox: Middlebox, middleboxes: Sequence[Middlebox], unjoined: UnjoinedDirection, traced: TracedRows
+) -> Severed:
+    """Return connections of both ends that a middlebox beyond the translating one has no entry for, as unproven."""
+    lost = rows_without_flow_beyond(middlebox, middleboxes, unjoined, traced.matched)
+    if not lost.rows:
+        return Severed()
+    hosts = " and ".join(lost.hosts)
+    reason = f"{hosts} has no entry for them; whether it drops or accepts their next packet is unknown"
+    return Severed(unproven={reason: len(lost.rows)}, middlebox=hosts)
 
 
 def _with_lost(evidence: GhostEvidence, lost: MissingFlows) -> GhostEvidence:

@@ -128,10 +128,11 @@ class TestBeyondATranslator:
 
     NAT = "10.77.1.1"
 
-    def found(self, *boxes: Any, age_ms: int = 60_000, live_ms: int = 500) -> Any:
+    def found(self, *boxes: Any, age_ms: int | None = 60_000, live_ms: int | None = 500, quiet: int = 0) -> Any:
         at_ldap = [
             listening(),
-            *at_server(LIVE, self.NAT, last_received=live_ms),
+            *at_server(LIVE - quiet, self.NAT, last_received=live_ms),
+            *at_server(quiet, self.NAT, first=40000 + LIVE - quiet, last_received=50_000),
             *at_server(HIDDEN, self.NAT, first=50000, last_received=age_ms),
         ]
         server = facts.host("ldap", table(at_ldap, columns=("receive_queue", "last_received"), taken=4))
@@ -156,6 +157,15 @@ class TestBeyondATranslator:
 
     def test_nor_does_any_where_no_connection_is_in_use(self) -> None:
         assert self.found(self.beyond(), live_ms=40_000).ghosts.count == 0
+
+    def test_without_ages_it_may_be_churn(self) -> None:
+        assert self.found(self.beyond(), age_ms=None, live_ms=None).ghosts.count == 0
+
+    def test_what_both_ends_have_and_it_lacks_is_not_clear(self) -> None:
+        kept = self.beyond(1)
+        direction = self.found(kept, quiet=LIVE - 1)
+        assert (direction.matched, sum(direction.severed.unproven.values())) == (LIVE, LIVE - 1)
+        assert self.found(self.beyond(), quiet=LIVE - 1).severed.unproven == {}
 
     def test_nor_of_what_may_have_been_opened_since(self) -> None:
         assert self.found(self.beyond(), age_ms=2_000).ghosts.count == 0
