@@ -138,7 +138,7 @@ def description(host: str = "app1", *, up: float = 1e6, **traits: Any) -> HostDe
 
 def server(name: str = "ldap", *, identity: ServerIdentity | None = DS389, **facts: Any) -> Instance:
     """Return a directory server on port 389."""
-    return Instance(name=name, host=name, identity=identity, **{"ports": frozenset({389})} | facts)
+    return Instance(name=name, identity=identity, **{"host": name, "ports": frozenset({389})} | facts)
 
 
 def monitor(identity: ServerIdentity = DS389, **counters: Any) -> Monitor:

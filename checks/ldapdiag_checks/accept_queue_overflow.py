@@ -19,6 +19,8 @@ OVERFLOWS = "TcpExtListenOverflows"
 LEAST_BACKLOG = 1024
 HOW = f"on the server: {SS_COMMAND}; nstat -az > nstat.txt"
 
+HOW_WHILE = f"while connections fail, on the server: {SS_COMMAND}"
+
 
 @check
 def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) -> Iterator[Verdict]:
@@ -34,7 +36,8 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
     - critical: full now, and nstat counted overflows or an earlier snapshot shows it full, too.
     - high: full now.
     - medium: some wait, it is not seen full, and nstat counted overflows.
-    - low: none waits, and nstat counted overflows (possible: they may be those of another program).
+    - low: none waits, and nstat counted overflows (possible: they may be those of another program). Not judged
+      where the host has several directory servers.
 
     Connections that wait for a server without free descriptors are a part of descriptor-headroom, unless the queue is
     full.
@@ -59,6 +62,9 @@ def judge(server: Instance, host: Host, descriptors: Descriptors | None = None) 
         if exhausted and queue.waiting and not queue.full:
             reason = f"{_waiting(queue)} to be accepted by a server without free descriptors: see descriptor-headroom"
             yield Clear(subject=subject, reason=reason)
+        elif severity is Severity.LOW and not server.is_only:
+            reason = f"{_overflowed(server)}, and it has several servers: nstat does not tell their queues apart"
+            yield NotJudged(subject=subject, reason=reason, missing=(SocketTable.kind,), how=HOW_WHILE)
         elif severity is not None:
             yield _finding(server, host, queue, severity, exhausted=exhausted)
         elif queue.backlog is None:
@@ -107,8 +113,12 @@ def _title(server: Instance, queue: AcceptQueue) -> str:
     wait = f"{_waiting(queue)} to be accepted on {server.name}:{queue.port}"
     if queue.full:
         return f"{wait}, the backlog is {queue.backlog:,}: the SYN of new clients is dropped"
-    overflows = _counted(server, OVERFLOWS)
-    return f"{wait}, and an accept queue of {server.name} has overflowed {counted(overflows, 'time')} since boot"
+    return f"{wait}, and {_overflowed(server)}"
+
+
+def _overflowed(server: Instance) -> str:
+    overflows = counted(_counted(server, OVERFLOWS), "time")
+    return f"an accept queue of {server.host} has overflowed {overflows} since boot"
 
 
 def _waiting(queue: AcceptQueue) -> str:

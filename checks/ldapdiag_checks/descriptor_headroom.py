@@ -73,6 +73,9 @@ def judge(descriptors: Descriptors, server: Instance, host: Host | None = None) 
             reason = f"each {lacking.kind} on {server.host} fits several of its directory servers"
             how = HOW_TO_SEPARATE
         yield NotJudged(subject=server.name, reason=reason, missing=(lacking.kind,), how=how)
+    elif descriptors.misfit:
+        missing_kinds = (DescriptorCount.kind, ProcessLimits.kind)
+        yield NotJudged(subject=server.name, reason=descriptors.misfit, missing=missing_kinds, how=HOW_TO_SEPARATE)
     elif not descriptors.exact and MOST_EACH * used >= FILLING * limit:
         reason = (
             f"{used:,} connections of {limit:,} ({descriptors.limit_source}), each of which may take two descriptors"

@@ -144,7 +144,9 @@ def _without_finding(server: Responsiveness) -> Verdict:
 def _unreached(probe: LdapProbe, condition: Condition) -> Finding:
     """Return the finding of a target of which no evidence but the failed probe exists, or its host's table."""
     host = probe.origin.host
-    advice = "" if condition is Condition.NOT_LISTENING else "Its sockets and threads show why: name its host, too."
+    unresolved = probe.outcome is ProbeOutcome.UNRESOLVED
+    silent = unresolved or condition is Condition.NOT_LISTENING
+    advice = "" if silent else "Its sockets and threads show why: name its host, too."
     unknown = ("pid", "threads", "waiting", "not_accepted", "served", "unread_bytes", "since_seconds")
     return Finding(
         subject=probe.target,
@@ -161,6 +163,6 @@ def _unreached(probe: LdapProbe, condition: Condition) -> Finding:
         },
         server=host or None,
         hosts=(host,) if host else (),
-        remedies=(save_state(host or probe.target, None, "", ldapi="", stopped=False),),
+        remedies=() if unresolved else (save_state(host or probe.target, None, "", ldapi="", stopped=False),),
         origins=(probe.origin.path,),
     )

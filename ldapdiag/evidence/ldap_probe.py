@@ -16,6 +16,8 @@ class ProbeOutcome(StrEnum):
     """The host answered that nothing listens there (or a firewall did)."""
     UNREACHABLE = "unreachable"
     """A router or the own host has no route."""
+    UNRESOLVED = "unresolved"
+    """Its name has no address, or the name service did not answer: no connection was attempted."""
     TIMED_OUT = "timed-out"
     """No answer to the request for a connection."""
     NO_ANSWER = "no-answer"
@@ -35,7 +37,7 @@ class LdapProbe:
     target: str
     """As on the command line."""
     address: str
-    """The address that was tried; empty for a local socket."""
+    """The address that was tried; empty for a local socket, and for a name without an address."""
     port: int
     """0 for a local socket."""
     outcome: ProbeOutcome

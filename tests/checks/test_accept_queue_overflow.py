@@ -120,3 +120,12 @@ def test_connections_that_wait_for_a_descriptor_belong_to_descriptor_headroom() 
     dropped = facts.host("ldap", facts.table([listener(129, 128)]))
     (found,) = judge(facts.server(), dropped, full)
     assert (found.severity, found.remedies) == (Severity.HIGH, ())
+
+
+def test_overflows_of_a_host_with_several_servers_belong_to_none_of_them() -> None:
+    told = facts.host("ldap", facts.table([listener(0, 128), listener(0, 128, 1389)]))
+    for name, port in (("ldap:389", 389), ("ldap:1389", 1389)):
+        own = facts.server(name, host="ldap", ports=frozenset({port}), counters=OVERFLOWN)
+        (verdict,) = judge(own, told)
+        assert isinstance(verdict, NotJudged)
+        assert "an accept queue of ldap has overflowed 5 times since boot, and it has several servers" in verdict.reason

@@ -116,7 +116,7 @@ class TestReason:
 
 
 class TestProbe:
-    @pytest.mark.parametrize("outcome", ProbeOutcome)
+    @pytest.mark.parametrize("outcome", set(ProbeOutcome) - {ProbeOutcome.UNRESOLVED})
     def test_a_target_that_does_not_answer_is_a_finding(self, outcome: ProbeOutcome) -> None:
         found = verdict(*sockets(queue=0), probe(outcome))
         assert (found.severity, found.observed["outcome"]) == (Severity.HIGH, str(outcome))
@@ -127,6 +127,16 @@ class TestProbe:
             diagnosis = diagnosed_facts(map(facts.nobodys, [*sockets(queue=0), other]))
             assert isinstance(judged(diagnosis, CHECK)["ldap"], Clear)
             assert set(findings(diagnosis, CHECK)) == {other.target}
+            assert findings(diagnosis, "unreleased-connections")
+
+    def test_of_a_name_without_an_address_is_a_finding_about_the_name(self) -> None:
+        for folder in ("ldap", "ldap9"):
+            unresolved = replace(probe(ProbeOutcome.UNRESOLVED, folder=folder), address="")
+            diagnosis = diagnosed_facts(map(facts.nobodys, [*sockets(queue=0), unresolved]))
+            assert isinstance(judged(diagnosis, CHECK)["ldap"], Clear)
+            found = findings(diagnosis, CHECK)[unresolved.target]
+            assert (found.severity, found.observed["outcome"]) == (Severity.HIGH, "unresolved")
+            assert found.title == f"{unresolved.target} cannot be reached: its name has no address"
             assert findings(diagnosis, "unreleased-connections")
 
     def test_of_a_server_that_closes_it_blames_no_client(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lab.applications import OPEN, Application
+from lab.applications import Application
 from lab.fleet import start_fleet
 from lab.host import wait_for
 from lab.topology import Topology, container
@@ -44,12 +44,7 @@ class Site:
 
     def fill(self, port: int) -> Application:
         """Take all descriptors of the server on a port, and more; return the application that did."""
-        crowd = Application(
-            self.topology.app2, "crowd", address="10.77.1.2", port=port, count=CROWD, patience=1
-        ).ready()
-        answered = crowd.truth().fates[OPEN]
-        assert 0 < answered < CROWD, "the server has room for all"
-        return crowd
+        return crowd_of(self.topology.app2, "10.77.1.2", self.members[port])
 
     def free(self, port: int, crowd: Application) -> None:
         """End a crowd, and wait until the server has closed its connections."""
@@ -141,14 +136,21 @@ def test_a_389_ds_and_a_slapd_on_one_host_are_two_servers(topology, laboratory, 
 def test_servers_in_a_namespace_are_servers_of_no_other_target(topology, laboratory, desk) -> None:
     start_fleet(topology.ldap, laboratory.folder, [389], descriptors=LIMIT)
     box = container(topology.ldap, "web")
-    start_fleet(topology.ldap, laboratory.folder, [1389, 2389], descriptors=LIMIT, box=box)
-    crowd = Application(topology.ldap, "crowd", address=box.address, port=2389, count=CROWD, patience=1).ready()
-    assert 0 < crowd.truth().fates[OPEN] < CROWD
+    members = start_fleet(topology.ldap, laboratory.folder, [1389, 2389], descriptors=LIMIT, box=box)
+    crowd_of(topology.ldap, box.address, members[2389])
     said = desk.diagnose("netns:web", *APART, host=topology.ldap)
     assert headroom(said) == {"web:1389": "clear", "web:2389": "finding"}
     for target, host in (("local:", topology.ldap), ("ssh://ldap", None)):
         said = desk.diagnose(target, *APART, host=host)
         assert headroom(said) == {"ldap": "clear", "ldap-web:1389": "clear", "ldap-web:2389": "finding"}
+
+
+def crowd_of(host: Host, address: str, member: Member) -> Application:
+    """Connect to a server until it has no free descriptor, and return the application that did."""
+    crowd = Application(host, "crowd", address=address, port=member.port, count=CROWD, patience=1).ready()
+    count = f"ls /proc/{member.pid}/fd | wc -l"
+    wait_for(lambda: int(member.host.run(count)) >= LIMIT - 1, "the server has room for all")
+    return crowd
 
 
 def headroom(said: Said) -> dict[str, str]:

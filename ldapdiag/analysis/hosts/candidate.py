@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag.analysis.hosts.hints import INSTANCE, PROGRAM_FAMILY, REPORTS, hints_of
+from ldapdiag.evidence.addresses import ANY
 from ldapdiag.evidence.family import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from ldapdiag.analysis.hosts.hints import Endpoint, Life
     from ldapdiag.analysis.hosts.listening import Listening
@@ -86,7 +87,7 @@ class Candidate:
             return False
         if any(overlap(one, two) for one in self.lives for two in other.lives):
             return True
-        if not ports_of(self.endpoints).isdisjoint(ports_of(other.endpoints)):
+        if meet(self.endpoints, other.endpoints):
             return False
         targets = self.targets and other.targets and self.targets.isdisjoint(other.targets)
         return bool(targets) or (self.exact and other.exact)
@@ -136,6 +137,17 @@ def of_file(key: FileKey, facts: Sequence[Any]) -> Candidate:
 def ports_of(endpoints: Iterable[Endpoint]) -> set[int]:
     """Return the ports of endpoints."""
     return {port for _, port in endpoints}
+
+
+def meet(some: Collection[Endpoint], others: Collection[Endpoint]) -> bool:
+    """Return whether any two endpoints may be one listener: the same port, at the same address or at any."""
+    addresses: dict[int, set[str]] = {}
+    for address, port in some:
+        addresses.setdefault(port, set()).add(address)
+    return any(
+        port in addresses and (address == ANY or not addresses[port].isdisjoint({address, ANY}))
+        for address, port in others
+    )
 
 
 def overlap(one: Life, other: Life) -> bool:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.candidate import Candidate, of_file, of_process, ports_of
+from ldapdiag.analysis.hosts.candidate import Candidate, meet, of_file, of_process, ports_of
+from ldapdiag.analysis.hosts.listening import Listening
 from ldapdiag.evidence.addresses import LDAP_PORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from ldapdiag.analysis.hosts.candidate import FileKey
-    from ldapdiag.analysis.hosts.listening import Listening
 
 MOST_SERVERS = 200
 """On one host; further files that fit none of them are not used."""
@@ -41,12 +41,22 @@ def separate(processes: Iterable[Listening], facts: Iterable[Any], shared_folder
     files: dict[FileKey, list[Any]] = defaultdict(list)
     for fact in facts:
         files[fact.origin.path, fact.origin.asked].append(fact)
-    candidates = [*map(of_process, processes), *(of_file(key, own) for key, own in sorted(files.items()))]
+    reports = [of_file(key, own) for key, own in sorted(files.items())]
+    candidates = [*(part for one in processes for part in _by_address(of_process(one), reports)), *reports]
     _read_words(candidates)
     for shared in (_identity, _number, lambda one: _folder(one, shared_folders)):
         candidates = _united(candidates, shared)
     servers = _with_unowned([one for one in candidates if one.is_process])
     return _placed(servers, [one for one in candidates if not one.is_process])
+
+
+def _by_address(process: Candidate, files: Iterable[Candidate]) -> list[Candidate]:
+    """Return a port without an owner by its addresses, where servers report that they listen at different ones."""
+    ports = ports_of(process.served)
+    complete = {frozenset(file.endpoints) for file in files if file.exact and ports & ports_of(file.endpoints)}
+    if process.pids or all(meet(one, other) for one, other in combinations(complete, 2)):
+        return [process]
+    return [of_process(Listening(endpoints=frozenset({endpoint}))) for endpoint in sorted(process.served)]
 
 
 def _read_words(candidates: Sequence[Candidate]) -> None:

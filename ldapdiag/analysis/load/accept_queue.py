@@ -52,6 +52,17 @@ def accept_queues(host: Host, ports: Collection[int]) -> Iterator[AcceptQueue]:
         )
 
 
+def not_accepted(host: Host, ports: Collection[int]) -> int:
+    """Return how many of the established connections at these ports wait to be accepted, at most."""
+    if host.latest is None:
+        return 0
+    table = host.latest.sockets
+    if table.inode is not None:
+        return sum(table.inode[row] == 0 for row in table.established_at(ports))
+    rows = zip(table.state, table.local_port, table.receive_queue or (), strict=False)
+    return sum(waiting for state, port, waiting in rows if state is TcpState.LISTEN and port in ports)
+
+
 def _fullest(table: SocketTable, ports: Collection[int]) -> list[AcceptQueue]:
     if table.receive_queue is None or table.send_queue is None:
         return []

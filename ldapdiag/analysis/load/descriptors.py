@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ldapdiag.analysis.hosts.host import Host
 from ldapdiag.analysis.hosts.instances import Instance
+from ldapdiag.analysis.load.accept_queue import not_accepted
 from ldapdiag.analysis.log.traffic import Traffic
 from ldapdiag.evidence.bundle import Missing
 from ldapdiag.evidence.host_facts import DescriptorCount
@@ -38,9 +39,12 @@ class Descriptors:
     used_source: str
     exact: bool
     """False: `used` counts connections only; the process has other files open as well."""
+    misfit: str = ""
+    """Why the descriptor count cannot be that of the process with these connections; empty: it may be."""
     limit: int | None
     limit_source: str
     connections: int | None = None
+    """Established connections that the server has accepted: those in the accept queue have no descriptor."""
     served: int | None = None
     """The connections that the limit allows, where the server reserves descriptors for itself; else None."""
     rate_per_hour: float | None
@@ -87,7 +91,9 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
     """Combine the limits on a server's descriptors and the number in use."""
     if (inapplicable := server.not_a_directory) is not None:
         return inapplicable
-    used, used_source = _used(server, traffic)
+    accepted = _accepted(server, host)
+    misfit = _misfit(server, host)
+    used, used_source = _used(replace(server, descriptors=None) if misfit else server, accepted, traffic)
     limit, limit_source = _limit(server)
     served = _served(server, limit)
     rate, rate_source = _growth(server, host, traffic)
@@ -95,10 +101,11 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
         server=server.name,
         used=used,
         used_source=used_source,
-        exact=server.descriptors is not None,
+        exact=server.descriptors is not None and not misfit,
+        misfit=misfit,
         limit=limit,
         limit_source=limit_source,
-        connections=server.established,
+        connections=accepted,
         served=served,
         rate_per_hour=rate,
         rate_source=rate_source,
@@ -110,11 +117,32 @@ def count_descriptors(server: Instance, host: Host, traffic: Traffic | None = No
     )
 
 
-def _used(server: Instance, traffic: Traffic | None) -> tuple[int | None, str]:
+def _accepted(server: Instance, host: Host) -> int | None:
+    """Return the established connections that have a descriptor; None where no table shows them."""
+    if server.established is None:
+        return None
+    return max(0, server.established - not_accepted(server.own_sockets(host), server.ports))
+
+
+def _misfit(server: Instance, host: Host) -> str:
+    """Return why a count is another process's: it is lower than the connections, where no table shows the process."""
+    if server.descriptors is None or server.pids or server.established is None:
+        return ""
+    own = server.own_sockets(host)
+    fewest = min((len(one.sockets.established_at(server.ports)) for one in own.snapshots), default=0)
+    accepted = fewest - not_accepted(own, server.ports)
+    if server.descriptors.open >= accepted:
+        return ""
+    count = counted(server.descriptors.open, "open descriptor")
+    connections = f"{counted(accepted, 'connection')} on the ports of {server.name}"
+    return f"{count} in {server.descriptors.origin.path}, and {connections}: they are those of several processes"
+
+
+def _used(server: Instance, accepted: int | None, traffic: Traffic | None) -> tuple[int | None, str]:
     """Return the descriptors in use, or at least the connections, and the source of the number."""
     if server.descriptors is not None:
         return server.descriptors.open, "/proc/PID/fd"
-    least = [(server.established if server.owns_ports else None, "at least: its established connections")]
+    least = [(accepted if server.owns_ports else None, "at least: its established connections")]
     if server.monitor is not None:
         least.append((server.monitor.current_connections, "at least: the connections in cn=monitor"))
     known = [(count, source) for count, source in least if count is not None]

@@ -144,7 +144,7 @@ def _with_answer(unread: UnreadRequests | None, server: Instance, host: Host) ->
 
 def _is_of(probe: LdapProbe, server: Instance) -> bool:
     """Return whether a probe is of a server: by its port, or its process; of an only server also by a local socket."""
-    if probe.origin.host != server.host:
+    if probe.origin.host != server.host or probe.outcome is ProbeOutcome.UNRESOLVED:
         return False
     if probe.port:
         return server.serves(probe.address, probe.port)
@@ -175,6 +175,8 @@ def condition_of(probe: LdapProbe, hosts: tuple[Host, ...]) -> Condition:
     """Return what a failed probe shows of a port at which no server is known."""
     if probe.outcome is ProbeOutcome.CLOSED:
         return Condition.CLOSES
+    if probe.outcome is ProbeOutcome.UNRESOLVED:
+        return Condition.UNREACHABLE
     table = next((host.latest.sockets for host in hosts if host.host == probe.origin.host and host.latest), None)
     if table is None or not probe.port or TcpState.LISTEN not in set(table.state):
         return Condition.NO_ANSWER

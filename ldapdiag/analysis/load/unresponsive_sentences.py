@@ -29,11 +29,13 @@ REASONS: Mapping[Condition, str] = {
 UNCONNECTED: Mapping[ProbeOutcome, str] = {
     ProbeOutcome.REFUSED: "cannot be reached: connection refused",
     ProbeOutcome.UNREACHABLE: "cannot be reached: no route to it",
+    ProbeOutcome.UNRESOLVED: "cannot be reached: its name has no address",
     ProbeOutcome.TIMED_OUT: "cannot be reached: no answer to the request for a connection",
 }
 OUTCOMES: Mapping[ProbeOutcome, str] = {
     ProbeOutcome.REFUSED: "refused the connection: nothing listens there, or a firewall rejects it",
     ProbeOutcome.UNREACHABLE: "cannot be reached: there is no route to it",
+    ProbeOutcome.UNRESOLVED: "cannot be reached: its name has no address here, or the name service did not answer",
     ProbeOutcome.TIMED_OUT: "did not answer the request for a connection: its host is down, or packets are dropped",
     ProbeOutcome.NO_ANSWER: "accepted the connection and did not answer",
     ProbeOutcome.CLOSED: "accepted the connection and closed it without an answer: a proxy without a server, a port "
@@ -44,7 +46,8 @@ NAMES_SHOWN = 4
 
 def title(name: str, condition: Condition, outcome: ProbeOutcome | None) -> str:
     """Return the title of a finding; without any other reason, how the connection failed."""
-    reason = UNCONNECTED.get(outcome) if outcome and condition is Condition.NO_ANSWER else None
+    by_outcome = condition is Condition.NO_ANSWER or outcome is ProbeOutcome.UNRESOLVED
+    reason = UNCONNECTED.get(outcome) if outcome and by_outcome else None
     return f"{name} {reason or REASONS[condition]}"
 
 
@@ -68,7 +71,7 @@ def sentences(server: Responsiveness) -> Iterator[str]:
 
 def failed_probe(probe: LdapProbe) -> str:
     """Return what was attempted, and how it failed."""
-    where = f" ({probe.address} port {probe.port})" if probe.port else ""
+    where = f" ({probe.address} port {probe.port})" if probe.port and probe.address else ""
     return f"{probe.target}{where} {OUTCOMES[probe.outcome]} ({probe.seconds:.1f} s)."
 
 

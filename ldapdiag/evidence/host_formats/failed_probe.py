@@ -4,10 +4,10 @@
     target: ldap://ldap
     address: 10.77.1.2
     port: 389
-    outcome: refused                                (or unreachable, timed-out, no-answer, closed)
+    outcome: refused                                (or unreachable, unresolved, timed-out, no-answer, closed)
     seconds: 0.004
 
-A local socket has no address, and port 0.
+A local socket has no address, and port 0; a name that has none has no address.
 """
 
 from __future__ import annotations

@@ -217,6 +217,18 @@ class TestWithoutOwners:
         ]
         assert len(attribute_to_servers([facts.host("ldap")], evidence).servers) == 2
 
+    def test_monitors_of_one_port_at_other_addresses_are_two(self) -> None:
+        addresses = ("10.77.1.2", "10.77.1.3", "10.77.1.4")
+        rows = [facts.row(f"{address}:389", "*:*", facts.TcpState.LISTEN) for address in addresses]
+        monitors = [monitor(f"{address}.ldif", listeners=((address, 389),)) for address in addresses[:2]]
+        own = found(rows, *monitors, limits())
+        assert sorted(ports_of(own)) == [f"ldap:{address}:389" for address in addresses]
+        assert files_of(own) == {f"{address}.ldif": f"ldap:{address}:389" for address in addresses[:2]}
+        assert [gap.target for gap in own.gaps] == ["ldap/proc-limits.txt"]
+        assert len(found(rows, monitors[0], limits()).servers) == 1
+        both = monitor("all.ldif", listeners=tuple((address, 389) for address in addresses))
+        assert len(found(rows, monitors[0], both, limits()).servers) == 1
+
     def test_monitors_before_and_after_a_restart_are_one(self) -> None:
         at = facts.START
         evidence = [

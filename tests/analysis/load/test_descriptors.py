@@ -10,7 +10,7 @@ import facts
 from ldapdiag.analysis.load.descriptors import Descriptors, count_descriptors
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.family import Family, ServerIdentity
-from ldapdiag.evidence.host_facts import ProcessLimits
+from ldapdiag.evidence.host_facts import DescriptorCount, ProcessLimits
 from traffic import Log
 
 OLD = ServerIdentity(family=Family.DS389, version=(1, 3, 6))
@@ -138,3 +138,27 @@ class TestTheAccessLog:
 
     def test_a_peak_above_the_limit_shows_nothing(self) -> None:
         assert self.count(self.gaining(2), 29).exhaustion_reports == ()
+
+
+class TestConnections:
+    """Descriptors in use where they were not counted, or where the count is another process's."""
+
+    @staticmethod
+    def count(rows: list[facts.Row], **server: Any) -> Descriptors:
+        table = facts.table([facts.listening(receive_queue=40, send_queue=128), *rows])
+        told = facts.server(identity=facts.OPENLDAP, established=len(rows), **server)
+        return count_descriptors(told, facts.host("ldap", table))
+
+    def test_those_that_wait_to_be_accepted_have_none(self) -> None:
+        found = self.count(facts.at_server(50, receive_queue=14))
+        assert (found.used, found.connections) == (10, 10)
+        rows = [*facts.at_server(48, receive_queue=14, inode=7), *facts.at_server(2, inode=0)]
+        assert self.count(rows).used == 48
+
+    def test_a_count_below_them_is_of_another_process(self) -> None:
+        fewer = DescriptorCount(origin=facts.origin(name="fds.txt"), open=9)
+        found = self.count(facts.at_server(50), descriptors=fewer)
+        assert (found.used, found.exact) == (10, False)
+        assert found.misfit.startswith("9 open descriptors in ldap/fds.txt, and 10 connections on the ports of ldap")
+        owned = self.count(facts.at_server(50), descriptors=fewer, pids=frozenset({7}))
+        assert (owned.used, owned.exact, owned.misfit) == (9, True, ""), "the table is of another time"

@@ -94,7 +94,7 @@ def connect(address: LdapAddress, time_limit: TimeLimit) -> socket.socket:
     if address.scheme == "ldapi":
         return _connect_local(address.path, time_limit)
     resolved = _resolve(address, time_limit)
-    failure = QueryFailed(f"cannot connect to {address.host}: it has no address")
+    failure = QueryFailed(f"cannot connect to {address.host}: it has no address", None, ProbeOutcome.UNRESOLVED)
     for left, (family, endpoint) in zip(range(len(resolved), 0, -1), resolved, strict=True):
         share = time.monotonic() + (time_limit.deadline - time.monotonic()) / left
         tried = normalise_address(endpoint[0])
@@ -188,12 +188,15 @@ def _resolve(address: LdapAddress, time_limit: TimeLimit) -> list[tuple[int, tup
         done.set()
 
     threading.Thread(target=resolve, daemon=True).start()
-    while not done.wait(time_limit.tick()):
-        pass
+    try:
+        while not done.wait(time_limit.tick()):
+            pass
+    except QueryFailed as over:
+        over.outcome = over.outcome and ProbeOutcome.UNRESOLVED
+        raise
     if failed:
-        raise QueryFailed(
-            f"cannot resolve host name {address.host[:255]!r}: {failed[0]}", "check the name, or use the address"
-        )
+        reason = f"cannot resolve host name {address.host[:255]!r}: {failed[0]}"
+        raise QueryFailed(reason, "check the name, or use the address", ProbeOutcome.UNRESOLVED)
     return found
 
 

@@ -17,6 +17,7 @@ from ldapdiag.evidence.addresses import normalise_address
 from ldapdiag.evidence.bundle import Gap
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.host_formats import failed_probe
+from ldapdiag.evidence.ldap_probe import ProbeOutcome
 from ldapdiag.evidence.ldif import ASKED_BY, entries
 from ldapdiag.evidence.origin import Span
 from ldapdiag.sources.budget import RUN_BYTES, Budget
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ldapdiag.evidence.family import Family
-    from ldapdiag.evidence.ldap_probe import ProbeOutcome
     from ldapdiag.sources.collection_options import BindOptions
     from ldapdiag.sources.live.ldap.queries import Query
     from ldapdiag.sources.targets import LdapAddress
@@ -119,6 +119,7 @@ class _Session:
     def note_outcome(self, failure: QueryFailed) -> None:
         """Remember how the server failed to answer, unless it has answered before."""
         tried = self.sock is not None or failure.peer is not None or self.address.scheme == LOCAL_SOCKET
+        tried = tried or failure.outcome is ProbeOutcome.UNRESOLVED
         answered = self.connection is not None and self.connection.has_answered
         if failure.outcome is not None and tried and not answered:
             self.peer = self.peer or failure.peer

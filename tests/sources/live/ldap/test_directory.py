@@ -164,6 +164,10 @@ class TestTroubles:
     def test_an_address_without_a_server_is_a_gap(self, url, reason):
         assert only_gap(asked(url)).startswith(reason)
 
+    def test_a_name_without_an_address_is_a_failed_probe(self):
+        (probe,) = texts(asked("ldap://nobody.invalid")).values()
+        assert b"outcome: unresolved\n" in probe
+
     def test_a_refused_port_is_a_gap(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
