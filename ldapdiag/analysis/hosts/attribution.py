@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.folders import name_servers
+from ldapdiag.analysis.hosts.assembly import assemble_hosts
+from ldapdiag.analysis.hosts.folders import hosts_without_table, name_servers, other_folders, replicas_without_table
 from ldapdiag.analysis.hosts.grouping import HostGroup, connected_addresses, group_tables
-from ldapdiag.analysis.hosts.host import Host, own_addresses
-from ldapdiag.analysis.hosts.layout import Layout, ancestors, base_name, lay_out
+from ldapdiag.analysis.hosts.host import Host
+from ldapdiag.analysis.hosts.layout import Layout, base_name, lay_out
 from ldapdiag.analysis.hosts.listeners import relays_at, served_ports
 from ldapdiag.analysis.hosts.servers import ListeningServer, attribute_to_servers
-from ldapdiag.analysis.hosts.snapshots import snapshots_of
 from ldapdiag.evidence.access_log import AccessLog
-from ldapdiag.evidence.addresses import identifies_a_host
 from ldapdiag.evidence.bundle import Bundle, Gap
 from ldapdiag.evidence.configuration import Configuration
 from ldapdiag.evidence.flows import BoxTimeouts, FlowTable, Relay
 from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
-from ldapdiag.evidence.indexes import IndexConfiguration
 from ldapdiag.evidence.ldap_probe import LdapProbe
 from ldapdiag.evidence.monitor import Monitor
 from ldapdiag.evidence.processes import BootTime, ProcessTable
@@ -31,18 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ldapdiag.evidence.origin import Span
-
-HOST_FACTS = (
-    HostDescription,
-    RouteTable,
-    FlowTable,
-    BoxTimeouts,
-    KernelSettings,
-    TcpCounters,
-    ProcessTable,
-    BootTime,
-)
-"""Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +50,12 @@ def attribute(bundle: Bundle) -> Attribution:
     for group in groups:
         for table in group.tables:
             by_folder[table.origin.folder].add(group.name)
-    by_folder |= _other_folders(facts, by_folder, layout)
+    by_folder |= other_folders(facts, by_folder, layout)
     by_fact = {id(table): group.name for group in groups for table in group.tables}
     by_fact |= _middleboxes_in_shared_folders(facts, groups, by_folder)
-    without_table = _hosts_without_table(facts, by_folder, layout)
+    without_table = hosts_without_table(facts, by_folder, layout)
     servers = _directory_servers(facts, groups, by_folder, bundle.ldap_ports)
-    without_table |= name_servers(facts) if not groups else _replicas_without_table(facts, by_folder)
+    without_table |= name_servers(facts) if not groups else replicas_without_table(facts, by_folder)
     placed: list[Any] = []
     gaps: list[Gap] = []
     for fact in facts:
@@ -82,7 +67,7 @@ def attribute(bundle: Bundle) -> Attribution:
             gaps.append(_ambiguous(fact, by_folder, servers))
         else:
             placed.append(replace(fact, origin=replace(fact.origin, host=host)))
-    hosts = tuple(_hosts(groups, placed, bundle.ldap_ports))
+    hosts = tuple(assemble_hosts(groups, placed, bundle.ldap_ports))
     own = attribute_to_servers(hosts, placed)
     gaps.extend(_unknown_orders(hosts, groups, layout))
     return Attribution(facts=own.facts, hosts=hosts, servers=own.servers, gaps=(*gaps, *own.gaps))
@@ -140,54 +125,6 @@ def _placed(fact: Any, layout: Layout, times: dict[str, Span]) -> Any:  # noqa: 
             snapshot=layout.numbers.get(origin.folder, 0),
         ),
     )
-
-
-def _other_folders(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, set[str]]:
-    """Return the only host of each folder without a socket table: that of its tree, its snapshots, or around it.
-
-    A folder lies within a host's if other hosts do not: `ldap/logs` beside `app1`, never `incident/fw` in `incident`.
-    """
-    by_host: dict[str, set[str]] = defaultdict(set)
-    for folder, hosts in by_folder.items():
-        by_host[layout.host(folder)] |= hosts
-    found: dict[str, set[str]] = {}
-    for folder in {fact.origin.folder for fact in facts} - by_folder.keys():
-        place = layout.host(folder)
-        around = next((one for one in ancestors(place) if one in by_host), None)
-        outside = around and any(not f"{other}/".startswith(f"{around}/") for other in by_host)
-        hosts = by_host.get(place) or (by_host[around] if around and outside else set())
-        if len(hosts) == 1:
-            found[folder] = hosts
-    return found
-
-
-def _hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, str]:
-    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often.
-
-    Folders of one name that have the same kind of fact are different hosts, unless they are snapshots of one.
-    """
-    kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    folders = {fact.origin.folder: fact for fact in facts if isinstance(fact, HOST_FACTS)}
-    for fact in facts:
-        if isinstance(fact, HOST_FACTS) and fact.origin.folder not in by_folder:
-            folder = fact.origin.folder
-            kinds[layout.name(folder)][layout.host(folder)].add(fact.kind)
-    rivals = {
-        name
-        for name, by_host in kinds.items()
-        if any(not one.isdisjoint(other) for one, other in combinations(by_host.values(), 2))
-    }
-    return {
-        folder: "/".join(layout.host(folder).split("/")[-2:]) if layout.name(folder) in rivals else layout.name(folder)
-        for folder in folders
-        if folder not in by_folder
-    }
-
-
-def _replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
-    """Return the servers of folders that have an index configuration only, if another server has its own, too."""
-    indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
-    return {folder: base_name(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
 
 
 def _middleboxes_in_shared_folders(
@@ -286,52 +223,3 @@ def _ambiguous(fact: Any, by_folder: dict[str, set[str]], servers: set[str]) -> 
         reason=f"the host of this {fact.kind} is ambiguous: {among} ({', '.join(in_folder or sorted(servers))})",
         how="put it into a folder with that host's socket table",
     )
-
-
-def _hosts(groups: list[HostGroup], facts: list[Any], ldap_ports: frozenset[int]) -> Iterable[Host]:
-    """Yield every host that has a socket table or any other fact, with what describes it."""
-    tables: dict[str, list[SocketTable]] = defaultdict(list)
-    origins: dict[str, list[str]] = defaultdict(list)
-    routes: dict[str, list[RouteTable]] = defaultdict(list)
-    counters: dict[str, list[TcpCounters]] = defaultdict(list)
-    latest: dict[tuple[str, type[Any]], Any] = {}
-    for fact in sorted(facts, key=lambda fact: fact.origin.order):
-        name = fact.origin.host
-        if isinstance(fact, SocketTable):
-            tables[name].append(fact)
-        elif isinstance(fact, RouteTable):
-            routes[name].append(fact)
-        elif isinstance(fact, TcpCounters):
-            counters[name].append(fact)
-        latest[name, type(fact)] = fact
-        if name:
-            origins[name].append(fact.origin.path)
-    by_name = {group.name: group for group in groups}
-    for name in sorted(by_name.keys() | set(origins)):
-        group = by_name.get(name)
-        description: HostDescription | None = latest.get((name, HostDescription))
-        yield Host(
-            host=name,
-            addresses=frozenset(group.addresses if group else ())
-            | (own_addresses(description) if description else set())
-            | {address for table in routes[name] for address in table.addresses if identifies_a_host(address)},
-            snapshots=snapshots_of(tables[name]),
-            ldap_ports=ldap_ports,
-            description=description,
-            counters=latest.get((name, TcpCounters)),
-            first_counters=_first_reading(counters[name]),
-            kernel=latest.get((name, KernelSettings)),
-            processes=latest.get((name, ProcessTable)),
-            boot=latest.get((name, BootTime)),
-            routes=tuple(dict.fromkeys(route for table in routes[name] for route in table.routes)),
-            origins=tuple(sorted(origins[name])),
-            merge_reason=group.merge_reason if group else None,
-        )
-
-
-def _first_reading(counters: list[TcpCounters]) -> TcpCounters | None:
-    """Return the first of several readings of counters, in order of time; None unless the last is known to be later."""
-    if not all(reading.origin.taken for reading in counters) or len(counters) < 2:
-        return None
-    first, last = counters[0].origin.taken, counters[-1].origin.taken
-    return counters[0] if first and last and first.end < last.start else None

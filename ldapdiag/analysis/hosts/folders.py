@@ -11,19 +11,37 @@ Facts of another product belong to another server.
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ldapdiag.analysis.hosts.layout import base_name
+from ldapdiag.analysis.hosts.layout import ancestors, base_name
 from ldapdiag.evidence.access_log import AccessLog
 from ldapdiag.evidence.family import Family
-from ldapdiag.evidence.host_facts import CaptureTimes
+from ldapdiag.evidence.flows import BoxTimeouts, FlowTable
+from ldapdiag.evidence.host_facts import CaptureTimes, HostDescription, KernelSettings, RouteTable, TcpCounters
 from ldapdiag.evidence.indexes import IndexConfiguration
+from ldapdiag.evidence.processes import BootTime, ProcessTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ldapdiag.analysis.hosts.layout import Layout
+
 COMPATIBLE_FAMILY = {Family.DSEE: Family.DS389, Family.PING: Family.OPENDJ}
 """Families that count as one where the product is not named."""
+
+
+HOST_FACTS = (
+    HostDescription,
+    RouteTable,
+    FlowTable,
+    BoxTimeouts,
+    KernelSettings,
+    TcpCounters,
+    ProcessTable,
+    BootTime,
+)
+"""Facts of a host that need not be a directory server: a folder without a socket table that has one is a host."""
 
 
 def name_servers(facts: Iterable[Any]) -> dict[str, str]:
@@ -94,3 +112,51 @@ def _nearness(folder: str, other: str) -> tuple[bool, int]:
             break
         shared += 1
     return base_name(folder) == base_name(other), shared
+
+
+def other_folders(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, set[str]]:
+    """Return the only host of each folder without a socket table: that of its tree, its snapshots, or around it.
+
+    A folder lies within a host's if other hosts do not: `ldap/logs` beside `app1`, never `incident/fw` in `incident`.
+    """
+    by_host: dict[str, set[str]] = defaultdict(set)
+    for folder, hosts in by_folder.items():
+        by_host[layout.host(folder)] |= hosts
+    found: dict[str, set[str]] = {}
+    for folder in {fact.origin.folder for fact in facts} - by_folder.keys():
+        place = layout.host(folder)
+        around = next((one for one in ancestors(place) if one in by_host), None)
+        outside = around and any(not f"{other}/".startswith(f"{around}/") for other in by_host)
+        hosts = by_host.get(place) or (by_host[around] if around and outside else set())
+        if len(hosts) == 1:
+            found[folder] = hosts
+    return found
+
+
+def hosts_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]], layout: Layout) -> dict[str, str]:
+    """Return the hosts of folders that have no socket table but other facts of a host: middleboxes, most often.
+
+    Folders of one name that have the same kind of fact are different hosts, unless they are snapshots of one.
+    """
+    kinds: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    folders = {fact.origin.folder: fact for fact in facts if isinstance(fact, HOST_FACTS)}
+    for fact in facts:
+        if isinstance(fact, HOST_FACTS) and fact.origin.folder not in by_folder:
+            folder = fact.origin.folder
+            kinds[layout.name(folder)][layout.host(folder)].add(fact.kind)
+    rivals = {
+        name
+        for name, by_host in kinds.items()
+        if any(not one.isdisjoint(other) for one, other in combinations(by_host.values(), 2))
+    }
+    return {
+        folder: "/".join(layout.host(folder).split("/")[-2:]) if layout.name(folder) in rivals else layout.name(folder)
+        for folder in folders
+        if folder not in by_folder
+    }
+
+
+def replicas_without_table(facts: Iterable[Any], by_folder: dict[str, set[str]]) -> dict[str, str]:
+    """Return the servers of folders that have an index configuration only, if another server has its own, too."""
+    indexed = {fact.origin.folder for fact in facts if isinstance(fact, IndexConfiguration)}
+    return {folder: base_name(folder) for folder in indexed - by_folder.keys()} if indexed & by_folder.keys() else {}
