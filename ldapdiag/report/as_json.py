@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ldapdiag import __version__
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "ldapdiag.report/1"
 
+PIECES = 10_000
+"""Pieces of text joined at a time: a list of all of them takes ten times the memory of the report."""
+
 
 def render(diagnosis: Diagnosis, taken_at: datetime, **more: Any) -> str:  # noqa: ANN401  plain values
     """Return the report as JSON, with the keys a command adds; equal evidence gives equal bytes except `taken_at`."""
-    return json.dumps(document(diagnosis, taken_at) | more, indent=1, sort_keys=True) + "\n"
+    pieces = json.JSONEncoder(indent=1, sort_keys=True).iterencode(document(diagnosis, taken_at) | more)
+    return "".join([*iter(lambda: "".join(islice(pieces, PIECES)), ""), "\n"])
 
 
 def document(diagnosis: Diagnosis, taken_at: datetime) -> dict[str, Any]:
