@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -84,7 +84,7 @@ class PathBounds:
         return f"{upper:g} s" if lower == upper else f"{lower:g} to {upper:g} s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class IdleBounds:
     """The bounds for every path that ends at one server."""
 
@@ -104,7 +104,11 @@ class IdleBounds:
 
     def for_client(self, client: str) -> PathBounds | None:
         """Return the bounds of the path from a client's address."""
-        return next((path for path in self.paths if path.client_network == network(client)), None)
+        return self._by_network.get(network(client))
+
+    @cached_property
+    def _by_network(self) -> dict[str, PathBounds]:
+        return {path.client_network: path for path in self.paths}
 
     @property
     def tightest(self) -> PathBounds | None:
