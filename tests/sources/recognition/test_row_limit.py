@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 import many_subjects
+from diag_writer import as_inet_diag
 from ldapdiag.evidence.flows import FlowTable
 from ldapdiag.evidence.sockets import SocketTable
 from ldapdiag.sources.gathering import gather
@@ -27,9 +29,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def table_of(tmp_path: Path):
     """Return a function that writes a table and gathers it: the facts that are tables, and the gaps."""
 
-    def write(text: str):
+    def write(content: str | bytes):
         path = tmp_path / "table.txt"
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
         bundle = gather([str(path)])
         return [fact for fact in bundle.facts if isinstance(fact, SocketTable | FlowTable)], bundle.gaps
 
@@ -47,6 +49,15 @@ def test_a_table_of_any_tool_is_limited(name: str, table_of) -> None:
         "contains more than 200 rows; it is not used, because an incomplete table shows too few connections"
     )
     assert gap.how
+
+
+@pytest.mark.parametrize(("rows", "read"), [(LIMIT, LIMIT), (LIMIT + 1, 0)])
+@pytest.mark.usefixtures("few")
+def test_a_listing_of_the_kernel_is_limited(rows: int, read: int, table_of) -> None:
+    """Its messages are binary, and several are in one chunk: rows count, and not lines."""
+    tables, gaps = table_of(as_inet_diag(islice(many_subjects.sockets(rows), rows)))
+    assert sum(map(len, tables)) == read
+    assert [gap.reason.partition(";")[0] for gap in gaps] == ["contains more than 200 rows"] * (not read)
 
 
 @pytest.mark.parametrize("name", many_subjects.TABLES)
