@@ -16,6 +16,7 @@ import live_diagnosis
 import live_sockets
 import log_hostile
 import log_speed
+import many_clients
 import pairing
 import socket_tables
 import starting
@@ -32,6 +33,7 @@ def main() -> None:
             every_table.figures(tables),
             live_sockets.figures(),
             pairing.figures(),
+            many_clients.figures(tables),
             starting.figures(),
             live_diagnosis.figures(),
             log_speed.figures(tables),

@@ -11,6 +11,7 @@ from ldapdiag.evidence.sockets import TcpState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 SERVER = "10.77.9.2"
 BOX = "10.77.9.1"
@@ -105,3 +106,34 @@ def openldap_monitor(peers: int) -> str:
         "monitorConnectionActivityTime: 20261120091204Z\n\n"
         for number in range(peers)
     )
+
+
+def write(folder: Path, host: str, text: str, file: str = "table.txt") -> None:
+    """Write a file of a host."""
+    (folder / host).mkdir(parents=True, exist_ok=True)
+    (folder / host / file).write_text(text, encoding="utf-8", newline="")
+
+
+def at_clients(numbers: range) -> list[writers.Socket]:
+    """Return the other ends of the peers' connections."""
+    return [
+        writers.Socket(
+            local_address=peer(number),
+            local_port=32768 + number % 28000,
+            remote_address=SERVER,
+            remote_port=389,
+            state=TcpState.ESTABLISHED,
+        )
+        for number in numbers
+    ]
+
+
+def server_alone(folder: Path, peers: int) -> None:
+    """Write the table of a server without its clients'."""
+    write(folder, "ldap", table("ss", peers))
+
+
+def one_host_of_all(folder: Path, peers: int) -> None:
+    """Write a client with all addresses, where half of the connections are: a generator of load."""
+    server_alone(folder, peers)
+    write(folder, "app", writers.as_ss(at_clients(range(0, peers, 2))))

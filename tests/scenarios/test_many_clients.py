@@ -17,6 +17,7 @@ from ldapdiag.diagnosis import diagnose
 from ldapdiag.evidence.sockets import TcpState
 from ldapdiag.report.as_json import render
 from ldapdiag.sources.gathering import gather
+from many_subjects import at_clients, one_host_of_all, server_alone, write
 from writers import Socket, as_ss
 
 FEW, MANY = 150, 600
@@ -32,36 +33,15 @@ ran = subprocess.run([sys.executable, "-m", "ldapdiag", *sys.argv[1:]], stdout=o
 print(ran.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 """
 
-
-def write(folder: Path, host: str, text: str, file: str = "table.txt") -> None:
-    """Write a file of a host."""
-    (folder / host).mkdir(parents=True, exist_ok=True)
-    (folder / host / file).write_text(text, encoding="utf-8", newline="")
-
-
-def at_clients(numbers: range) -> list[Socket]:
-    """Return the other ends of the peers' connections."""
-    return [
-        Socket(
-            local_address=many_subjects.peer(number),
-            local_port=32768 + number % 28000,
-            remote_address=many_subjects.SERVER,
-            remote_port=389,
-            state=TcpState.ESTABLISHED,
-        )
-        for number in numbers
-    ]
-
-
-def server_alone(folder: Path, peers: int) -> None:
-    """Write the table of a server without its clients'."""
-    write(folder, "ldap", many_subjects.table("ss", peers))
-
-
-def one_host_of_all(folder: Path, peers: int) -> None:
-    """Write a client with all addresses, where half of the connections are: a generator of load."""
-    server_alone(folder, peers)
-    write(folder, "app", as_ss(at_clients(range(0, peers, 2))))
+READ = """
+import sys
+from ldapdiag.sources.gathering import gather
+read = gather(sys.argv[1:])
+lines = sum(fact.origin.lines for fact in read.facts)
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(len(read.gaps), lines, int(peak) * 1024)
+"""
+"""getrusage may report the peak of the process that started this one."""
 
 
 def stranded(folder: Path, peers: int) -> None:
@@ -143,18 +123,20 @@ def measured(folder: Path, work: Path) -> tuple[dict, int]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", many_subjects.TABLES)
-def test_200_000_clients_in_one_table_take_at_most_1_gib(tmp_path: Path, name: str) -> None:
-    """Each has one connection; a row of text is a tenth of what a client costs."""
-    write(tmp_path / "site", "host", many_subjects.table(name, PEERS))
-    report, peak = measured(tmp_path / "site", tmp_path)
-    assert not report["gaps"]
-    assert sum(one["lines"] for one in report["evidence"]) >= PEERS
-    assert peak <= GIB
+def test_200_000_clients_in_one_table_are_read_in_a_quarter_of_1_gib(tmp_path: Path, name: str) -> None:
+    """What a table costs later does not depend on the tool that wrote it."""
+    path = tmp_path / "table.txt"
+    path.write_text(many_subjects.table(name, PEERS), encoding="utf-8", newline="")
+    ran = subprocess.run([sys.executable, "-c", READ, str(path)], check=True, capture_output=True, text=True)
+    gaps, lines, peak = map(int, ran.stdout.split())
+    assert not gaps
+    assert lines >= PEERS
+    assert peak <= GIB / 4
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("site", [monitored, through_a_firewall, through_a_nat, one_host_of_all])
-def test_200_000_clients_in_several_tables_take_at_most_1_gib(tmp_path: Path, site) -> None:
+@pytest.mark.parametrize("site", [server_alone, monitored, through_a_firewall, through_a_nat, one_host_of_all])
+def test_200_000_clients_take_at_most_1_gib(tmp_path: Path, site) -> None:
     """Either the tables are judged, or a gap reports the limit; memory is bounded in both cases."""
     site(tmp_path / "site", PEERS)
     report, peak = measured(tmp_path / "site", tmp_path)
