@@ -25,8 +25,6 @@ OTHERS = 4
 FROZEN = frozenset({"do_freezer_trap", "get_signal", "__refrigerator"})
 """Functions of the kernel in which threads of a frozen control group wait (docker pause); measured on Linux 6.18."""
 FUTEX = "futex"
-POLLING = frozenset({"poll", "ppoll", "select", "pselect6"})
-"""389-ds waits for requests in poll, and for a client that does not read, too."""
 TRANSFERS = frozenset(
     {"read", "write", "writev", "connect", "sendto", "recvfrom", "sendmsg", "recvmsg", "ioctl", "fsync", "fdatasync"}
 )
@@ -55,8 +53,6 @@ class ThreadActivity:
     """The locks they wait for."""
     transferring: int
     """Threads that wait in a read or write of a file, a pipe or a connection, as before."""
-    polling: int
-    """Threads that wait in poll or select: for requests, or for one client."""
     waits: tuple[tuple[str, int], ...]
     """What all threads wait in, the commonest first: a system call, else a function of the kernel."""
     reads_waits: bool
@@ -87,7 +83,6 @@ def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None
         locked=locks.total(),
         locks=len(locks),
         transferring=sum(thread.call in TRANSFERS for thread in same),
-        polling=sum(thread.call in POLLING for thread in same),
         waits=_waits(latest.threads),
         reads_waits=any(thread.call or thread.waits_in for thread in latest.threads),
         origins=tuple(sorted({one.origin.path for one in ordered[-2:]})),
