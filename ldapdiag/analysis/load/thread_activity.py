@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 STOPPED = frozenset("Tt")
+BY_SIGNAL = "T"
+"""Stopped until SIGCONT; "t" is a debugger's, which may only print a stack."""
 DISK, RUNNING = "D", "R"
 BUSY = 0.25
 """Share of a processor that a busy process uses; a looping thread uses all that other programs leave."""
@@ -76,7 +78,7 @@ def thread_activity(readings: Iterable[ProcessThreads]) -> ThreadActivity | None
         threads=len(latest.threads),
         readings=len(ordered),
         seconds=seconds,
-        stopped=_is_stopped(latest) and (before is None or _is_stopped(before)),
+        stopped=_is_stopped(latest) and (latest.state == BY_SIGNAL or before is None or _is_stopped(before)),
         running=_running(latest, before, earlier, seconds),
         processor_seconds=(latest.ticks - before.ticks) / TICKS_PER_SECOND if before and seconds else None,
         on_disk=sum(thread.state == DISK for thread in same),

@@ -35,7 +35,10 @@ def test_an_idle_server_waits_and_nothing_more() -> None:
     assert found.waits == (("futex", 2), ("epoll_wait", 1))
 
 
-def test_a_stopped_process_is_stopped_in_both_readings() -> None:
+def test_a_process_is_stopped_by_a_signal_in_the_latest_reading_or_by_a_debugger_in_both() -> None:
+    assert activity(reading(*IDLE), reading(*IDLE, state="T", up=105)).stopped
+    assert not activity(reading(*IDLE, state="T"), reading(*IDLE, up=105)).stopped
+    assert activity(reading(*IDLE, state="t"), reading(*IDLE, state="t", up=105)).stopped
     assert activity(reading(*IDLE, state="T"), reading(*IDLE, state="T", up=105)).stopped
     assert not activity(reading(*IDLE, state="t"), reading(*IDLE, up=105)).stopped, "a debugger, for a moment"
     assert not activity(reading(*IDLE), reading(*IDLE, state="t", up=105)).stopped
