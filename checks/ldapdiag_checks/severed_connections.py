@@ -119,11 +119,12 @@ def _finding(direction: Direction, pairing: Pairing, accounts: Accounts | None, 
 def _title(direction: Direction, server: str) -> str:
     """Return the title; behind a NAT, the server's end of each connection is not known."""
     severed, clients = direction.severed, client_names(direction)
+    exist = "exists" if severed.count == 1 else "exist"
     if direction.missing is not None:
         connections = f"{severed.count:,} of the {direction.client_count:,} connections of {clients} to {server}"
-        return f"{connections} no longer exist at {severed.middlebox}, which translates their address"
+        return f"{connections} no longer {exist} at {severed.middlebox}, which translates their address"
     connections = f"{severed.count:,} of the {direction.matched:,} connections that {clients} and {server} both have"
-    return f"{connections} no longer exist at {severed.middlebox} between them"
+    return f"{connections} no longer {exist} at {severed.middlebox} between them"
 
 
 def severity_of(direction: Direction) -> Severity:

@@ -26,23 +26,26 @@ def live_counts(direction: Direction, server: str) -> str:
 
 def ghost_title(direction: Direction) -> str:
     """Return the title of a finding about ghosts."""
-    ghosts, count = direction.ghosts.count, direction.server_count
-    share = _share(ghosts, count)
+    ghosts = direction.ghosts.count
+    share, exist = _share(ghosts, direction.server_count), "exists" if ghosts == 1 else "exist"
     if direction.path.kind is PathKind.PROXY and direction.join is JoinKey.BOX_TABLE:
-        return f"{share} connections from {direction.client} no longer exist on {direction.path.translated_by}, a proxy"
+        return f"{share} from {direction.client} no longer {exist} on {direction.path.translated_by}, a proxy"
     if direction.join is JoinKey.BOX_TABLE:
         nat = f"the NAT ({direction.path.translated_by})"
-        return f"{share} connections from {direction.client} no longer have a client behind {nat}"
+        have = "has" if ghosts == 1 else "have"
+        return f"{share} from {direction.client} no longer {have} a client behind {nat}"
     where = client_names(direction)
-    return f"{share} connections from {where} no longer exist on {where}"
+    return f"{share} from {where} no longer {exist} on {where}"
 
 
 def possible_title(direction: Direction) -> str:
     """Return the title of a finding about connections that nothing proves dead."""
     where = client_names(direction)
     share = _share(len(direction.ghosts.possible_ports), direction.server_count)
-    return f"{share} connections from {where} may no longer exist on {where}"
+    return f"{share} from {where} may no longer exist on {where}"
 
 
 def _share(part: int, count: int) -> str:
-    return f"All {count:,}" if part == count else f"{part:,} of the {count:,}"
+    if part != count:
+        return f"{part:,} of the {count:,} connections"
+    return "The only connection" if count == 1 else f"All {count:,} connections"

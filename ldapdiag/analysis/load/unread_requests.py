@@ -37,7 +37,7 @@ FEW = 4
 """Of so many connections with standing data, the server read from one other at most."""
 
 RECENT = 60.0
-"""Seconds; what was read before that says nothing of now."""
+"""Seconds; an older read is no evidence of what the server does now."""
 
 OPEN = frozenset({TcpState.ESTABLISHED, TcpState.CLOSE_WAIT})
 
