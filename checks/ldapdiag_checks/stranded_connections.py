@@ -73,15 +73,17 @@ def _share(direction: Direction) -> str:
 
 def _finding(direction: Direction, server: str, accounts: Accounts | None) -> Finding:
     clients, stranded = client_names(direction), direction.stranded
+    one = stranded.count == 1
     exact = stranded.ports is not None
     return Finding(
         subject=direction.subject,
         key=direction.key,
         severity=severity_of(direction),
         confidence=Confidence.LIKELY if exact and not direction.tables.headerless else Confidence.POSSIBLE,
-        title=f"{_share(direction)} of {clients} no longer exist on {server}",
+        title=f"{_share(direction)} of {clients} no longer {'exists' if one else 'exist'} on {server}",
         detail=(
-            f"{server} has closed or lost them without notice to {clients}; the next request on each will hang.\n"
+            f"{server} has closed or lost {'it' if one else 'them'} without notice to {clients}; the next request on "
+            f"{'it' if one else 'each'} waits for a TCP timeout.\n"
             "Not certain, because a table shows one network namespace: the server may run in another one."
         ),
         observed=direction.observed
