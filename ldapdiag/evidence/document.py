@@ -30,8 +30,11 @@ def encoding_of(head: bytes) -> str:
     return "utf-8"
 
 
-def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
-    r"""Yield the lines of a byte stream without line ends; bytes that cannot be decoded become \xNN."""
+def lines_of(chunks: Iterable[bytes], unfinished: Callable[[str], object] | None = None) -> Iterator[str]:
+    r"""Yield the lines of a byte stream without line ends; bytes that cannot be decoded become \xNN.
+
+    `unfinished` is called with a last line that has no line end.
+    """
     decoder = None
     carry = ""
     for chunk in chunks:
@@ -48,6 +51,8 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[str]:
     if decoder is not None:
         carry += decoder.decode(b"", final=True)
     if carry:
+        if unfinished is not None:
+            unfinished(carry)
         yield carry.removesuffix("\r")
 
 
@@ -60,7 +65,7 @@ class Document:
     """
 
     path: str
-    source: Iterable[str]
+    source: Iterable[str] = ()
     folder: str = ""
     raw: Iterable[bytes] = ()
     """The bytes that `source` decodes, for the binary format inet_diag. A format reads one of the two."""
@@ -75,7 +80,11 @@ class Document:
     """Return the rows of the table that is being read, by which its memory is limited; None: a format without rows."""
     seen: int = 0
     missed: int = 0
+    missed_line: int = 0
+    """The number of the last line that was not understood."""
     samples: list[str] = field(default_factory=list)
+    unfinished: str = ""
+    """The last line, if it has no line end."""
 
     @property
     def name(self) -> str:
@@ -91,8 +100,13 @@ class Document:
     def misread(self, line: str) -> None:
         """Count a line as not understood, and keep the first few as samples."""
         self.missed += 1
+        self.missed_line = self.seen
         if len(self.samples) < SAMPLES:
             self.samples.append(line[:SAMPLE_LENGTH])
+
+    def ends_with(self, line: str) -> None:
+        """Keep the last line of a text that ends without a line end."""
+        self.unfinished = line
 
     def note(self, sentence: str) -> None:
         """Add a sentence to the notes of the report, once."""

@@ -135,6 +135,8 @@ class SocketTable:
     """False: the table may contain the sockets of some programs only (lsof, without root)."""
     ports_truncated: bool = False
     """Some ports may have lost their last digits (BSD's netstat -A) and are UNKNOWN_PORT."""
+    is_cut: bool = False
+    """The text ends within a line, so any number of rows may be missing."""
     families: frozenset[int] = frozenset({4, 6})
     """Address families covered: /proc/net/tcp is {4}; tcp6 is {6}, which includes IPv4-mapped addresses."""
     has_header: bool = True

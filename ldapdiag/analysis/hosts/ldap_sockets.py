@@ -86,6 +86,8 @@ def why_incomplete(snapshot: Snapshot, host: str) -> Missing | None:
         reason = f"the table of {host} lists listening sockets only"
     elif snapshot.headerless:
         reason = f"the table of {host} has no header, so it may be a selection of rows"
+    elif snapshot.sockets.is_cut:
+        reason = f"the table of {host} ends within a line: it is truncated"
     elif not snapshot.sockets.shows_all_programs:
         reason = f"the table of {host} shows one program's sockets"
     else:

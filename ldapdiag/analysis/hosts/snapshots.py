@@ -162,7 +162,7 @@ def is_complete(table: SocketTable) -> bool:
     """Return whether a listing shows every established socket: not of one program, family or state, or listeners."""
     only_listeners = all(state is TcpState.LISTEN for state in table.state)
     has_states = TcpState.UNKNOWN not in table.state
-    unfiltered = table.shows_all_programs and len(table.families) > 1 and table.has_header
+    unfiltered = table.shows_all_programs and len(table.families) > 1 and table.has_header and not table.is_cut
     return unfiltered and has_states and not only_listeners
 
 
@@ -188,6 +188,7 @@ def merge_listings(listings: Sequence[SocketTable]) -> SocketTable:
         ports_truncated=any(table.ports_truncated for table in listings),
         families=frozenset[int]().union(*(table.families for table in listings)),
         has_header=any(table.has_header for table in listings),
+        is_cut=(any if all(len(table.families) == 1 for table in listings) else all)(one.is_cut for one in listings),
         **columns,
     )
 

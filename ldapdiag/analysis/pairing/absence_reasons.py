@@ -202,6 +202,13 @@ def unreadable_lines(context: AbsenceContext, rows: Sequence[int]) -> ExplainedR
     return ExplainedRows(frozenset(rows if len(rows) <= unreadable else ()), reason)
 
 
+def cut_table(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
+    """Explain the rows that nothing proves dead when the client's table ends within a line."""
+    unproven = (row for row in rows if row not in context.dead)
+    reason = "the client's table ends within a line: its remainder could not be read, and may contain them"
+    return ExplainedRows(frozenset(unproven if context.near.table.is_cut else ()), reason)
+
+
 def truncated_ports(context: AbsenceContext, rows: Sequence[int]) -> ExplainedRows:
     """Explain all rows when the client's table truncates ports of connections to this server."""
     near, (address, _, client) = context.near, context.unjoined.direction
@@ -224,6 +231,7 @@ ABSENCE_REASONS: tuple[AbsenceReason, ...] = (
     state_not_shown,
     one_family_read,
     unreadable_lines,
+    cut_table,
     truncated_ports,
 )
 """In order. What explains single rows comes before what explains all that remain."""

@@ -195,6 +195,9 @@ def _exclude_stranded(
     if not unjoined.rows and not unjoined.snapshot.covers(unjoined.server_address):
         return AbsentRows(unproven={f"{ONE_FAMILY} on the server": len(churn.client_only)})
     unproven = dict(stranded.unproven)
+    if stranded.count and unjoined.table.is_cut:
+        unproven["the server's table ends within a line, and its remainder may contain them"] = stranded.count
+        stranded = AbsentRows()
     if stranded.count and any(unjoined.table.remote_port[row] == UNKNOWN_PORT for row in unjoined.rows):
         unproven["the server's table has truncated or named ports, and may contain them"] = stranded.count
         stranded = AbsentRows()

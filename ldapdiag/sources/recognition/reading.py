@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ldapdiag.evidence.bundle import Gap
+from ldapdiag.evidence.cut_text import cut_table, is_cut
 from ldapdiag.evidence.document import Document, lines_of
 from ldapdiag.evidence.formats import HEAD_BYTES, head_of, recognise
 from ldapdiag.evidence.server_log_formats import ds389_errors
@@ -98,13 +99,14 @@ def _read_as(reader: Callable[[Document], Iterable[Fact]], form: Format, one: In
     limit = InputLimit(is_log=is_log or form.name == ds389_errors.FORMAT.name)
     with one.open() as opened:
         chunks = limit.chunks(opened, lambda: document)
-        document = Document(
-            path=one.path, folder=one.folder, source=lines_of(chunks), raw=chunks, asked=one.asked, taken=one.taken
-        )
+        document = Document(path=one.path, folder=one.folder, raw=chunks, asked=one.asked, taken=one.taken)
+        document.source = lines_of(chunks, document.ends_with)
         for fact in reader(document):
             limit.facts.append(fact)  # one by one: the limit counts them while others are read
         if limit.exceeded:
             return InputReading(gap=gap_of(one.label, limit.exceeded))
+        if is_cut(document, head_of(one.name, one.head[:HEAD_BYTES], whole=False).lines):
+            limit.facts[-1:] = map(cut_table, limit.facts[-1:])
         trouble = opened.trouble() or (find.CHANGED if one.has_changed() else "")
     gap = None
     if trouble and not is_log:  # an access log is read again, and the gap of a truncated one comes from there

@@ -74,7 +74,7 @@ class InputLimit:
 
 def gap_of(label: str, reason: str) -> Gap:
     """Return the gap of an input that exceeds a limit."""
-    return Gap(target=label, reason=f"{reason}; {NOT_USED}", how=HOW)
+    return Gap(target=label, reason=f"{reason}; {NOT_USED}", how=HOW, files=1)
 
 
 def weight_of(facts: Sequence[Fact]) -> int:

@@ -13,6 +13,7 @@ from ldapdiag.analysis.pairing.absence_reasons import (
     AbsenceReason,
     carried_by_middlebox,
     closing_at_middlebox,
+    cut_table,
     explain_absences,
     in_unread_namespace,
     not_in_every_listing,
@@ -116,6 +117,12 @@ def test_each_reason_is_pure(reason: AbsenceReason, known: AbsenceContext) -> No
     assert reason(known, ()).rows == frozenset()
 
 
+def test_a_cut_table_explains_what_nothing_proves_dead() -> None:
+    table = replace(facts.table(facts.row_of_another_service(), "app1"), is_cut=True)
+    assert cut_table(context(client=table, dead=frozenset({0})), range(4)).rows == {1, 2, 3}
+    assert cut_table(context(), range(4)).rows == frozenset()
+
+
 class TestOrder:
     def test_the_first_reason_of_the_tuple_that_explains_a_row_excludes_it(self) -> None:
         known = with_flows("ESTABLISHED", foreign_ports=frozenset(PORTS[:2]))
@@ -138,7 +145,7 @@ class TestOrder:
 
     def test_reasons_of_single_rows_come_before_reasons_of_all(self) -> None:
         single = (closing_at_middlebox, carried_by_middlebox, not_in_every_listing, open_at_other_host)
-        whole = (state_not_shown, one_family_read, unreadable_lines, truncated_ports)
+        whole = (state_not_shown, one_family_read, unreadable_lines, cut_table, truncated_ports)
         assert (*single, in_unread_namespace, *whole) == ABSENCE_REASONS
 
 

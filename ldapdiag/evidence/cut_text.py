@@ -1,0 +1,60 @@
+"""Cut text: whether a text ends within a line because the remainder of a file was lost (a full disk, a stopped copy).
+
+Every tool ends its last line with a line break. A text that was pasted may lack it, so that alone proves nothing: the
+last line also has to end unlike the others of its kind, or not to be understood.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ldapdiag.evidence.flows import FlowTable
+from ldapdiag.evidence.sockets import SocketTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ldapdiag.evidence.document import Document
+    from ldapdiag.evidence.origin import Fact
+
+FEWEST = 3
+"""Other lines of a kind, below which it is unknown how they end."""
+
+QUOTED = re.compile(r'"[^"]*"')
+BRACKETED = re.compile(r"\[[^]]*\]")
+NUMBER = re.compile(r"[0-9a-fA-F]*[0-9][0-9a-fA-F]*")
+NAME = re.compile(r"[\w#@/.-]+")
+
+
+def is_cut(document: Document, first_lines: Iterable[str]) -> bool:
+    """Return whether a text that was read ends within a line, by its first lines."""
+    last = document.unfinished
+    if not last.strip():
+        return False
+    others = [line for line in first_lines if line.strip() and beginning(line) == beginning(last)]
+    if len(others) < FEWEST:
+        return False  # the shell's prompt in a pasted session, or a table too short to compare
+    return document.missed_line == document.seen or ending(last) not in set(map(ending, others))
+
+
+def cut_table(fact: Fact) -> Fact:
+    """Return a table whose end was lost: what is absent from it proves nothing. Other facts are returned unchanged."""
+    note = f"{fact.origin.path} ends within a line: it is truncated, and what is absent from it proves nothing."
+    if isinstance(fact, SocketTable):
+        return replace(fact, is_cut=True, origin=replace(fact.origin, notes=(*fact.origin.notes, note)))
+    if isinstance(fact, FlowTable):
+        return replace(fact, whole=False, origin=replace(fact.origin, notes=(*fact.origin.notes, note)))
+    return fact
+
+
+def beginning(line: str) -> str:
+    """Return the kind of a line: its first word (a protocol or a state); empty for the details of the line before."""
+    return "" if line[0].isspace() else line.split(maxsplit=1)[0]
+
+
+def ending(line: str) -> str:
+    """Return the form of a line's last word: its keys and punctuation, without numbers, names and addresses."""
+    word = NUMBER.sub("#", BRACKETED.sub("[]", QUOTED.sub('""', line.rsplit(maxsplit=1)[-1])))
+    return word if ":" in word or "=" in word else NAME.sub("w", word)
