@@ -129,6 +129,8 @@ def _find_directions(server: Instance, host: Host, snapshot: Snapshot, clients: 
         if state is TcpState.ESTABLISHED and server.serves(direction[1], direction[2]):
             rows[direction].append(row)
     for client in clients.all:
+        if host.addresses and own.isdisjoint(client.latest.remote_addresses):
+            continue
         for address, port, client_address in client.established_directions():
             may_be_own = address in own or not (host.addresses or is_loopback(address) or clients.owner_count(address))
             if may_be_own and server.serves(address, port):

@@ -93,6 +93,11 @@ class ClientIndex:
         return frozenset(self.table.state)
 
     @cached_property
+    def remote_addresses(self) -> frozenset[str]:
+        """Return all addresses at the other end; where a server's are not among them, no index is made for it."""
+        return frozenset(self.table.remote_address)
+
+    @cached_property
     def processes(self) -> frozenset[int]:
         """Return the processes that own sockets."""
         return frozenset(filter(None, self.table.pid or ()))
@@ -246,6 +251,8 @@ class ClientSnapshots:
 
     def directions_to(self, address: str, port: int) -> tuple[DirectionKey, ...]:
         """Return the directions of its established connections to an endpoint, in the latest snapshot."""
+        if address not in self.latest.remote_addresses:
+            return ()
         return self.latest.directions_by_endpoint.get((address, port), ())
 
     def established_directions(self) -> Iterator[DirectionKey]:
